@@ -1,0 +1,55 @@
+# Every target sets up what it needs in .venv; all that must be there is Python >= 3.11.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DEV    := $(VENV)/.dev-installed
+BENCH  := $(VENV)/.bench-installed
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test check bench docs lock clean
+
+help: ## Show this help
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: $(DEV) ## Show the best of Steersman, without a cluster; ends by itself
+	@$(BIN)/python -m steersman.demo
+
+test: $(DEV) ## Run all tests
+	$(BIN)/pytest -q -n $(WORKERS)
+
+check: $(DEV) ## Lint, format check, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -q tests/architecture
+
+bench: $(BENCH) ## Measure beside other frameworks and print ratios
+	$(BIN)/python -m bench
+
+docs: $(DEV) ## Run the code of the guides as tests
+	$(BIN)/pytest -q docs README.md
+
+lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
+	$(BIN)/python -m pip install -q uv
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group bench pyproject.toml -o requirements/bench.txt
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Steersman needs Python 3.11 or newer; this is %s. Say: make PYTHON=python3.12 ..." % sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	@echo "setting up $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(DEV): $(VENV)/bin/python requirements/dev.txt pyproject.toml
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(BENCH): $(DEV) requirements/bench.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@touch $@

@@ -1,0 +1,214 @@
+"""Every exception that Steersman raises on purpose, in one tree.
+
+::
+
+    SteersmanError
+    ├── ConfigError             a kubeconfig, option or file is wrong; names it
+    ├── DeclarationError        a Python class cannot become a Kubernetes kind
+    ├── DecodeError             bytes are not what they should be
+    ├── SelectorError           a label or field selector does not parse
+    ├── TransportError          no answer came, or not an HTTP answer
+    │   ├── ConnectionFailed    nothing was sent, or nobody was there
+    │   ├── ConnectionLost      the connection broke after the request was sent
+    │   ├── TlsError            certificates do not fit
+    │   ├── NoAnswer            the time limit passed
+    │   └── BadAnswer           the peer does not speak HTTP, or too much of it
+    ├── ApiError                the API server answered with a failure; see ``code`` and ``reason``
+    │   ├── BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable,
+    │   ├── AlreadyExists, Conflict, Expired, Gone, Invalid, RequestEntityTooLarge,
+    │   ├── UnsupportedMediaType, TooManyRequests, InternalError, ServiceUnavailable,
+    │   └── Timeout, ServerTimeout
+    ├── WaitTimeout             a condition did not become true in time
+    ├── LeadershipLost          a write was refused because this process no longer leads
+    └── ReconcileError          what a reconciler raises to steer its own retries
+        ├── Retry               try again later
+        └── Permanent           do not try again until the object changes
+
+An API failure is turned into its exception once, in ``protocol.responses``; everywhere else it is caught by meaning.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class SteersmanError(Exception):
+    """The root: ``except SteersmanError`` catches whatever Steersman raises on purpose."""
+
+
+class ConfigError(SteersmanError):
+    """A setting is wrong; the message names the file, the context and the field."""
+
+
+class DeclarationError(SteersmanError):
+    """A class, a constraint or a rule cannot become a Kubernetes API; the message names the class and field."""
+
+
+class DecodeError(SteersmanError):
+    """Bytes are not the JSON, YAML or object that they should be; the message says where."""
+
+
+class SelectorError(SteersmanError, ValueError):
+    """A label or field selector does not parse; the message quotes it."""
+
+
+class TransportError(SteersmanError):
+    """No usable HTTP answer came from the server."""
+
+
+class ConnectionFailed(TransportError):  # noqa: N818 - named as the event, like the standard library's ConnectionRefused
+    """The connection was never made, so the request did not reach the server."""
+
+
+class ConnectionLost(TransportError):  # noqa: N818 - named as the event
+    """The connection broke after the request was sent: it may or may not have been carried out."""
+
+
+class TlsError(TransportError):
+    """The TLS handshake failed: wrong CA, wrong name, expired or missing certificate."""
+
+
+class NoAnswer(TransportError):  # noqa: N818 - named as the event
+    """The time limit passed without an answer: the request may or may not have been carried out."""
+
+
+class BadAnswer(TransportError):  # noqa: N818 - named as the event
+    """The peer answered with something that is not HTTP, or that exceeds a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One reason among several why a request was refused, as in ``Status.details.causes``."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class ApiError(SteersmanError):
+    """The API server refused or failed; ``str()`` is the server's own message."""
+
+    def __init__(  # noqa: PLR0913 - the fields of a Kubernetes Status
+        self,
+        message: str,
+        *,
+        code: int,
+        reason: str = "",
+        group: str = "",
+        kind: str = "",
+        name: str = "",
+        causes: Sequence[Cause] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.reason = reason
+        self.group = group
+        self.kind = kind
+        self.name = name
+        self.causes = tuple(causes)
+        self.retry_after = retry_after
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.code} {self.reason or '-'}: {self.message}>"
+
+
+class BadRequest(ApiError):
+    """400: the request itself is wrong."""
+
+
+class Unauthorized(ApiError):
+    """401: no or unknown credentials."""
+
+
+class Forbidden(ApiError):
+    """403: known, but not allowed."""
+
+
+class NotFound(ApiError):
+    """404: no such object, or no such kind."""
+
+
+class MethodNotAllowed(ApiError):
+    """405: the resource does not support this verb."""
+
+
+class NotAcceptable(ApiError):
+    """406: the server cannot answer in the form that was asked for."""
+
+
+class AlreadyExists(ApiError):
+    """409: an object of that name is there already."""
+
+
+class Conflict(ApiError):
+    """409: the object changed since it was read, or another field manager owns the field."""
+
+
+class Gone(ApiError):
+    """410: the thing was there and is no more."""
+
+
+class Expired(Gone):
+    """410: the resource version or continue token is too old; list again."""
+
+
+class RequestEntityTooLarge(ApiError):
+    """413: the body exceeds the server's limit."""
+
+
+class UnsupportedMediaType(ApiError):
+    """415: the server does not read this content type for this resource."""
+
+
+class Invalid(ApiError):
+    """422: the object breaks its schema or rules; see ``causes``."""
+
+
+class TooManyRequests(ApiError):
+    """429: slow down; see ``retry_after``."""
+
+
+class InternalError(ApiError):
+    """500: the server failed."""
+
+
+class ServiceUnavailable(ApiError):
+    """503: the server cannot serve now."""
+
+
+class Timeout(ApiError):
+    """504: the server gave up on this request."""
+
+
+class ServerTimeout(ApiError):
+    """500 or 504 with reason ServerTimeout: the work could not be finished in time; see ``retry_after``."""
+
+
+class WaitTimeout(SteersmanError, TimeoutError):
+    """What was waited for did not happen in time; the message says what was last seen."""
+
+
+class LeadershipLost(SteersmanError):  # noqa: N818 - named as the event
+    """A write was refused on this side, because this process can no longer be sure that it leads."""
+
+
+class ReconcileError(SteersmanError):
+    """Base of what a reconciler raises to steer its own retries."""
+
+
+class Retry(ReconcileError):  # noqa: N818 - reads as an instruction: raise Retry("…")
+    """Try again later: after ``after`` seconds, or with the usual back-off when it is not given."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Permanent(ReconcileError):  # noqa: N818 - reads as an instruction: raise Permanent("Reason", "message")
+    """Do not try again until the object's generation changes; becomes a condition and a Warning event."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
