@@ -1,0 +1,105 @@
+"""An HTTP request and answer as plain values: the vocabulary that transports, servers and apps share.
+
+No parsing and no sockets here. Header names are lower-case everywhere; on the wire they are case-insensitive anyway.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(slots=True)
+class Request:
+    """One HTTP request. ``target`` is the path with its query, percent-encoded as it goes over the wire."""
+
+    method: str
+    target: str
+    #: Lower-case names; a header that came several times is joined with ", ".
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(slots=True)
+class Response:
+    """One whole HTTP answer. Header names are lower-case and may repeat (``warning`` does)."""
+
+    status: int
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body: bytes = b""
+
+    def header(self, name: str, default: str = "") -> str:
+        """Give the first value of a header."""
+        return next((value for key, value in self.headers if key == name), default)
+
+    def header_values(self, name: str) -> list[str]:
+        """Give every value of a header, in order."""
+        return [value for key, value in self.headers if key == name]
+
+
+class Stream(Protocol):
+    """The server's end of an answer without a known length, such as a watch. Nothing here suspends."""
+
+    def write(self, chunk: bytes) -> None:
+        """Send one chunk; a no-op once the peer is gone."""
+
+    def close(self) -> None:
+        """End the answer properly."""
+
+    def abort(self) -> None:
+        """Break the connection in the middle of the answer."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the peer may still receive."""
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the peer keeps up; when it does not, hold back and wait for ``on_writable``."""
+
+    def on_writable(self, callback: Callable[[], None]) -> None:
+        """Call back each time the peer has caught up."""
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        """Call back once when the peer is gone or the answer was ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """What the server knows of who is asking, beside the headers."""
+
+    address: str = ""
+    #: The verified client certificate as ``ssl.SSLSocket.getpeercert()`` gives it, if one was presented.
+    certificate: dict[str, Any] | None = None
+
+
+class Exchange(Protocol):
+    """One request on the server's end: exactly one of ``respond`` or ``stream`` must be called."""
+
+    @property
+    def peer(self) -> Peer:
+        """Who is asking."""
+
+    def respond(self, response: Response) -> None:
+        """Answer at once with a whole body."""
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
+        """Begin an answer whose end is not known yet."""
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> "Upgraded":
+        """Switch protocols (101) and hand over the raw connection."""
+
+    def reset(self) -> None:
+        """Break the connection without an answer."""
+
+
+class Upgraded(Protocol):
+    """A raw connection after an upgrade, such as a WebSocket."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes as they are."""
+
+    def close(self) -> None:
+        """Close the connection after what was written."""
+
+    async def receive(self) -> bytes:
+        """Wait for bytes; empty at the end."""
