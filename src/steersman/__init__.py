@@ -1,0 +1,1 @@
+"""A Kubernetes operator framework for Python."""

@@ -55,11 +55,11 @@ class TransportError(SteersmanError):
     """No usable HTTP answer came from the server."""
 
 
-class ConnectionFailed(TransportError):  # noqa: N818 - named as the event, like the standard library's ConnectionRefused
+class ConnectionFailed(TransportError):
     """The connection was never made, so the request did not reach the server."""
 
 
-class ConnectionLost(TransportError):  # noqa: N818 - named as the event
+class ConnectionLost(TransportError):
     """The connection broke after the request was sent: it may or may not have been carried out."""
 
 
@@ -67,11 +67,11 @@ class TlsError(TransportError):
     """The TLS handshake failed: wrong CA, wrong name, expired or missing certificate."""
 
 
-class NoAnswer(TransportError):  # noqa: N818 - named as the event
+class NoAnswer(TransportError):
     """The time limit passed without an answer: the request may or may not have been carried out."""
 
 
-class BadAnswer(TransportError):  # noqa: N818 - named as the event
+class BadAnswer(TransportError):
     """The peer answered with something that is not HTTP, or that exceeds a limit."""
 
 
@@ -189,7 +189,7 @@ class WaitTimeout(SteersmanError, TimeoutError):
     """What was waited for did not happen in time; the message says what was last seen."""
 
 
-class LeadershipLost(SteersmanError):  # noqa: N818 - named as the event
+class LeadershipLost(SteersmanError):
     """A write was refused on this side, because this process can no longer be sure that it leads."""
 
 
@@ -197,7 +197,7 @@ class ReconcileError(SteersmanError):
     """Base of what a reconciler raises to steer its own retries."""
 
 
-class Retry(ReconcileError):  # noqa: N818 - reads as an instruction: raise Retry("…")
+class Retry(ReconcileError):
     """Try again later: after ``after`` seconds, or with the usual back-off when it is not given."""
 
     def __init__(self, message: str, *, after: float | None = None) -> None:
@@ -205,7 +205,7 @@ class Retry(ReconcileError):  # noqa: N818 - reads as an instruction: raise Retr
         self.after = after
 
 
-class Permanent(ReconcileError):  # noqa: N818 - reads as an instruction: raise Permanent("Reason", "message")
+class Permanent(ReconcileError):
     """Do not try again until the object's generation changes; becomes a condition and a Warning event."""
 
     def __init__(self, reason: str, message: str) -> None:

@@ -1,15 +1,18 @@
 """`Model`: the base of every typed part of an object, and how its fields are named on the wire.
 
 Promises: ``None`` is never sent; every other value is sent, even where it equals the field's default; a field that the
-class does not know is ignored on reading.
+class does not know is ignored on reading. One exception is declared: a ``sparse`` collection is left out when empty.
 """
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, dataclass_transform
+from typing import Any, TypeVar, cast, dataclass_transform
 
-import msgspec
 from msgspec import NODEFAULT, Struct, StructMeta, field
+
+T = TypeVar("T")
+
+__all__ = ["Model", "absent", "field", "sparse", "wire_name"]
 
 
 def wire_name(python_name: str) -> str:
@@ -18,45 +21,77 @@ def wire_name(python_name: str) -> str:
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-def _maker(default: Any) -> Callable[[], Any]:
-    """Give a factory of a default that msgspec does not recognise as such, and so never leaves out."""
-    if isinstance(default, (list, dict, set)):
-        return lambda: deepcopy(default)
-    return lambda: default
+class _Sparse:
+    """Marks a collection that is left out while it is empty; ``ModelMeta`` takes it away again."""
+
+    def __init__(self, factory: Callable[[], Any]) -> None:
+        self.factory = factory
 
 
-def _never_left_out(default: Any) -> Any:
-    """Turn a plain default into one that is sent like any other value; ``None`` stays what is left out."""
-    name = None
-    if type(default) is type(_FIELD):
+def sparse(factory: Callable[[], T]) -> T:
+    """Declare a list or dict that is left out while it is empty.
+
+    Write ``labels: dict[str, str] = sparse(dict)``.
+    """
+    return cast("T", _Sparse(factory))
+
+
+def absent() -> Any:
+    """Declare a field of a kind that becomes its type's empty value when it is absent, and is then left out."""
+    return field(default=None)
+
+
+_Field: type[Any] = type(cast("Any", field(default=None)))
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    """Give a factory that msgspec does not recognise as a default, and so never leaves out."""
+    if isinstance(value, (list, dict, set)):
+        return lambda: deepcopy(value)
+    return lambda: value
+
+
+def _always_sent(default: Any) -> Any:
+    """Turn a default into one that is sent like any other value; ``None`` stays what is left out."""
+    if isinstance(default, _Sparse):
+        return field(default_factory=default.factory)
+    name: str | None = None
+    if isinstance(default, _Field):
         name = default.name
         if default.default_factory is not NODEFAULT:
-            factory = default.default_factory
-            return field(default_factory=lambda: factory(), name=name)  # noqa: PLW0108 - msgspec must not see `list`
-        if default.default in (NODEFAULT, None):
+            return field(default_factory=_hidden(default.default_factory), name=name)
+        if default.default is NODEFAULT:
             return default
         default = default.default
-    if default is None or default is msgspec.UNSET:
-        return default
-    return field(default_factory=_maker(default), name=name)
+    if default is None:
+        return field(default=None, name=name)
+    return field(default_factory=_constant(default), name=name)
 
 
-_FIELD = field(default=None)
+def _hidden(factory: Callable[[], Any]) -> Callable[[], Any]:
+    """Wrap a factory, because msgspec leaves out the empty values of ``list``, ``dict`` and ``set`` themselves."""
+
+    def make() -> Any:
+        return factory()
+
+    return make
 
 
-@dataclass_transform(field_specifiers=(field,), kw_only_default=True)
 class ModelMeta(StructMeta):
-    """Makes msgspec leave out exactly the fields that are ``None``."""
+    """Makes msgspec leave out exactly the fields that are ``None``, and what is ``sparse`` and empty."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
         """Prepare the defaults of the fields before msgspec reads them."""
+        # msgspec does not inherit this option; a part of an object is always made by the names of its fields.
+        options.setdefault("kw_only", True)
         for field_name in namespace.get("__annotations__", ()):
-            if field_name in namespace:
-                namespace[field_name] = _never_left_out(namespace[field_name])
+            if field_name in namespace and not field_name.startswith("__"):
+                namespace[field_name] = _always_sent(namespace[field_name])
         return super().__new__(mcls, name, bases, namespace, **options)
 
 
-class Model(Struct, metaclass=ModelMeta, kw_only=True, omit_defaults=True, rename=wire_name):
+@dataclass_transform(field_specifiers=(field,), kw_only_default=True)
+class Model(Struct, metaclass=ModelMeta, omit_defaults=True, rename=wire_name):
     """A part of an object: a spec, a status, or anything inside them.
 
     Subclasses declare typed fields, in snake_case; on the wire they are camelCase.

@@ -1,0 +1,196 @@
+"""Objects ↔ JSON bytes. The only place that knows how kinds, times and quantities are written.
+
+An object that was decoded remembers the bytes it was read from, so that an update can be sent as what changed.
+"""
+
+from collections.abc import Hashable
+from copy import copy
+from functools import cache
+from typing import Any, Generic, TypeVar, cast, overload
+
+import msgspec
+from msgspec import DecodeError as MsgspecDecodeError
+from msgspec import Struct
+
+from steersman.errors import DecodeError
+from steersman.objects.identity import GroupVersionKind
+from steersman.objects.meta import ListMeta
+from steersman.objects.quantity import Quantity
+from steersman.objects.resource import KubeObject, Unstructured, gvk_of, parts_with_empty_value
+from steersman.objects.times import Duration, MicroTime
+
+T = TypeVar("T")
+K = TypeVar("K", bound=KubeObject)
+ObjectT = TypeVar("ObjectT", KubeObject, Unstructured)
+
+
+def _encode_custom(value: Any) -> Any:
+    if isinstance(value, (Quantity, MicroTime, Duration)):
+        return str(value)
+    raise NotImplementedError(f"{type(value).__qualname__} has no JSON form")
+
+
+def _decode_custom(wanted: type, value: Any) -> Any:
+    # Quantities may be numbers on the wire; the other two are always text.
+    if wanted is Quantity and isinstance(value, (str, int, float)):
+        return Quantity(value)
+    if wanted in (MicroTime, Duration) and isinstance(value, str):
+        return wanted.parse(value)
+    raise NotImplementedError(f"{wanted.__qualname__} cannot be read from {type(value).__name__}")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_encode_custom)
+_decode_json = msgspec.json.Decoder().decode
+
+
+@cache
+def _decoder(wanted: Hashable) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(cast("Any", wanted), dec_hook=_decode_custom)
+
+
+def decode_json(data: bytes | str) -> Any:
+    """Read any JSON document."""
+    try:
+        return _decode_json(data)
+    except (MsgspecDecodeError, UnicodeDecodeError) as error:
+        raise DecodeError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise DecodeError("not JSON that can be read: nested too deeply") from None
+
+
+def encode_json(value: Any) -> bytes:
+    """Write any JSON-like value or model, compactly."""
+    return _encoder.encode(value)
+
+
+def decode_as(wanted: type[T], data: bytes) -> T:
+    """Read a model that is not an object of its own (a list's metadata, a review's answer)."""
+    try:
+        result: T = _decoder(cast("Hashable", wanted)).decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DecodeError(f"not a {getattr(wanted, '__name__', wanted)}: {error}") from None
+    return result
+
+
+@cache
+def _prefix(gvk: GroupVersionKind) -> bytes:
+    return b'{"apiVersion":' + encode_json(gvk.api_version) + b',"kind":' + encode_json(gvk.kind) + b","
+
+
+def _without_empty_parts(obj: KubeObject) -> Struct:
+    """Give the object as it is sent: a part that only stands in for an absent one is absent again."""
+    hollow = [name for name, empty in parts_with_empty_value(type(obj)).items() if getattr(obj, name) == empty()]
+    if not hollow:
+        return obj
+    sent = copy(obj)
+    for name in hollow:
+        setattr(sent, name, None)
+    return sent
+
+
+def encode(obj: KubeObject | Unstructured) -> bytes:
+    """Write an object as compact JSON, beginning with its apiVersion and kind."""
+    if isinstance(obj, Unstructured):
+        return _encoder.encode(obj.content)
+    return _prefix(gvk_of(obj)) + _encoder.encode(_without_empty_parts(obj))[1:]
+
+
+@overload
+def decode(kind: type[K], data: bytes) -> K: ...
+@overload
+def decode(kind: type[Unstructured], data: bytes) -> Unstructured: ...
+def decode(kind: type[KubeObject] | type[Unstructured], data: bytes) -> KubeObject | Unstructured:
+    """Read an object and remember its bytes; unknown fields are kept there for a later update."""
+    if issubclass(kind, Unstructured):
+        content = decode_json(data)
+        if not isinstance(content, dict):
+            raise DecodeError(f"not an object: {type(content).__name__}")
+        try:
+            loose = kind(content)
+        except ValueError as error:
+            raise DecodeError(str(error)) from None
+        loose._read = data  # noqa: SLF001 - the codec is the one that remembers
+        return loose
+    try:
+        obj: KubeObject = _decoder(kind).decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+        raise DecodeError(f"not a {kind.__name__}: {error}") from None
+    except RecursionError:
+        raise DecodeError(f"not a {kind.__name__}: nested too deeply") from None
+    obj.__dict__["_read"] = data
+    return obj
+
+
+def bytes_read(obj: KubeObject | Unstructured) -> bytes | None:
+    """Give the bytes that an object was decoded from; None for one that was made here."""
+    if isinstance(obj, Unstructured):
+        return obj._read  # noqa: SLF001 - the codec is the one that remembers
+    read: bytes | None = obj.__dict__.get("_read")
+    return read
+
+
+def to_json(obj: KubeObject | Unstructured) -> dict[str, Any]:
+    """Give an object as a JSON document, as it would be sent."""
+    document: dict[str, Any] = _decode_json(encode(obj))
+    return document
+
+
+def from_json(kind: type[K], document: dict[str, Any]) -> K:
+    """Make a typed object from a JSON document."""
+    return decode(kind, _encoder.encode(document))
+
+
+def copy_of(obj: ObjectT) -> ObjectT:
+    """Give an independent copy that remembers the same bytes."""
+    duplicate = decode(type(obj), encode(obj))
+    read = bytes_read(obj)
+    if isinstance(duplicate, Unstructured):
+        duplicate._read = read  # noqa: SLF001 - the codec is the one that remembers
+    else:
+        duplicate.__dict__["_read"] = read
+    return duplicate
+
+
+class ObjectList(Struct, Generic[T]):
+    """Objects of one kind as they were at one version."""
+
+    metadata: ListMeta
+    items: list[T]
+
+    @property
+    def resource_version(self) -> str:
+        """The version at which the list was true."""
+        return self.metadata.resource_version or ""
+
+    @property
+    def continue_token(self) -> str:
+        """Where the next page begins; empty on the last page."""
+        return self.metadata.continue_ or ""
+
+
+class RawList(Struct):
+    """A list whose items are still bytes."""
+
+    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+    items: list[msgspec.Raw] | None = None
+    kind: str = ""
+
+
+def decode_list(kind: type[K], data: bytes) -> ObjectList[K]:
+    """Read a list of a kind; each item remembers its own bytes."""
+    raw = decode_as(RawList, data)
+    return ObjectList(raw.metadata, [decode(kind, bytes(item)) for item in raw.items or ()])
+
+
+def decode_unstructured_list(gvk: GroupVersionKind, data: bytes) -> ObjectList[Unstructured]:
+    """Read a list of a kind without a class; items that leave out their kind get it from the list."""
+    raw = decode_as(RawList, data)
+    items = []
+    for item in raw.items or ():
+        content = decode_json(bytes(item))
+        if not isinstance(content, dict):
+            raise DecodeError(f"a list item of {gvk} is not an object: {type(content).__name__}")
+        loose = Unstructured({"apiVersion": gvk.api_version, "kind": gvk.kind, **content})
+        loose._read = encode_json(loose.content)  # noqa: SLF001 - the codec is the one that remembers
+        items.append(loose)
+    return ObjectList(raw.metadata, items)

@@ -1,0 +1,149 @@
+"""Quantities (``500m``, ``2Gi``): exact arithmetic and Kubernetes' canonical printing."""
+
+import re
+from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from functools import total_ordering
+from typing import Literal
+
+_BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_FORM = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9}|[numkMGTPE]|[KMGTPE]i)?")
+#: Wide enough for every exponent that a quantity may have; arithmetic never rounds.
+_EXACT = Context(prec=400)
+_NANO = Decimal("1e-9")
+_LIMIT = Decimal((1 << 63) - 1)
+
+Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
+
+
+@total_ordering
+class Quantity:
+    """An exact number with a unit suffix; equal amounts are equal however they are written.
+
+    What was read is printed as it was read; the result of arithmetic is printed in canonical form. Precision below
+    one nano is rounded up, as Kubernetes does.
+    """
+
+    __slots__ = ("_text", "format", "value")
+
+    value: Decimal
+    format: Format
+
+    def __init__(self, amount: "str | int | float | Decimal | Quantity", *, form: Format = "DecimalSI") -> None:
+        self._text: str | None = None
+        if isinstance(amount, Quantity):
+            self.value, self.format, self._text = amount.value, amount.format, amount._text  # noqa: SLF001 - its own kind
+        elif isinstance(amount, str):
+            self.value, self.format = _parse(amount)
+            self._text = amount
+        else:
+            self.value = _rounded(Decimal(str(amount)) if isinstance(amount, float) else Decimal(amount))
+            self.format = form
+
+    def canonical(self) -> str:
+        """Print with the largest suffix that leaves no fraction, as the API server does."""
+        if self.format == "BinarySI" and (text := _binary(self.value)) is not None:
+            return text
+        return _decimal(self.value, exponent=self.format == "DecimalExponent")
+
+    def __str__(self) -> str:
+        return self._text if self._text is not None else self.canonical()
+
+    def __repr__(self) -> str:
+        return f"Quantity({str(self)!r})"
+
+    def __int__(self) -> int:
+        """Give the amount rounded up to a whole number, as ``Quantity.Value()`` does."""
+        return int(self.value.to_integral_value(ROUND_CEILING, _EXACT))
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantity) and self.value == other.value
+
+    def __lt__(self, other: "Quantity") -> bool:
+        return self.value < other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __add__(self, other: "Quantity") -> "Quantity":
+        return self._like(_EXACT.add(self.value, other.value), other)
+
+    def __sub__(self, other: "Quantity") -> "Quantity":
+        return self._like(_EXACT.subtract(self.value, other.value), other)
+
+    def __mul__(self, factor: int) -> "Quantity":
+        return self._like(_EXACT.multiply(self.value, Decimal(factor)), self)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> "Quantity":
+        return self._like(-self.value, self)
+
+    def _like(self, value: Decimal, other: "Quantity") -> "Quantity":
+        # A zero has no say in how the sum is printed.
+        return Quantity(value, form=self.format if self.value else other.format)
+
+
+def _rounded(value: Decimal) -> Decimal:
+    if not value.is_finite():
+        raise ValueError(f"not a quantity: {value}")
+    with localcontext(_EXACT):
+        if value == value.quantize(_NANO):
+            return value
+        return value.quantize(_NANO, ROUND_CEILING) if value > 0 else -((-value).quantize(_NANO, ROUND_CEILING))
+
+
+def _parse(text: str) -> tuple[Decimal, Format]:
+    match = _FORM.fullmatch(text)
+    if match is None:
+        raise ValueError(f"not a quantity: {text!r} (write for example '500m', '2', '1.5Gi')")
+    sign, digits, suffix = match[1], match[2], match[3] or ""
+    number = Decimal(sign + digits)
+    form: Format = "DecimalSI"
+    with localcontext(_EXACT):
+        if suffix in _BINARY:
+            number, form = number * _BINARY[suffix], "BinarySI"
+        elif suffix in _DECIMAL:
+            number = number.scaleb(_DECIMAL[suffix])
+        else:
+            exponent = int(suffix[1:])
+            if abs(exponent) > 300:  # noqa: PLR2004 - far beyond what fits; keeps the arithmetic bounded
+                raise ValueError(f"not a quantity: {text!r} (exponent too large)")
+            number, form = number.scaleb(exponent), "DecimalExponent"
+        rounded = _rounded(number)
+    return max(min(rounded, _LIMIT), -_LIMIT) if form == "BinarySI" else rounded, form
+
+
+def _binary(value: Decimal) -> str | None:
+    if value != value.to_integral_value() or abs(value) < 1024:  # noqa: PLR2004 - below 1Ki there is no binary suffix
+        return None
+    whole = int(value)
+    suffix = ""
+    for name, size in _BINARY.items():
+        if whole % size:
+            break
+        suffix = name
+    return f"{whole // _BINARY[suffix]}{suffix}" if suffix else str(whole)
+
+
+def _decimal(value: Decimal, *, exponent: bool) -> str:
+    if not value:
+        return "0"
+    with localcontext(_EXACT):
+        _, digits, power = value.normalize().as_tuple()
+    power = int(power)
+    step = max(power - power % 3, -9)
+    if not exponent:
+        step = min(step, 18)
+    mantissa = int("".join(map(str, digits))) * 10 ** (power - step)
+    sign = "-" if value < 0 else ""
+    if exponent:
+        return f"{sign}{mantissa}e{step}" if step else f"{sign}{mantissa}"
+    return f"{sign}{mantissa}{_DECIMAL_SUFFIX[step]}"

@@ -1,0 +1,68 @@
+"""Which class stands for which kind: what Go calls a scheme.
+
+Declared classes enter by themselves. A kind has one class; a second one is refused by name.
+"""
+
+import gc
+from collections.abc import Callable
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from steersman.errors import DeclarationError
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.resource import KubeObject
+
+K = TypeVar("K", bound=KubeObject)
+
+
+class Registry:
+    """Kind ↔ class, one to one. Classes are held weakly: a class that nobody uses any more frees its kind."""
+
+    def __init__(self) -> None:
+        self._classes: WeakValueDictionary[GroupVersionKind, type[KubeObject]] = WeakValueDictionary()
+
+    def add(self, kind: type[KubeObject]) -> None:
+        """Enter a declared class; another living class for the same kind is an error."""
+        gvk = kind.__resource__.gvk
+        known = self._classes.get(gvk)
+        if known is not None and not _is_reload(known, kind):
+            # The other class may be garbage that only the cycle collector can see (classes are always cyclic).
+            del known
+            gc.collect()
+            known = self._classes.get(gvk)
+            if known is not None:
+                raise DeclarationError(
+                    f"{gvk} is declared twice: by {_place(known)} and by {_place(kind)}; a kind has one class"
+                )
+        self._classes[gvk] = kind
+
+    def find(self, gvk: GroupVersionKind) -> type[KubeObject] | None:
+        """Give the class of a kind, if it was declared."""
+        return self._classes.get(gvk)
+
+    def __repr__(self) -> str:
+        return f"<Registry kinds={len(self._classes)}>"
+
+
+def _place(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_reload(known: type, kind: type) -> bool:
+    """Tell a module that was loaded again from a real clash: same module and name, at its top level."""
+    return _place(known) == _place(kind) and "<locals>" not in kind.__qualname__
+
+
+#: Where declarations enter unless they are told otherwise.
+registry = Registry()
+
+
+def declare(resource: ApiResource, into: Registry = registry) -> Callable[[type[K]], type[K]]:
+    """Decorate a class: it is the kind that ``resource`` describes."""
+
+    def decorate(kind: type[K]) -> type[K]:
+        kind.__resource__ = resource
+        into.add(kind)
+        return kind
+
+    return decorate

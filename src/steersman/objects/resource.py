@@ -1,0 +1,273 @@
+"""Objects: the base of every kind, custom resources, and objects of kinds that have no class."""
+
+from datetime import datetime
+from functools import cache
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+
+import msgspec.inspect
+from msgspec import Struct
+
+from steersman.errors import DeclarationError
+from steersman.objects.identity import ApiResource, GroupVersionKind, ObjectKey
+from steersman.objects.meta import Condition, ObjectMeta, OwnerReference
+from steersman.objects.model import Model, absent, field, sparse
+
+SpecT = TypeVar("SpecT", bound=Model)
+StatusT = TypeVar("StatusT", bound=Model)
+
+
+class KubeObject(Model, kw_only=False, dict=True):
+    """An object of a kind that has a class. Its metadata is its first positional field."""
+
+    #: How this kind is served. Only a declared kind has it: ``declare`` gives it.
+    __resource__: ClassVar[ApiResource]
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+    def __post_init__(self) -> None:
+        """Give parts that are absent the empty value of their type."""
+        for name, empty in parts_with_empty_value(type(self)).items():
+            if getattr(self, name) is None:
+                setattr(self, name, empty())
+
+    @property
+    def name(self) -> str:
+        """The name; empty while only ``generateName`` is set."""
+        return self.metadata.name or ""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace; empty for cluster-scoped objects."""
+        return self.metadata.namespace or ""
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name."""
+        return ObjectKey(self.namespace, self.name)
+
+    @property
+    def uid(self) -> str:
+        """The uid that the server gave; empty before."""
+        return self.metadata.uid or ""
+
+    @property
+    def resource_version(self) -> str:
+        """The version that was read; empty before the object was stored."""
+        return self.metadata.resource_version or ""
+
+    @property
+    def generation(self) -> int:
+        """How often the desired state changed; 0 where the kind does not count."""
+        return self.metadata.generation or 0
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels, to read and to change."""
+        return self.metadata.labels
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations, to read and to change."""
+        return self.metadata.annotations
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether somebody asked for its deletion."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that controls this object, if any."""
+        return next((owner for owner in self.metadata.owner_references if owner.controller), None)
+
+    def owner_reference(self, *, controller: bool = True) -> OwnerReference:
+        """Make the reference by which a child names this object as its owner."""
+        if not self.uid:
+            raise ValueError(f"{self!r} has no uid yet: only a stored object can own others")
+        gvk = gvk_of(self)
+        return OwnerReference(
+            api_version=gvk.api_version,
+            kind=gvk.kind,
+            name=self.name,
+            uid=self.uid,
+            controller=controller,
+            block_owner_deletion=controller,
+        )
+
+    def __repr__(self) -> str:
+        # The content stays out: objects end up in logs, and some of them are Secrets.
+        name = self.name or f"{self.metadata.generate_name or ''}*"
+        return f"<{type(self).__name__} {self.namespace + '/' if self.namespace else ''}{name}>"
+
+
+class Status(Model):
+    """The usual base of a status: the generation it speaks of, and conditions."""
+
+    observed_generation: int | None = None
+    conditions: list[Condition] = sparse(list)
+
+    def condition(self, type_: str) -> Condition | None:
+        """Give the condition of that type, if there is one."""
+        return next((condition for condition in self.conditions if condition.type == type_), None)
+
+    def set_condition(
+        self, type_: str, status: bool | None, reason: str, message: str = "", *, now: datetime, generation: int = 0
+    ) -> bool:
+        """Set a condition and answer whether anything changed.
+
+        ``status`` None means Unknown. The transition time moves only when the status itself changes.
+        """
+        value = {True: "True", False: "False", None: "Unknown"}[status]
+        old = self.condition(type_)
+        new = Condition(
+            type=type_,
+            status=cast("Any", value),
+            reason=reason,
+            message=message,
+            last_transition_time=old.last_transition_time if old and old.status == value else now,
+            observed_generation=generation or None,
+        )
+        if old == new:
+            return False
+        if old is None:
+            self.conditions.append(new)
+        else:
+            self.conditions[self.conditions.index(old)] = new
+        return True
+
+
+class Resource(KubeObject, Generic[SpecT, StatusT], kw_only=False):
+    """A custom resource: what the user wants (``spec``) and what is (``status``).
+
+    A status that is absent reads as its empty value, so that a reconciler can simply set its fields; while it is
+    empty it is not sent. The same holds for a spec all of whose fields have defaults.
+    """
+
+    spec: SpecT = absent()
+    status: StatusT = absent()
+
+    def __post_init__(self) -> None:
+        """Refuse an object without the spec that its kind demands."""
+        super().__post_init__()
+        if self.spec is None:
+            raise ValueError(f"{type(self).__name__} {self.key} has no spec")
+
+
+@cache
+def parts_with_empty_value(kind: type[KubeObject]) -> dict[str, type[Struct]]:
+    """Give the fields of a kind that are declared ``absent()`` and whose type can be empty, with that type."""
+    info = msgspec.inspect.type_info(kind)
+    assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - a KubeObject is a Struct
+    return {
+        part.name: part.type.cls
+        for part in info.fields
+        if part.default is None
+        and isinstance(part.type, msgspec.inspect.StructType)
+        and not any(inner.required for inner in part.type.fields)
+    }
+
+
+class Unstructured:
+    """An object of a kind that has no class: its JSON, with the same shortcuts as typed objects."""
+
+    __slots__ = ("_read", "content")
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        if not isinstance(content.get("kind"), str) or not isinstance(content.get("apiVersion"), str):
+            raise ValueError("an object needs apiVersion and kind")  # noqa: TRY004 - the content is wrong, not its type
+        self.content = content
+        self._read: bytes | None = None
+
+    @classmethod
+    def of(cls, gvk: GroupVersionKind, name: str, namespace: str | None = None, **content: Any) -> Self:
+        """Make a new object of a kind: ``Unstructured.of(gvk, "a", spec={…})``."""
+        metadata = {"name": name} if namespace is None else {"name": name, "namespace": namespace}
+        return cls({"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata, **content})
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """Its kind, from its own content."""
+        return GroupVersionKind.of(self.content["apiVersion"], self.content["kind"])
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Its metadata as it is on the wire, to read and to change."""
+        metadata: dict[str, Any] = self.content.setdefault("metadata", {})
+        return metadata
+
+    @property
+    def name(self) -> str:
+        """The name; empty while only ``generateName`` is set."""
+        return str(self.metadata.get("name") or "")
+
+    @property
+    def namespace(self) -> str:
+        """The namespace; empty for cluster-scoped objects."""
+        return str(self.metadata.get("namespace") or "")
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name."""
+        return ObjectKey(self.namespace, self.name)
+
+    @property
+    def uid(self) -> str:
+        """The uid that the server gave; empty before."""
+        return str(self.metadata.get("uid") or "")
+
+    @property
+    def resource_version(self) -> str:
+        """The version that was read; empty before the object was stored."""
+        return str(self.metadata.get("resourceVersion") or "")
+
+    @property
+    def generation(self) -> int:
+        """How often the desired state changed; 0 where the kind does not count."""
+        return int(self.metadata.get("generation") or 0)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels, to read and to change."""
+        labels: dict[str, str] = self.metadata.setdefault("labels", {})
+        return labels
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """The annotations, to read and to change."""
+        annotations: dict[str, str] = self.metadata.setdefault("annotations", {})
+        return annotations
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether somebody asked for its deletion."""
+        return self.metadata.get("deletionTimestamp") is not None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unstructured) and self.content == other.content
+
+    __hash__ = None  # type: ignore[assignment] # mutable, like every object
+
+    def __repr__(self) -> str:
+        return f"<{self.gvk} {self.key}>"
+
+
+class PartialObjectMetadata(KubeObject):
+    """Only the metadata of an object, whatever its kind: what metadata-only watches give."""
+
+
+def resource_of(kind: type[KubeObject]) -> ApiResource:
+    """Give how a declared kind is served; a class that was never declared is an error that says how to declare it."""
+    resource = getattr(kind, "__resource__", None)
+    if resource is None:
+        raise DeclarationError(
+            f"{kind.__module__}.{kind.__qualname__} is not a declared kind: decorate it with "
+            f'@custom_resource("group/version")'
+        )
+    return cast("ApiResource", resource)
+
+
+def gvk_of(obj: KubeObject | Unstructured | type[KubeObject]) -> GroupVersionKind:
+    """Give the kind of an object or of a class."""
+    if isinstance(obj, Unstructured):
+        return obj.gvk
+    return resource_of(obj if isinstance(obj, type) else type(obj)).gvk
