@@ -1,6 +1,6 @@
 """Label and field selectors: parse, print, match.
 
-A selector is a list of requirements that must all hold. Texts are Kubernetes' own: ``a=b,c in (x,y),!d,e>3`` for labels,
+A selector is a list of requirements that must all hold. Texts are those of Kubernetes: ``a=b,c in (x,y)`` for labels,
 ``metadata.name=x,status.phase!=Running`` for fields.
 """
 
@@ -151,43 +151,43 @@ class _LabelParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._position = 0
-        self._token = ""
+        self._ahead = ""
         self._next()
 
     def _next(self) -> str:
         """Go on; give the token just passed."""
-        passed = self._token
+        passed = self._ahead
         match = _TOKEN.match(self._text, self._position)
         if match is None:  # pragma: no cover - the pattern accepts any character
             raise self._error("unexpected text")
-        self._token, self._position = match[1], match.end()
+        self._ahead, self._position = match[1], match.end()
         return passed
 
     def _error(self, what: str) -> SelectorError:
-        return SelectorError(f"unable to parse the selector {self._text!r}: {what} at {self._token or 'the end'!r}")
+        return SelectorError(f"unable to parse the selector {self._text!r}: {what} at {self._ahead or 'the end'!r}")
 
     def parse(self) -> list[Requirement]:
         requirements: list[Requirement] = []
-        if not self._token:
+        if not self._ahead:
             return requirements
         while True:
             requirements.append(self._requirement())
-            if not self._token:
+            if not self._ahead:
                 return requirements
             if self._next() != ",":
                 raise self._error("expected ','")
 
     def _word(self) -> str:
-        if not self._token or self._token in "!=<>(),":
+        if not self._ahead or self._ahead in "!=<>(),":
             raise self._error("expected a name")
         return self._next()
 
     def _requirement(self) -> Requirement:
-        if self._token == "!":
+        if self._ahead == "!":
             self._next()
             return Requirement(self._word(), "!")
         key = self._word()
-        operator = self._token
+        operator = self._ahead
         if operator in ("", ","):
             return Requirement(key, "exists")
         self._next()
@@ -206,23 +206,23 @@ class _LabelParser:
                 raise self._error(f"{operator!r} is not an operator")
 
     def _value(self) -> str:
-        return "" if self._token in ("", ",") else self._word()
+        return "" if self._ahead in ("", ",") else self._word()
 
     def _values(self) -> tuple[str, ...]:
-        if self._token != "(":
+        if self._ahead != "(":
             raise self._error("expected '('")
         self._next()
         values = [self._listed()]
-        while self._token == ",":
+        while self._ahead == ",":
             self._next()
             values.append(self._listed())
-        if self._token != ")":
+        if self._ahead != ")":
             raise self._error("expected ')'")
         self._next()
         return tuple(dict.fromkeys(values))
 
     def _listed(self) -> str:
-        return "" if self._token in (",", ")") else self._word()
+        return "" if self._ahead in (",", ")") else self._word()
 
 
 @dataclass(frozen=True, slots=True)
