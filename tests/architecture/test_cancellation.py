@@ -1,0 +1,68 @@
+"""No linter sees a swallowed cancellation, so this does."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCES = sorted(Path("src/steersman").rglob("*.py"))
+#: Catching any of these catches CancelledError.
+CATCHES_ALL = {"BaseException", "CancelledError", "asyncio.CancelledError"}
+
+
+def _names(caught: ast.expr | None) -> set[str]:
+    match caught:
+        case None:
+            return {"BaseException"}
+        case ast.Tuple(elts=several):
+            return set().union(*map(_names, several))
+        case _:
+            return {ast.unparse(caught)}
+
+
+def _keeps(handler: ast.ExceptHandler) -> bool:
+    """Tell whether a handler passes the cancellation on: it raises, or keeps it under its name for later."""
+    if any(isinstance(node, ast.Raise) for node in ast.walk(ast.Module(handler.body, []))):
+        return True
+    return handler.name is not None and any(
+        isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == handler.name
+        for node in ast.walk(ast.Module(handler.body, []))
+    )
+
+
+def swallowed(tree: ast.AST) -> Iterator[int]:
+    """Give the lines of handlers and `suppress` calls that would swallow a cancellation."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and _names(node.type) & CATCHES_ALL and not _keeps(node):
+            yield node.lineno
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+            caught = set().union(*map(_names, node.args))
+            if caught & CATCHES_ALL:
+                yield node.lineno
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=str)
+def test_no_module_swallows_a_cancellation(source: Path) -> None:
+    """Cancellation is the only stop signal: whoever swallows it makes a task that cannot be stopped."""
+    assert list(swallowed(ast.parse(source.read_text()))) == []
+
+
+@pytest.mark.parametrize(
+    "guilty",
+    [
+        "try: ...\nexcept asyncio.CancelledError: pass",
+        "try: ...\nexcept BaseException: log()",
+        "try: ...\nexcept: pass",
+        "try: ...\nexcept (ValueError, asyncio.CancelledError): return",
+        "with contextlib.suppress(asyncio.CancelledError): ...",
+    ],
+)
+def test_the_check_finds_what_it_looks_for(guilty: str) -> None:
+    """A check that finds nothing proves nothing."""
+    assert list(swallowed(ast.parse(guilty)))
+
+
+def test_the_check_allows_what_passes_the_cancellation_on() -> None:
+    """Cleaning up and raising again is what a handler is for."""
+    assert list(swallowed(ast.parse("try: ...\nexcept BaseException:\n  clean()\n  raise"))) == []

@@ -1,0 +1,46 @@
+"""The layout tells the story: one noun a file, a small façade that costs nothing to import."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import steersman
+
+LONGEST = 500
+SOURCES = [path for path in sorted(Path("src/steersman").rglob("*.py")) if not path.match("kinds/*_v*.py")]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=str)
+def test_a_file_holds_one_noun(source: Path) -> None:
+    """A file of more than 500 lines is two nouns; generated kinds are counted by nobody."""
+    assert len(source.read_text().splitlines()) <= LONGEST
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=str)
+def test_a_module_says_what_it_is_for(source: Path) -> None:
+    """The first line of a module is what a newcomer reads."""
+    assert source.read_text().lstrip().startswith(('"""', "# "))
+
+
+def test_the_facade_is_small_and_complete() -> None:
+    """At most 30 names, each importable: what an operator file needs and nothing else."""
+    assert len(steersman.__all__) <= 30
+    assert list(steersman.__all__) == sorted(steersman.__all__)
+    for name in steersman.__all__:
+        assert getattr(steersman, name) is not None, name
+
+
+def test_an_unknown_name_of_the_facade_is_an_ordinary_attribute_error() -> None:
+    """Lazy import must not change what a typo looks like."""
+    with pytest.raises(AttributeError, match="Operater"):
+        steersman.Operater  # noqa: B018 - the access is the test
+
+
+def test_importing_the_facade_loads_nothing_heavy() -> None:
+    """`import steersman` has a budget of 0.10 s: an event loop, TLS or a schema compiler would eat it."""
+    heavy = ["asyncio", "ssl", "msgspec", "yaml", "click", "rich", "cryptography", "prometheus_client", "re2"]
+    script = f"import sys, steersman; print([name for name in {heavy} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603 - our own interpreter
+    assert answer.stdout.strip() == "[]"
