@@ -4,59 +4,59 @@ Every task has a parent and cancellation is the only stop signal. These are the 
 """
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 from steersman.clock import Clock
 
 
-@contextlib.asynccontextmanager
+@asynccontextmanager
 async def background(work: Coroutine[Any, Any, None], *, name: str) -> AsyncIterator[asyncio.Task[None]]:
-    """Run ``work`` beside the block: its failure ends the block, the block's end cancels it and waits for it."""
+    """Run ``work`` beside the block: its failure ends the block, the block's end cancels it and waits for it.
+
+    A failure is raised as it is, not wrapped in a group: there is only this one task.
+    """
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(work, name=name)
+            try:
+                yield task
+            finally:
+                task.cancel()
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None
+
+
+async def wait_ready(ready: Coroutine[Any, Any, object], work: asyncio.Task[None]) -> None:
+    """Wait until ``ready`` returns; if ``work`` ends first, raise its failure instead of waiting for ever."""
     async with asyncio.TaskGroup() as tasks:
-        task = tasks.create_task(work, name=name)
-        try:
-            yield task
-        finally:
-            task.cancel()
-
-
-async def wait_ready(ready: Callable[[], Awaitable[object]], work: "asyncio.Task[None]") -> None:
-    """Wait until ``ready()`` returns; if ``work`` ends first, raise its failure instead of waiting for ever."""
-
-    async def watch() -> None:
-        await ready()
-
-    async with asyncio.TaskGroup() as tasks:
-        waiting = tasks.create_task(watch(), name="wait-ready")
+        waiting = tasks.create_task(ready, name=f"{work.get_name()}/ready")
         await asyncio.wait({waiting, work}, return_when=asyncio.FIRST_COMPLETED)
         if not waiting.done():
             waiting.cancel()
-    if waiting.cancelled() and work.done() and not work.cancelled() and (failure := work.exception()) is not None:
-        raise failure
+    if waiting.cancelled():
+        work.result()
+        raise RuntimeError(f"{work.get_name()} ended before it was ready")
 
 
-async def cleanup(work: Awaitable[object], *, clock: Clock, within: float) -> bool:
+async def cleanup(work: Coroutine[Any, Any, object], *, clock: Clock, within: float) -> bool:
     """Finish cleaning up even while being cancelled, but never longer than ``within`` seconds.
 
     Answers whether the work finished. A cancellation that arrives meanwhile is delivered afterwards.
     """
-    task = asyncio.ensure_future(work)  # noqa: TID251 - this is the one parent that outlives its own cancellation
     cancelled: asyncio.CancelledError | None = None
-    expired = asyncio.Event()
-    timer = clock.call_later(within, lambda: (expired.set(), task.cancel())[0])
-    try:
-        while not task.done():
-            try:
-                await asyncio.wait({task})
-            except asyncio.CancelledError as stop:
-                cancelled = stop
-    finally:
-        timer.cancel()
+    task = asyncio.get_running_loop().create_task(work, name="cleanup")
+    timer = clock.call_later(within, lambda: task.cancel() and None)
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as stop:
+            cancelled = stop
+    timer.cancel()
     if cancelled is not None:
         raise cancelled
     if task.cancelled():
         return False
     task.result()
-    return not expired.is_set()
+    return True

@@ -1,0 +1,95 @@
+import asyncio
+
+import pytest
+
+from steersman.clock import RealClock
+from steersman.concurrency import background, cleanup, wait_ready
+
+
+class BoomError(Exception):
+    """What the work of these tests fails with."""
+
+
+async def forever() -> None:
+    """Work that never ends by itself."""
+    await asyncio.get_running_loop().create_future()
+
+
+async def test_background_work_ends_with_its_block() -> None:
+    """A task that outlives its parent is a task that nobody stops."""
+    async with background(forever(), name="work") as task:
+        assert not task.done()
+    assert task.cancelled()
+
+
+async def test_a_failure_in_the_background_ends_the_block() -> None:
+    """A dead helper must not leave its owner waiting."""
+
+    async def fail() -> None:
+        raise BoomError
+
+    with pytest.raises(BoomError):
+        async with background(fail(), name="work"):
+            await forever()
+
+
+async def test_the_failure_of_the_block_is_not_wrapped() -> None:
+    """Callers catch by meaning, so `except NotFound` must see a NotFound."""
+    with pytest.raises(BoomError):
+        async with background(forever(), name="work"):
+            raise BoomError
+
+
+async def test_waiting_for_readiness_ends_when_the_work_fails() -> None:
+    """Otherwise a server that cannot bind its port would be waited for until the end of time."""
+
+    async def fail() -> None:
+        raise BoomError
+
+    with pytest.raises(BoomError):
+        async with background(fail(), name="work") as work:
+            await wait_ready(forever(), work)
+
+
+async def test_work_that_ends_before_it_is_ready_is_an_error() -> None:
+    """Ended is not ready."""
+
+    async def end() -> None:
+        return
+
+    with pytest.raises(RuntimeError, match="work ended before it was ready"):
+        async with background(end(), name="work") as work:
+            await wait_ready(forever(), work)
+
+
+async def test_cleanup_finishes_although_it_is_cancelled_and_then_passes_the_cancellation_on() -> None:
+    """A lease must be released on Ctrl-C, and Ctrl-C must still stop the program."""
+    begun, finished = asyncio.Event(), asyncio.Event()
+
+    async def release() -> None:
+        begun.set()
+        for _ in range(5):
+            await RealClock().sleep(0)
+        finished.set()
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(cleanup(release(), clock=RealClock(), within=5))
+        await begun.wait()
+        task.cancel()
+    assert finished.is_set()
+    assert task.cancelled()
+
+
+async def test_cleanup_gives_up_after_its_limit() -> None:
+    """A server that does not answer must not keep the program from ending."""
+    assert await cleanup(forever(), clock=RealClock(), within=0) is False
+
+
+async def test_cleanup_raises_the_failure_of_its_work() -> None:
+    """A failed cleanup is not a finished one."""
+
+    async def fail() -> None:
+        raise BoomError
+
+    with pytest.raises(BoomError):
+        await cleanup(fail(), clock=RealClock(), within=5)
