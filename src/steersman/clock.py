@@ -31,7 +31,7 @@ class Clock(ABC):
         """Seconds that never go back: for every duration and deadline."""
 
     @abstractmethod
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
         """Run the callback on the event loop after that many seconds."""
 
     async def sleep(self, seconds: float) -> None:
@@ -69,6 +69,60 @@ class RealClock(Clock):
         """Seconds since some fixed moment."""
         return time.monotonic()
 
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
         """Run the callback on the running event loop."""
         return asyncio.get_running_loop().call_later(seconds, callback)
+
+
+class Deadline:
+    """A time limit that is moved often and reached seldom: moving it later touches no timer.
+
+    The one timer may wake early; it then looks where the limit stands by now and sleeps on.
+    """
+
+    __slots__ = ("_at", "_callback", "_clock", "_timer", "_wakes_at")
+
+    def __init__(self, clock: Clock, callback: Callable[[], object]) -> None:
+        self._clock = clock
+        self._callback = callback
+        #: When the callback is due; ``None`` while there is no limit.
+        self._at: float | None = None
+        self._timer: Timer | None = None
+        #: When the timer will look. Invariant: while there is a limit there is a timer, and it wakes no later than that.
+        self._wakes_at = 0.0
+
+    def set(self, seconds: float) -> None:
+        """Call back that many seconds from now, instead of at any time set before."""
+        now = self._clock.monotonic()
+        self._at = at = now + seconds
+        if self._timer is None:
+            self._arm(at, seconds)
+        elif self._wakes_at > at:
+            self._timer.cancel()
+            self._arm(at, seconds)
+
+    def clear(self) -> None:
+        """Take the limit away; it can be set again."""
+        self._at = None
+
+    def cancel(self) -> None:
+        """Take the limit away and the timer with it: for the end of whatever was limited."""
+        self._at = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arm(self, at: float, seconds: float) -> None:
+        self._wakes_at = at
+        self._timer = self._clock.call_later(seconds, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        if self._at is None:
+            return
+        left = self._at - self._clock.monotonic()
+        if left > 0:
+            self._arm(self._at, left)
+        else:
+            self._at = None
+            self._callback()

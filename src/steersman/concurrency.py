@@ -47,7 +47,7 @@ async def cleanup(work: Coroutine[Any, Any, object], *, clock: Clock, within: fl
     """
     cancelled: asyncio.CancelledError | None = None
     task = asyncio.get_running_loop().create_task(work, name="cleanup")
-    timer = clock.call_later(within, lambda: task.cancel() and None)
+    timer = clock.call_later(within, task.cancel)
     while not task.done():
         try:
             await asyncio.wait({task})
