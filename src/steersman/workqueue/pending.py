@@ -1,0 +1,241 @@
+"""The rules of the work queue, without waiting: which key may be worked on next, and why it must be.
+
+Promises: a key is in the queue at most once and never worked on twice at the same time; what is added while its key is
+being worked on is not lost; among keys of one priority the first comes first; no level starves another for ever.
+Time is a number that the caller hands in.
+"""
+
+import heapq
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+C = TypeVar("C", bound=Hashable)
+
+#: The priority of whatever is not said to be urgent or unimportant.
+NORMAL = 0
+#: The priority of the initial list and of resyncs: changes that happen now go first.
+LOW = -100
+
+
+@dataclass(slots=True)
+class Want(Generic[C]):
+    """How urgently a key is wanted, and why: the union of all that was asked for it."""
+
+    priority: int
+    #: Distinct, in the order of their first appearance.
+    causes: tuple[C, ...] = ()
+    #: How many more causes there were than are kept.
+    dropped: int = 0
+
+    def merge(self, other: "Want[C]", keep: int) -> None:
+        """Take over what another asked for; at most ``keep`` causes are remembered."""
+        self.priority = max(self.priority, other.priority)
+        self.dropped += other.dropped
+        fresh = [cause for cause in other.causes if cause not in self.causes]
+        if fresh:
+            room = max(keep - len(self.causes), 0)
+            self.causes += tuple(fresh[:room])
+            self.dropped += len(fresh[room:])
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Generic[K, C]):
+    """A key that was handed out to be worked on; ``done`` must follow."""
+
+    key: K
+    priority: int
+    causes: tuple[C, ...]
+    dropped_causes: int
+
+
+class Pending(Generic[K, C]):
+    """Keys that want work, keys that are being worked on, and keys that will want work later."""
+
+    def __init__(self, *, keep_causes: int = 16, patience: int = 64) -> None:
+        if keep_causes < 1 or patience < 1:
+            raise ValueError(f"need keep_causes ≥ 1 and patience ≥ 1, got {keep_causes} and {patience}")
+        self._keep = keep_causes
+        #: How often in a row the lowest waiting level may be passed over.
+        self._patience = patience
+        self._passed_over = 0
+        #: What was asked for each key that wants work. Invariant: ready ⊆ wanted, and wanted - ready ⊆ running.
+        self._wanted: dict[K, Want[C]] = {}
+        #: Keys to hand out, by priority, oldest first. Invariant: no level is empty; ready ∩ running = ∅.
+        self._ready: dict[int, OrderedDict[K, None]] = {}
+        #: Keys handed out and not done.
+        self._running: set[K] = set()
+        #: When each delayed key is due, and what was asked. Invariant: each has an entry of that time in the heap.
+        self._delayed: dict[K, tuple[float, Want[C]]] = {}
+        #: (time, serial, key); entries that no longer agree with ``_delayed`` are stale and skipped.
+        self._heap: list[tuple[float, int, K]] = []
+        self._serial = 0
+        self._closed = False
+
+    def add(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> bool:
+        """Ask for work on a key now; answer whether there is one key more to hand out."""
+        if self._closed:
+            return False
+        return self._want(key, self._new_want(priority, causes))
+
+    def add_at(self, key: K, when: float, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> None:
+        """Ask for work on a key at a time; of several times for one key the earliest counts."""
+        if self._closed:
+            return
+        want = self._new_want(priority, causes)
+        known = self._delayed.get(key)
+        if known is not None:
+            known[1].merge(want, self._keep)
+            if known[0] <= when:
+                return
+            want = known[1]
+        self._delayed[key] = (when, want)
+        self._serial += 1
+        heapq.heappush(self._heap, (when, self._serial, key))
+        self._shrink_heap()
+
+    def promote(self, now: float) -> list[K]:
+        """Let every delayed key whose time has come want work; give those that can now be handed out."""
+        more: list[K] = []
+        while self._heap and self._heap[0][0] <= now:
+            when, _, key = heapq.heappop(self._heap)
+            known = self._delayed.get(key)
+            if known is None or known[0] != when:
+                continue
+            del self._delayed[key]
+            if self._want(key, known[1]):
+                more.append(key)
+        return more
+
+    def next_due(self) -> float | None:
+        """Give the time at which ``promote`` will next have something to do."""
+        while self._heap:
+            when, _, key = self._heap[0]
+            known = self._delayed.get(key)
+            if known is not None and known[0] == when:
+                return when
+            heapq.heappop(self._heap)
+        return None
+
+    def take(self) -> Taken[K, C] | None:
+        """Hand out the next key, if there is one."""
+        if not self._ready:
+            return None
+        level = self._next_level()
+        keys = self._ready[level]
+        key, _ = keys.popitem(last=False)
+        if not keys:
+            del self._ready[level]
+        want = self._wanted.pop(key)
+        self._running.add(key)
+        return Taken(key, want.priority, want.causes, want.dropped)
+
+    def done(self, key: K) -> bool:
+        """End the work on a key; answer whether it wants work again, so that there is one key more to hand out."""
+        self._running.discard(key)
+        want = self._wanted.get(key)
+        if want is None or self._is_ready(key, want):
+            return False
+        self._enqueue(key, want)
+        return True
+
+    def close(self) -> None:
+        """Refuse whatever is added from now on and forget what is delayed; what is ready is still handed out."""
+        self._closed = True
+        self._delayed.clear()
+        self._heap.clear()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it refuses new keys."""
+        return self._closed
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is ready and nothing is being worked on."""
+        return not self._ready and not self._running
+
+    def is_wanted(self, key: K) -> bool:
+        """Tell whether a key wants work now: it is ready, or asked for again while it is being worked on."""
+        return key in self._wanted
+
+    def is_running(self, key: K) -> bool:
+        """Tell whether a key is being worked on."""
+        return key in self._running
+
+    def depths(self) -> dict[int, int]:
+        """Give how many keys are ready, by priority."""
+        return {level: len(keys) for level, keys in sorted(self._ready.items())}
+
+    @property
+    def ready_count(self) -> int:
+        """How many keys can be handed out now."""
+        return sum(map(len, self._ready.values()))
+
+    @property
+    def running_count(self) -> int:
+        """How many keys are being worked on."""
+        return len(self._running)
+
+    @property
+    def delayed_count(self) -> int:
+        """How many keys will want work later."""
+        return len(self._delayed)
+
+    def _new_want(self, priority: int, causes: Iterable[C]) -> Want[C]:
+        distinct = tuple(dict.fromkeys(causes))
+        return Want(priority, distinct[: self._keep], max(len(distinct) - self._keep, 0))
+
+    def _want(self, key: K, want: Want[C]) -> bool:
+        known = self._wanted.get(key)
+        if known is None:
+            self._wanted[key] = want
+            if key in self._running:
+                return False
+            self._enqueue(key, want)
+            return True
+        before = known.priority
+        known.merge(want, self._keep)
+        if known.priority > before and key not in self._running:
+            # Raised: it goes last in its new level, as if it had just come.
+            self._remove(key, before)
+            self._enqueue(key, known)
+        return False
+
+    def _is_ready(self, key: K, want: Want[C]) -> bool:
+        return key in self._ready.get(want.priority, ())
+
+    def _enqueue(self, key: K, want: Want[C]) -> None:
+        level = self._ready.get(want.priority)
+        if level is None:
+            level = self._ready[want.priority] = OrderedDict()
+        level[key] = None
+
+    def _remove(self, key: K, level: int) -> None:
+        keys = self._ready[level]
+        del keys[key]
+        if not keys:
+            del self._ready[level]
+
+    def _next_level(self) -> int:
+        if len(self._ready) == 1:
+            self._passed_over = 0
+            return next(iter(self._ready))
+        if self._passed_over >= self._patience:
+            self._passed_over = 0
+            return min(self._ready)
+        self._passed_over += 1
+        return max(self._ready)
+
+    def _shrink_heap(self) -> None:
+        """Drop stale entries once they are the majority, so that re-scheduling for ever needs no memory."""
+        if len(self._heap) > 2 * len(self._delayed) + 64:
+            self._heap = [(when, n, key) for n, (key, (when, _)) in enumerate(self._delayed.items())]
+            self._serial = len(self._heap)
+            heapq.heapify(self._heap)
+
+    def __repr__(self) -> str:
+        closed = " closed" if self._closed else ""
+        return f"<Pending ready={self.ready_count} running={self.running_count} delayed={self.delayed_count}{closed}>"

@@ -1,0 +1,245 @@
+"""The work queue: workers wait here for keys. ``pending`` has the rules, ``backoff`` the waits; this only waits.
+
+Everything but ``get`` and ``drain`` is immediate. Use it from one event loop.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from steersman.clock import Clock, Timer
+from steersman.workqueue.backoff import RateLimiter
+from steersman.workqueue.pending import NORMAL, Pending, Taken
+
+K = TypeVar("K", bound=Hashable)
+C = TypeVar("C", bound=Hashable)
+
+
+class QueueObserver(Protocol):
+    """What wants to know of each step of a queue, to count it."""
+
+    def added(self) -> None:
+        """Tell that work was asked for."""
+
+    def taken(self, waited: float) -> None:
+        """Tell that a key was handed out, and how many seconds it had been ready."""
+
+    def finished(self, worked: float) -> None:
+        """Tell that a key was done, and how many seconds that took."""
+
+    def retried(self) -> None:
+        """Tell that a key was added with back-off."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatistics:
+    """How a queue stands at one moment."""
+
+    ready: dict[int, int]
+    running: int
+    delayed: int
+    #: Seconds that all keys now being worked on have taken so far, together and at most.
+    unfinished_seconds: float
+    longest_seconds: float
+
+
+class _NoObserver:
+    """Counts nothing."""
+
+    def added(self) -> None:
+        pass
+
+    def taken(self, waited: float) -> None:
+        pass
+
+    def finished(self, worked: float) -> None:
+        pass
+
+    def retried(self) -> None:
+        pass
+
+
+class WorkQueue(Generic[K, C]):
+    """Keys that want work, for any number of workers; a key is never with two of them."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        limiter: RateLimiter[K] | None = None,
+        observer: QueueObserver | None = None,
+    ) -> None:
+        self._clock = clock
+        self._limiter = limiter if limiter is not None else RateLimiter[K].default()
+        self._observer = observer if observer is not None else _NoObserver()
+        self._pending = Pending[K, C]()
+        #: Workers that found nothing, first come first. A resolved future is one permission to look again.
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._drained: list[asyncio.Future[None]] = []
+        self._released = False
+        #: Invariant: while something is delayed there is a timer, and it fires no later than the first is due.
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
+        self._ready_since: dict[K, float] = {}
+        self._running_since: dict[K, float] = {}
+
+    def add(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> None:
+        """Ask for work on a key now; dropped after ``shut_down``."""
+        if self._pending.is_closed:
+            return
+        self._observer.added()
+        if self._pending.add(key, priority=priority, causes=causes):
+            self._ready_since[key] = self._clock.monotonic()
+            self._wake_one()
+
+    def add_after(self, key: K, seconds: float, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> None:
+        """Ask for work on a key after some seconds; zero or less is now. The earliest of several times counts."""
+        if seconds <= 0:
+            self.add(key, priority=priority, causes=causes)
+            return
+        self._pending.add_at(key, self._clock.monotonic() + seconds, priority=priority, causes=causes)
+        self._arm()
+
+    def add_rate_limited(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> float:
+        """Ask for work on a key that failed, after its back-off; give the seconds that it will wait."""
+        self._observer.retried()
+        seconds = self._limiter.when(key, self._clock.monotonic())
+        self.add_after(key, seconds, priority=priority, causes=causes)
+        return seconds
+
+    def forget(self, key: K) -> None:
+        """Let the back-off of a key begin anew; it does not take the key out of the queue."""
+        self._limiter.forget(key)
+
+    def failures(self, key: K) -> int:
+        """Give how often a key was added with back-off since it was last forgotten."""
+        return self._limiter.failures(key)
+
+    async def get(self) -> Taken[K, C] | None:
+        """Wait for a key; ``None`` once the queue is shut down and empty. ``done`` must follow every key."""
+        while True:
+            taken = self._pending.take()
+            if taken is not None:
+                self._note_taken(taken.key)
+                return taken
+            if self._pending.is_closed:
+                return None
+            await self._wait()
+
+    def done(self, key: K) -> None:
+        """End the work on a key; if it was asked for meanwhile it is ready again."""
+        now = self._clock.monotonic()
+        since = self._running_since.pop(key, None)
+        if since is not None:
+            self._observer.finished(now - since)
+        if self._pending.done(key):
+            self._ready_since[key] = now
+            self._wake_one()
+        self._check_drained()
+
+    def shut_down(self) -> None:
+        """Refuse new keys and drop the delayed ones; ready ones are still handed out.
+
+        Calling it again releases a ``drain`` that waits for a worker which never ends.
+        """
+        if self._pending.is_closed:
+            self._released = True
+        self._pending.close()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._waiters:
+            self._wake_one()
+        self._check_drained()
+
+    async def drain(self) -> None:
+        """Shut down, then wait until all ready keys were worked on and every worker is done."""
+        if not self._pending.is_closed:
+            self.shut_down()
+        while not (self._pending.is_idle or self._released):
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._drained.append(waiter)
+            try:
+                await waiter
+            finally:
+                if waiter in self._drained:
+                    self._drained.remove(waiter)
+
+    def is_wanted(self, key: K) -> bool:
+        """Tell whether work on a key was asked for and has not begun."""
+        return self._pending.is_wanted(key)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is ready and nothing is being worked on; delayed keys do not count."""
+        return self._pending.is_idle
+
+    def next_due(self) -> float | None:
+        """Give the monotonic time at which the first delayed key is due."""
+        return self._pending.next_due()
+
+    def statistics(self) -> QueueStatistics:
+        """Show how the queue stands now."""
+        now = self._clock.monotonic()
+        working = [now - since for since in self._running_since.values()]
+        return QueueStatistics(
+            ready=self._pending.depths(),
+            running=self._pending.running_count,
+            delayed=self._pending.delayed_count,
+            unfinished_seconds=sum(working),
+            longest_seconds=max(working, default=0.0),
+        )
+
+    def _note_taken(self, key: K) -> None:
+        now = self._clock.monotonic()
+        self._running_since[key] = now
+        self._observer.taken(now - self._ready_since.pop(key, now))
+
+    async def _wait(self) -> None:
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                # The permission to look must not die with this worker.
+                self._wake_one()
+            else:
+                self._waiters.remove(waiter)
+            raise
+
+    def _wake_one(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    def _arm(self) -> None:
+        due = self._pending.next_due()
+        if due is None or (self._timer is not None and self._timer_at <= due):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = due
+        self._timer = self._clock.call_later(max(due - self._clock.monotonic(), 0.0), self._on_time)
+
+    def _on_time(self) -> None:
+        self._timer = None
+        now = self._clock.monotonic()
+        for key in self._pending.promote(now):
+            self._observer.added()
+            self._ready_since[key] = now
+            self._wake_one()
+        self._arm()
+
+    def _check_drained(self) -> None:
+        if self._drained and (self._pending.is_idle or self._released):
+            for waiter in self._drained:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    def __repr__(self) -> str:
+        return f"<WorkQueue {self._pending!r} workers_waiting={len(self._waiters)}>"

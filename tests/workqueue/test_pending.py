@@ -1,0 +1,218 @@
+"""The rules of the work queue, one by one, and against a model."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steersman.workqueue.pending import LOW, Pending
+
+
+def drain(pending: Pending[str, str]) -> list[str]:
+    """Take and finish everything."""
+    order = []
+    while (taken := pending.take()) is not None:
+        order.append(taken.key)
+        pending.done(taken.key)
+    return order
+
+
+def test_a_key_added_twice_is_handed_out_once() -> None:
+    """Ten changes of one object are one reconcile."""
+    pending = Pending[str, str]()
+    assert pending.add("a")
+    assert not pending.add("a")
+    assert drain(pending) == ["a"]
+
+
+def test_a_key_added_while_it_runs_runs_again_and_only_once() -> None:
+    """A change that arrives during a reconcile is never lost and never concurrent."""
+    pending = Pending[str, str]()
+    pending.add("a")
+    assert pending.take() is not None
+    assert not pending.add("a")
+    pending.add("a")
+    assert pending.take() is None
+    assert pending.done("a")
+    again = pending.take()
+    assert again is not None
+    assert not pending.done("a")
+    assert pending.take() is None
+
+
+def test_first_come_first_served_inside_a_level() -> None:
+    """Fairness: no key waits behind later ones of its priority."""
+    pending = Pending[str, str]()
+    for key in "cab":
+        pending.add(key)
+    assert drain(pending) == ["c", "a", "b"]
+
+
+def test_higher_priority_goes_first() -> None:
+    """A change that happens now does not wait behind the initial list."""
+    pending = Pending[str, str]()
+    pending.add("listed", priority=LOW)
+    pending.add("changed")
+    assert drain(pending) == ["changed", "listed"]
+
+
+def test_a_raised_key_goes_last_in_its_new_level() -> None:
+    """Raising must not overtake those who came first."""
+    pending = Pending[str, str]()
+    pending.add("a", priority=LOW)
+    pending.add("b")
+    pending.add("a")
+    assert drain(pending) == ["b", "a"]
+
+
+def test_a_lower_priority_never_lowers() -> None:
+    """A resync of a key that is wanted urgently leaves it urgent."""
+    pending = Pending[str, str]()
+    pending.add("a", priority=5)
+    pending.add("b", priority=5)
+    pending.add("a", priority=LOW)
+    assert drain(pending) == ["a", "b"]
+
+
+def test_priority_asked_for_while_running_counts_afterwards() -> None:
+    """The second run is as urgent as what asked for it."""
+    pending = Pending[str, str]()
+    pending.add("a")
+    assert pending.take() is not None
+    pending.add("a", priority=LOW)
+    pending.add("b")
+    pending.done("a")
+    assert drain(pending) == ["b", "a"]
+
+
+def test_the_lowest_level_does_not_starve() -> None:
+    """A busy operator still gets through its initial list."""
+    pending = Pending[str, str](patience=4)
+    pending.add("low", priority=LOW)
+    order = []
+    for n in range(6):
+        pending.add(f"high-{n}")
+        taken = pending.take()
+        assert taken is not None
+        order.append(taken.key)
+        pending.done(taken.key)
+    assert "low" in order[:5]
+
+
+def test_of_two_delays_the_earliest_counts() -> None:
+    """A later wish never postpones an earlier one."""
+    pending = Pending[str, str]()
+    pending.add_at("a", 10.0)
+    pending.add_at("a", 5.0)
+    pending.add_at("a", 20.0)
+    assert pending.next_due() == 5.0
+    assert pending.promote(4.9) == []
+    assert pending.promote(5.0) == ["a"]
+    assert pending.promote(100.0) == []
+
+
+def test_an_immediate_add_leaves_the_delayed_one() -> None:
+    """A timer that was asked for still fires."""
+    pending = Pending[str, str]()
+    pending.add_at("a", 5.0)
+    pending.add("a")
+    assert drain(pending) == ["a"]
+    assert pending.promote(5.0) == ["a"]
+
+
+def test_causes_merge_when_keys_merge() -> None:
+    """The one run for ten changes knows all of their causes."""
+    pending = Pending[str, str]()
+    pending.add_at("a", 1.0, causes=["timer"])
+    pending.add("a", causes=["change", "change"])
+    pending.add("a", causes=["child"])
+    pending.promote(1.0)
+    taken = pending.take()
+    assert taken is not None
+    assert taken.causes == ("change", "child", "timer")
+
+
+def test_causes_are_bounded_and_the_rest_counted() -> None:
+    """A key hammered for hours while its worker hangs costs no memory."""
+    pending = Pending[str, str](keep_causes=3)
+    for n in range(100):
+        pending.add("a", causes=[f"cause-{n}"])
+    taken = pending.take()
+    assert taken is not None
+    assert taken.causes == ("cause-0", "cause-1", "cause-2")
+    assert taken.dropped_causes == 97
+
+
+def test_rescheduling_for_ever_keeps_the_heap_small() -> None:
+    """Ever earlier times for one key leave no trail."""
+    pending = Pending[str, str]()
+    for n in range(10_000):
+        pending.add_at("a", 10_000.0 - n)
+    assert len(pending._heap) < 100
+    assert pending.next_due() == 1.0
+
+
+def test_closed_hands_out_what_is_ready_and_takes_nothing_new() -> None:
+    """Shutting down finishes what was begun and drops what would come."""
+    pending = Pending[str, str]()
+    pending.add("a")
+    pending.add_at("later", 1.0)
+    pending.close()
+    assert not pending.add("b")
+    pending.add_at("b", 0.5)
+    assert pending.promote(2.0) == []
+    assert drain(pending) == ["a"]
+
+
+def test_options_that_cannot_work_are_refused() -> None:
+    """Zero causes or no patience would break promises silently."""
+    with pytest.raises(ValueError, match="keep_causes"):
+        Pending[str, str](keep_causes=0)
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.sampled_from("abc"), st.sampled_from([LOW, 0, 7])),
+        st.tuples(st.just("later"), st.sampled_from("abc"), st.integers(1, 5)),
+        st.tuples(st.just("take"), st.just(""), st.just(0)),
+        st.tuples(st.just("done"), st.sampled_from("abc"), st.just(0)),
+        st.tuples(st.just("tick"), st.just(""), st.integers(1, 3)),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=150)
+@given(STEPS)
+def test_no_wish_is_lost_and_no_key_runs_twice(steps: list[tuple[str, str, int]]) -> None:
+    """Every add is followed by a take that comes later, whatever the interleaving."""
+    pending = Pending[str, int]()
+    owed: dict[str, set[int]] = {key: set() for key in "abc"}
+    later: dict[str, tuple[int, set[int]]] = {}
+    running: set[str] = set()
+    now = 0
+    for serial, (what, key, number) in enumerate(steps):
+        if what == "add":
+            pending.add(key, priority=number, causes=[serial])
+            owed[key].add(serial)
+        elif what == "later":
+            pending.add_at(key, now + number, causes=[serial])
+            when, causes = later.get(key, (now + number, set()))
+            later[key] = (min(when, now + number), causes | {serial})
+        elif what == "tick":
+            now += number
+            pending.promote(now)
+            for due in [key for key, (when, _) in later.items() if when <= now]:
+                owed[due] |= later.pop(due)[1]
+        elif what == "done" and key in running:
+            running.discard(key)
+            pending.done(key)
+        elif what == "take":
+            taken = pending.take()
+            wanted = {key for key, causes in owed.items() if causes and key not in running}
+            assert (taken is not None) == bool(wanted)
+            if taken is not None:
+                assert taken.key in wanted
+                assert len(taken.causes) + taken.dropped_causes == len(owed[taken.key])
+                assert set(taken.causes) <= owed[taken.key]
+                owed[taken.key] = set()
+                running.add(taken.key)
