@@ -1,0 +1,94 @@
+"""The programs of a control plane, built from their Go modules into a cache outside the repository."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+HERE = Path(__file__).parent
+KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kubectl")
+#: Older etcd servers make kube-apiserver switch off WatchList and consistent reads from its cache, without a word.
+OLDEST_ETCD = (3, 5, 13)
+
+
+class MissingError(Exception):
+    """A program is not there and cannot be built; the message says why and what to do."""
+
+
+def _pinned(module: Path, requirement: str) -> str:
+    match = re.search(rf"{re.escape(requirement)} v(\S+)", (module / "go.mod").read_text())
+    if match is None:
+        raise MissingError(f"{module / 'go.mod'} does not pin {requirement}")
+    return match[1]
+
+
+def _build(what: str, module: Path, target: Path, *arguments: str) -> None:
+    """Run `go build`, and say that it is still at work: the first build takes minutes."""
+    begun = time.monotonic()
+    print(f"building {what} (once; several minutes on two cores)", flush=True)
+    with subprocess.Popen(["go", "build", "-trimpath", "-o", str(target), *arguments], cwd=module) as process:  # noqa: S603, S607 - go as the user has it
+        while True:
+            try:
+                code = process.wait(timeout=60)
+                break
+            except subprocess.TimeoutExpired:
+                print(f"  still building {what}: {time.monotonic() - begun:.0f} s", flush=True)
+    if code:
+        raise MissingError(f"building {what} failed (go's own message is above)")
+    print(f"  built {what} in {time.monotonic() - begun:.0f} s", flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Binaries:
+    """A folder that holds all programs of one control plane."""
+
+    folder: Path
+    kubernetes: str
+    etcd: str
+
+    def __getitem__(self, program: str) -> str:
+        return str(self.folder / program)
+
+    @classmethod
+    def ensure(cls) -> Self:
+        """Give the programs, building what is not in the cache yet."""
+        kubernetes = _pinned(HERE / "kubernetes", "k8s.io/kubernetes")
+        etcd = _pinned(HERE / "etcd", "go.etcd.io/etcd/server/v3")
+        if tuple(map(int, etcd.split("-")[0].split("."))) < OLDEST_ETCD:
+            raise MissingError(f"etcd {etcd} is too old: kube-apiserver would silently disable WatchList")
+        cache = Path(os.environ.get("STEERSMAN_CACHE") or Path.home() / ".cache" / "steersman")
+        binaries = cls(cache / f"control-plane-{kubernetes}-etcd-{etcd}", kubernetes, etcd)
+        missing = [name for name in (*KUBERNETES, "etcd") if not Path(binaries[name]).exists()]
+        if missing:
+            binaries._build_all(missing)
+        return binaries
+
+    def _build_all(self, missing: list[str]) -> None:
+        if shutil.which("go") is None:
+            raise MissingError("a real control plane needs Go to be built, and there is no `go` on PATH")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Programs appear under their names only when they are whole: a broken build never looks like a finished one.
+        unfinished = self.folder / "unfinished"
+        unfinished.mkdir(exist_ok=True)
+        major, minor, _ = self.kubernetes.split(".", 2)
+        version = "k8s.io/component-base/version"
+        flags = (
+            f"-s -w -X {version}.gitVersion=v{self.kubernetes} -X {version}.gitMajor={major} "
+            f"-X {version}.gitMinor={minor} -X k8s.io/client-go/pkg/version.gitVersion=v{self.kubernetes}"
+        )
+        for name in missing:
+            if name == "etcd":
+                _build(
+                    f"etcd {self.etcd}", HERE / "etcd", unfinished / name, "-ldflags=-s -w", "go.etcd.io/etcd/server/v3"
+                )
+            else:
+                package = f"k8s.io/kubernetes/cmd/{name}"
+                _build(
+                    f"{name} {self.kubernetes}", HERE / "kubernetes", unfinished / name, f"-ldflags={flags}", package
+                )
+            (unfinished / name).rename(self.folder / name)
+        unfinished.rmdir()
