@@ -53,6 +53,8 @@ def _constant(value: Any) -> Callable[[], Any]:
 
 def _always_sent(default: Any) -> Any:
     """Turn a default into one that is sent like any other value; ``None`` stays what is left out."""
+    if default is None:
+        return None
     if isinstance(default, _Sparse):
         return field(default_factory=default.factory)
     name: str | None = None
