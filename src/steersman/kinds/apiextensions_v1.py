@@ -104,7 +104,7 @@ class CustomResourceSubresources(Model):
 
 
 class CustomResourceValidation(Model):
-    open_apiv3_schema: JSONSchemaProps | None = field(default=None, name="openAPIV3Schema")
+    open_api_v3_schema: JSONSchemaProps | None = field(default=None, name="openAPIV3Schema")
 
 
 class ExternalDocumentation(Model):

@@ -121,13 +121,9 @@ class BuiltinModules:
             name = self._wanted.pop()
             if name not in self._done and _handmade(name) is None:
                 self._done[name] = self._class(name)
-        groups = {self._modules[_package(n)]: r.gvk.api_version for n, r in self._kinds.items()} | {
-            "meta_v1": "meta/v1"
-        }
-        modules = {
-            module: ModuleOutline(f"{_PACKAGE}.{module}", f"The kinds of {group} and their parts.")
-            for module, group in sorted(groups.items())
-        }
+        described = {module: f"The kinds of {version} and their parts." for version, module in self.index().items()}
+        described["meta_v1"] = "Parts that kinds of all groups share, and what servers answer beside objects."
+        modules = {name: ModuleOutline(f"{_PACKAGE}.{name}", text) for name, text in sorted(described.items())}
         for name, outline in sorted(self._done.items(), key=lambda item: item[1].name):
             modules[self._modules[_package(name)]].classes.append(outline)
         return list(modules.values())

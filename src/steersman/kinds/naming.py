@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from steersman.objects.model import wire_name
 from steersman.objects.resource import KubeObject
 
-#: In this order: IPv4/IPv6, a plural acronym (IPs), an acronym, a capitalised or lower-case word.
-_WORD = re.compile(r"IPv[46]|[A-Z]{2,}s(?![a-z])|[A-Z]+[0-9]*(?![a-z])|[A-Z]?[a-z0-9]+")
+#: In this order: IPv4/IPv6, an acronym before a version (APIV3), a plural acronym (IPs), an acronym, any other word.
+_WORD = re.compile(r"IPv[46]|[A-Z]+(?=V[0-9])|[A-Z]{2,}s(?![a-z])|[A-Z]+[0-9]*(?![a-z])|[A-Z]?[a-z0-9]+")
 
 #: What annotations and defaults of the generated code call; a field of that name would hide it.
 _USED_IN_CLASS_BODIES = frozenset(

@@ -15,6 +15,7 @@ from msgspec import Struct
 from steersman.errors import DecodeError
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.meta import ListMeta
+from steersman.objects.nulls import with_empty_for_null
 from steersman.objects.quantity import Quantity
 from steersman.objects.resource import KubeObject, Unstructured, gvk_of, parts_with_empty_value
 from steersman.objects.times import Duration, MicroTime
@@ -112,12 +113,25 @@ def decode(kind: type[KubeObject] | type[Unstructured], data: bytes) -> KubeObje
         loose._read = data  # noqa: SLF001 - the codec is the one that remembers
         return loose
     try:
-        obj: KubeObject = _decoder(kind).decode(data)
+        obj = _decode_typed(kind, data)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
         raise DecodeError(f"not a {kind.__name__}: {error}") from None
     except RecursionError:
         raise DecodeError(f"not a {kind.__name__}: nested too deeply") from None
     obj.__dict__["_read"] = data
+    return obj
+
+
+def _decode_typed(kind: type[KubeObject], data: bytes) -> KubeObject:
+    decoder = _decoder(kind)
+    try:
+        obj: KubeObject = decoder.decode(data)
+    except msgspec.ValidationError:
+        document = _decode_json(data)
+        repaired = with_empty_for_null(document, kind)
+        if repaired == document:
+            raise
+        obj = decoder.decode(_encoder.encode(repaired))
     return obj
 
 
