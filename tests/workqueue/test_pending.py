@@ -181,38 +181,53 @@ STEPS = st.lists(
 )
 
 
+class _Model:
+    """What is owed to each key, in the simplest terms."""
+
+    def __init__(self) -> None:
+        self.pending = Pending[str, int]()
+        self.owed: dict[str, set[int]] = {key: set() for key in "abc"}
+        self.later: dict[str, tuple[int, set[int]]] = {}
+        self.running: set[str] = set()
+        self.now = 0
+
+    def add(self, serial: int, key: str, number: int) -> None:
+        self.pending.add(key, priority=number, causes=[serial])
+        self.owed[key].add(serial)
+
+    def add_later(self, serial: int, key: str, number: int) -> None:
+        self.pending.add_at(key, self.now + number, causes=[serial])
+        when, causes = self.later.get(key, (self.now + number, set()))
+        self.later[key] = (min(when, self.now + number), causes | {serial})
+
+    def tick(self, _: int, __: str, number: int) -> None:
+        self.now += number
+        self.pending.promote(self.now)
+        for due in [key for key, (when, _) in self.later.items() if when <= self.now]:
+            self.owed[due] |= self.later.pop(due)[1]
+
+    def done(self, _: int, key: str, __: int) -> None:
+        if key in self.running:
+            self.running.discard(key)
+            self.pending.done(key)
+
+    def take(self, _: int, __: str, ___: int) -> None:
+        taken = self.pending.take()
+        wanted = {key for key, causes in self.owed.items() if causes and key not in self.running}
+        assert (taken is not None) == bool(wanted)
+        if taken is not None:
+            assert taken.key in wanted
+            assert len(taken.causes) + taken.dropped_causes == len(self.owed[taken.key])
+            assert set(taken.causes) <= self.owed[taken.key]
+            self.owed[taken.key] = set()
+            self.running.add(taken.key)
+
+
 @settings(max_examples=150)
 @given(STEPS)
 def test_no_wish_is_lost_and_no_key_runs_twice(steps: list[tuple[str, str, int]]) -> None:
     """Every add is followed by a take that comes later, whatever the interleaving."""
-    pending = Pending[str, int]()
-    owed: dict[str, set[int]] = {key: set() for key in "abc"}
-    later: dict[str, tuple[int, set[int]]] = {}
-    running: set[str] = set()
-    now = 0
+    model = _Model()
+    acts = {"add": model.add, "later": model.add_later, "tick": model.tick, "done": model.done, "take": model.take}
     for serial, (what, key, number) in enumerate(steps):
-        if what == "add":
-            pending.add(key, priority=number, causes=[serial])
-            owed[key].add(serial)
-        elif what == "later":
-            pending.add_at(key, now + number, causes=[serial])
-            when, causes = later.get(key, (now + number, set()))
-            later[key] = (min(when, now + number), causes | {serial})
-        elif what == "tick":
-            now += number
-            pending.promote(now)
-            for due in [key for key, (when, _) in later.items() if when <= now]:
-                owed[due] |= later.pop(due)[1]
-        elif what == "done" and key in running:
-            running.discard(key)
-            pending.done(key)
-        elif what == "take":
-            taken = pending.take()
-            wanted = {key for key, causes in owed.items() if causes and key not in running}
-            assert (taken is not None) == bool(wanted)
-            if taken is not None:
-                assert taken.key in wanted
-                assert len(taken.causes) + taken.dropped_causes == len(owed[taken.key])
-                assert set(taken.causes) <= owed[taken.key]
-                owed[taken.key] = set()
-                running.add(taken.key)
+        acts[what](serial, key, number)

@@ -1,0 +1,156 @@
+"""The store: every object of a kind, as records. One writer, the reflector; any number of readers, in any thread.
+
+Each write answers with the changes it made. It never holds what a server did not send, and per object never goes back
+to an older version, except where the server's own list says so.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+
+from steersman.informer.changes import Added, Change, Deleted, Updated
+from steersman.informer.index import Extract, Index
+from steersman.informer.record import Record
+from steersman.objects.identity import ObjectKey
+from steersman.protocol.resource_version import is_older
+
+#: Deletions that are remembered, so that an older event that comes late does not bring an object back.
+_REMEMBERED_DELETIONS = 1024
+
+
+def is_newer(version: str, than: str) -> bool:
+    """Compare two resource versions of one object.
+
+    A version that cannot be ordered (some aggregated servers use other texts) counts as newer if it is another one.
+    """
+    if version == than:
+        return False
+    try:
+        return is_older(than, version)
+    except ValueError:
+        return True
+
+
+class Store:
+    """Records by key, with indexes. Readers see either all of a ``replace`` or nothing of it."""
+
+    def __init__(self, indexes: Mapping[str, Extract] | None = None) -> None:
+        self._records: dict[ObjectKey, Record] = {}
+        self._indexes = {name: Index(extract) for name, extract in (indexes or {}).items()}
+        #: uid → version of the deletion, oldest first.
+        self._gone: OrderedDict[str, str] = OrderedDict()
+
+    # What the one writer calls.
+
+    def put(self, record: Record) -> list[Change]:
+        """Take in an object that was added or changed; a version that is not newer changes nothing."""
+        old = self._records.get(record.key)
+        if old is None:
+            if self._is_late(record):
+                return []
+            self._enter(record)
+            return [Added(record)]
+        if old.uid == record.uid:
+            if not is_newer(record.resource_version, old.resource_version):
+                return []
+            self._enter(record)
+            return [Updated(old, record)]
+        if self._is_late(record):
+            return []
+        # Same name, another object: the old one went while nobody looked.
+        self._enter(record)
+        return [Deleted(old, was_observed=False), Added(record)]
+
+    def remove(self, record: Record) -> list[Change]:
+        """Take out an object that was deleted; the record carries the version of the deletion."""
+        old = self._records.get(record.key)
+        self._remember_gone(record)
+        if old is None or old.uid != record.uid or is_newer(old.resource_version, record.resource_version):
+            return []
+        del self._records[record.key]
+        for index in self._indexes.values():
+            index.remove(record.key)
+        return [Deleted(record)]
+
+    def replace(self, records: Iterable[Record]) -> list[Change]:
+        """Take in a whole list at once, as the truth; deletions come first, then what is new or changed."""
+        before = self._records
+        after = {record.key: record for record in records}
+        indexes = {name: index.rebuilt(after.values()) for name, index in self._indexes.items()}
+        changes: list[Change] = []
+        for key, old in before.items():
+            new = after.get(key)
+            if new is None or new.uid != old.uid:
+                changes.append(Deleted(old, was_observed=False))
+        for key, new in after.items():
+            known = before.get(key)
+            if known is None or known.uid != new.uid:
+                changes.append(Added(new))
+            elif known.resource_version != new.resource_version:
+                changes.append(Updated(known, new))
+        self._gone.clear()
+        self._records, self._indexes = after, indexes
+        return changes
+
+    def add_index(self, name: str, extract: Extract) -> None:
+        """Index by one more value, also what is there already; an index of that name must not exist."""
+        if name in self._indexes:
+            raise ValueError(f"there is an index {name!r} already")
+        self._indexes[name] = Index(extract).rebuilt(self._records.values())
+
+    # What readers call, from any thread: each is one atomic look.
+
+    def get(self, key: ObjectKey) -> Record | None:
+        """Give the record of a key."""
+        return self._records.get(key)
+
+    def records(self) -> list[Record]:
+        """Give all records as they are at one moment."""
+        return list(self._records.values())
+
+    def keys(self) -> list[ObjectKey]:
+        """Give all keys as they are at one moment."""
+        return list(self._records)
+
+    def by_index(self, name: str, value: str) -> list[Record]:
+        """Give the records that an index finds under a value."""
+        records = self._records
+        found = (records.get(key) for key in self._index(name).keys(value))
+        return [record for record in found if record is not None]
+
+    def has_index(self, name: str) -> bool:
+        """Tell whether there is an index of that name."""
+        return name in self._indexes
+
+    def index_values(self, name: str) -> list[str]:
+        """Give every value that an index knows."""
+        return self._index(name).values()
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._records
+
+    def _index(self, name: str) -> Index:
+        try:
+            return self._indexes[name]
+        except KeyError:
+            raise KeyError(f"there is no index {name!r}; there are: {', '.join(sorted(self._indexes))}") from None
+
+    def _enter(self, record: Record) -> None:
+        self._records[record.key] = record
+        for index in self._indexes.values():
+            index.put(record)
+
+    def _is_late(self, record: Record) -> bool:
+        """Tell whether an object was deleted at this version or later: events can come twice after a reconnect."""
+        gone = self._gone.get(record.uid)
+        return gone is not None and not is_newer(record.resource_version, gone)
+
+    def _remember_gone(self, record: Record) -> None:
+        self._gone[record.uid] = record.resource_version
+        if len(self._gone) > _REMEMBERED_DELETIONS:
+            self._gone.popitem(last=False)
+
+    def __repr__(self) -> str:
+        return f"<Store objects={len(self._records)} indexes={sorted(self._indexes)}>"
