@@ -6,7 +6,7 @@ Decoding must accept whatever a newer server sends, so an enum stays plain text 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from steersman.kinds.naming import field_names
+from steersman.kinds.naming import field_names, singular
 from steersman.kinds.outline import Annotation, FieldOutline, Presence
 
 Schema = Mapping[str, Any]
@@ -52,10 +52,7 @@ class Parts(Protocol):
         """Give the type that a ``$ref`` names."""
 
     def inline(self, schema: Schema, owner: str, wire: str) -> Annotation:
-        """Give the type of an object with properties that stands at this field of its owner."""
-
-    def can_be_empty(self, schema: Schema) -> bool:
-        """Tell whether a value of this type needs no field at all."""
+        """Give the type of an object with properties; ``wire`` is the field's name, in the singular for an item."""
 
 
 def unwrapped(schema: Schema) -> Schema:
@@ -124,7 +121,7 @@ class Annotator:
 
     def _array(self, schema: Schema, owner: str, wire: str) -> Annotation:
         items = schema.get("items")
-        inner = self.annotate(items, owner, wire) if isinstance(items, Mapping) else ANYTHING
+        inner = self.annotate(items, owner, singular(wire)) if isinstance(items, Mapping) else ANYTHING
         return inner.within("list[{}]")
 
     def _object(self, schema: Schema, owner: str, wire: str) -> Annotation:
@@ -132,7 +129,7 @@ class Annotator:
             return self._parts.inline(schema, owner, wire)
         values = schema.get("additionalProperties")
         if isinstance(values, Mapping) and values:
-            return self.annotate(values, owner, wire).within("dict[str, {}]")
+            return self.annotate(values, owner, singular(wire)).within("dict[str, {}]")
         return _JSON_OBJECT
 
 
@@ -163,10 +160,11 @@ def fields_of(
         rule = presence(wire, properties[wire], wire in required, annotation)
         if rule == "optional":
             annotation = annotation.or_none()
-        fields.append(FieldOutline(names[wire], wire, annotation, rule, _description(properties[wire])))
+        fields.append(FieldOutline(names[wire], wire, annotation, rule, description_of(properties[wire])))
     return tuple(fields)
 
 
-def _description(schema: Schema) -> str:
+def description_of(schema: Schema) -> str:
+    """Give the description of a schema; empty where it has none."""
     text = schema.get("description")
     return text if isinstance(text, str) else ""

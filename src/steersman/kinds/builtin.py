@@ -15,6 +15,7 @@ from steersman.kinds.annotations import (
     Annotator,
     Schema,
     demanded,
+    description_of,
     fields_of,
     reference_in,
 )
@@ -149,7 +150,7 @@ class BuiltinModules:
         """Refuse: built-in types are always named."""
         raise DeclarationError(f"{owner}.{wire}: a built-in type without a name: {sorted(schema)}")
 
-    def can_be_empty(self, schema: Schema) -> bool:
+    def _can_be_empty(self, schema: Schema) -> bool:
         """Tell whether an object of this type needs no field at all."""
         ref = reference_in(schema)
         if ref is None or ref not in self._schemas:
@@ -190,14 +191,13 @@ class BuiltinModules:
             return self._presence_in(name, wire, part, annotation)
 
         fields = fields_of(schema, self._annotator, presence, owner=title, of_kind=kind is not None)
-        description = schema.get("description")
-        return ClassOutline(title, fields, kind, description if isinstance(description, str) else "")
+        return ClassOutline(title, fields, kind, description_of(schema))
 
     def _presence_of_half(self, wire: str, part: Schema, *, required: bool) -> Presence:
         """Decide on a kind's spec or status: one that can be empty reads as empty when it is absent."""
         if required:
             return "required"
-        if self.can_be_empty(part):
+        if self._can_be_empty(part):
             return "absent"
         # A default marks what is no pointer in Go: servers always send it, so reading needs no None.
         return "required" if wire == "spec" and "default" in part else "optional"

@@ -3,10 +3,11 @@
 Pure: documents in, file names and texts out. The input is not trusted; nothing of it becomes code (see ``source``).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steersman.kinds.builtin import BuiltinModules, read_bundle, read_discovery
+from steersman.kinds.custom import custom_modules
 from steersman.kinds.source import quoted, source_of
 
 
@@ -25,3 +26,8 @@ def builtin_modules(
         f"MODULES = {{\n{rows}}}\n"
     )
     return files
+
+
+def models_of(definitions: Sequence[Mapping[str, Any]], made_by: str) -> dict[str, str]:
+    """Write one module for each group-version of some CustomResourceDefinitions."""
+    return {f"{outline.name}.py": source_of(outline, made_by) for outline in custom_modules(definitions)}

@@ -59,17 +59,18 @@ def field_name(wire: str, *, of_kind: bool = False) -> str:
 
 def field_names(wires: Iterable[str], *, of_kind: bool = False) -> dict[str, str]:
     """Give each field of one class its own name; of two that would be equal the later gets a number."""
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for wire in wires:
-        name = field_name(wire, of_kind=of_kind)
-        unique, count = name, 1
-        while unique in taken:
-            count += 1
-            unique = f"{name.rstrip('_')}_{count}"
-        taken.add(unique)
-        names[wire] = unique
-    return names
+    used: set[str] = set()
+    return {wire: unique(field_name(wire, of_kind=of_kind), used, "_") for wire in wires}
+
+
+def unique(name: str, used: set[str], joint: str = "") -> str:
+    """Give a name that is not used yet, with a number where it must be, and mark it as used."""
+    chosen, count = name, 1
+    while chosen in used:
+        count += 1
+        chosen = f"{name.rstrip('_')}{joint}{count}"
+    used.add(chosen)
+    return chosen
 
 
 def needs_wire_name(python_name: str, wire: str) -> bool:
@@ -83,9 +84,7 @@ def class_name(text: str) -> str:
         name = text
     else:
         name = "".join(word[:1].upper() + word[1:] for word in words(text))
-    if not name[:1].isalpha():
-        name = f"Part{name}"
-    return f"{name}_" if name in RESERVED_CLASS_NAMES else name
+    return name if name[:1].isalpha() else f"Part{name}"
 
 
 def singular(plural: str) -> str:
@@ -110,4 +109,5 @@ def plural(kind: str) -> str:
 def module_name(group: str, version: str) -> str:
     """Give the module of a group-version: ``rbac.authorization.k8s.io``, ``v1`` → ``rbac_v1``."""
     head = group.partition(".")[0] or "core"
-    return "_".join(word.lower() for word in words(f"{head}_{version}")) or "unnamed"
+    name = "_".join(word.lower() for word in words(f"{head}_{version}"))
+    return name if name[:1].isalpha() else f"group_{name}".rstrip("_")
