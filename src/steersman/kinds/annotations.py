@@ -57,11 +57,11 @@ class Parts(Protocol):
 
 def unwrapped(schema: Schema) -> Schema:
     """Look through the ``allOf`` that OpenAPI needs to put a default beside a reference."""
-    alternatives = schema.get("allOf")
-    if "$ref" not in schema and isinstance(alternatives, list) and len(alternatives) == 1 and "type" not in schema:
-        inner: Schema = alternatives[0]
-        return inner
-    return schema
+    match schema.get("allOf"):
+        case [Mapping() as inner] if "$ref" not in schema and "type" not in schema:
+            return inner
+        case _:
+            return schema
 
 
 def reference_in(schema: Schema) -> str | None:
@@ -125,7 +125,7 @@ class Annotator:
         return inner.within("list[{}]")
 
     def _object(self, schema: Schema, owner: str, wire: str) -> Annotation:
-        if schema.get("properties") and not schema.get("x-kubernetes-embedded-resource"):
+        if properties_of(schema) and not schema.get("x-kubernetes-embedded-resource"):
             return self._parts.inline(schema, owner, wire)
         values = schema.get("additionalProperties")
         if isinstance(values, Mapping) and values:
@@ -140,17 +140,26 @@ PresenceRule = Callable[[str, Schema, bool, Annotation], Presence]
 _CARRIED_BY_KINDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
+def properties_of(schema: Schema) -> dict[str, Schema]:
+    """Give the fields that a schema declares; what is no schema is left out."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return {}
+    return {name: part for name, part in properties.items() if isinstance(name, str) and isinstance(part, Mapping)}
+
+
 def demanded(schema: Schema) -> frozenset[str]:
     """Give the names of the fields that a schema demands and declares."""
     required = schema.get("required")
-    return frozenset(required if isinstance(required, list) else ()) & frozenset(schema.get("properties") or ())
+    declared = properties_of(schema)
+    return frozenset(name for name in declared if isinstance(required, list) and name in required)
 
 
 def fields_of(
     schema: Schema, annotator: Annotator, presence: PresenceRule, *, owner: str, of_kind: bool = False
 ) -> tuple[FieldOutline, ...]:
     """Give the fields of a class, in the order of the schema."""
-    properties: Mapping[str, Schema] = schema.get("properties") or {}
+    properties = properties_of(schema)
     chosen = [wire for wire in properties if not (of_kind and wire in _CARRIED_BY_KINDS)]
     names = field_names(chosen, of_kind=of_kind)
     required = demanded(schema)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from steersman.errors import DeclarationError
-from steersman.kinds.annotations import Annotator, Schema, demanded, description_of, fields_of
+from steersman.kinds.annotations import Annotator, Schema, demanded, description_of, fields_of, properties_of
 from steersman.kinds.naming import RESERVED_CLASS_NAMES, class_name, module_name, unique
 from steersman.kinds.outline import Annotation, ClassOutline, ModuleOutline, Presence
 from steersman.objects.identity import ApiResource, GroupVersion, GroupVersionKind
@@ -30,10 +30,8 @@ def shape_of(schema: Any) -> str:
         return repr(schema)
     members = [(key, repr(schema[key])) for key in _SHAPING if key in schema]
     members += [(key, shape_of(schema[key])) for key in ("items", "additionalProperties") if key in schema]
-    properties = schema.get("properties")
-    if isinstance(properties, Mapping):
-        needed = _needed(schema)
-        members += [(f".{name}", f"{name in needed} {shape_of(properties[name])}") for name in sorted(properties)]
+    properties, needed = properties_of(schema), _needed(schema)
+    members += [(f".{name}", f"{name in needed} {shape_of(properties[name])}") for name in sorted(properties)]
     return repr(members)
 
 
@@ -128,7 +126,7 @@ def _presence(_: str, schema: Schema, required: bool, __: Annotation) -> Presenc
 
 
 def _presence_in_kind(wire: str, schema: Schema, required: bool, annotation: Annotation) -> Presence:
-    can_be_empty = bool(schema.get("properties")) and not _needed(schema) and not schema.get("nullable")
+    can_be_empty = bool(properties_of(schema)) and not _needed(schema) and not schema.get("nullable")
     if wire in ("spec", "status") and not required and can_be_empty:
         return "absent"
     return _presence(wire, schema, required, annotation)
