@@ -99,6 +99,8 @@ class RecordReader:
         """Make a record; bytes that are not an object of any kind raise ``DecodeError``."""
         try:
             head = _decode_head(raw)
+            if head.kind and head.kind != self._gvk.kind:
+                raise DecodeError(f"expected an object of kind {self._gvk}, got {head.kind!r}")
             meta = head.metadata
             data = self._data(bytes(raw), head)
             return Record(

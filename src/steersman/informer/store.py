@@ -30,6 +30,10 @@ def is_newer(version: str, than: str) -> bool:
         return True
 
 
+def _is_gone(old: Record, now: Record | None) -> bool:
+    return now is None or now.uid != old.uid
+
+
 class Store:
     """Records by key, with indexes. Readers see either all of a ``replace`` or nothing of it."""
 
@@ -71,20 +75,24 @@ class Store:
             index.remove(record.key)
         return [Deleted(record)]
 
-    def replace(self, records: Iterable[Record]) -> list[Change]:
-        """Take in a whole list at once, as the truth; deletions come first, then what is new or changed."""
+    def replace(self, records: Iterable[Record], *, namespace: str = "", initial: bool = False) -> list[Change]:
+        """Take in a whole list at once, as the truth; deletions come first, then what is new or changed.
+
+        With a namespace the list speaks of that one only. What is new is marked as ``initial`` if so told.
+        """
         before = self._records
-        after = {record.key: record for record in records}
+        listed = {record.key: record for record in records}
+        after = listed
+        if namespace:
+            after = {key: record for key, record in before.items() if key.namespace != namespace} | listed
         indexes = {name: index.rebuilt(after.values()) for name, index in self._indexes.items()}
-        changes: list[Change] = []
-        for key, old in before.items():
-            new = after.get(key)
-            if new is None or new.uid != old.uid:
-                changes.append(Deleted(old, was_observed=False))
-        for key, new in after.items():
+        changes: list[Change] = [
+            Deleted(old, was_observed=False) for key, old in before.items() if _is_gone(old, after.get(key))
+        ]
+        for key, new in listed.items():
             known = before.get(key)
             if known is None or known.uid != new.uid:
-                changes.append(Added(new))
+                changes.append(Added(new, initial))
             elif known.resource_version != new.resource_version:
                 changes.append(Updated(known, new))
         self._gone.clear()
