@@ -1,0 +1,1 @@
+"""The embedded API server: storage, patches, ownership of fields, and what serves them over HTTP."""

@@ -1,0 +1,201 @@
+"""What differs between two objects, as sets of paths: removed, modified, added.
+
+A leaf (scalar, atomic part, or a container that is empty on both sides) differs as a whole. Where a container exists on
+one side only, it is added or removed itself, with everything below it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steersman.apiserver.managed_fields.field_set import LEAF, Fields, recursive_difference, union_nodes
+from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
+from steersman.protocol.equality import json_equal
+
+_ABSENT: Final[Any] = object()
+
+#: Nodes of the removed, modified and added sets at one place; ``None`` where there is nothing.
+_Delta = tuple[Fields | None, Fields | None, Fields | None]
+_MODIFIED: Final[_Delta] = (None, LEAF, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The paths in which a new object differs from an old one."""
+
+    removed: Fields
+    modified: Fields
+    added: Fields
+
+    def without(self, fields: Fields) -> "Comparison":
+        """Leave out some fields and all that is below them."""
+        if not fields:
+            return self
+        return Comparison(
+            recursive_difference(self.removed, fields),
+            recursive_difference(self.modified, fields),
+            recursive_difference(self.added, fields),
+        )
+
+
+def compare(old: Any, new: Any, kind: FieldType) -> Comparison:
+    """Compare two objects of one type; raises ValueError where a list has an item without a path element."""
+    delta = _compare(old, new, kind)
+    if delta is None:
+        return Comparison({}, {}, {})
+    return Comparison(*(part or {} for part in delta))
+
+
+def everything_in(value: Any, kind: FieldType) -> Fields:
+    """Give the node of a value that was not there before: the paths of all that it holds, and its own."""
+    branch = kind.branch_of(value)
+    if branch.__class__ is str or branch.is_atomic or not value:
+        return LEAF
+    if value.__class__ is dict and branch.__class__ is MapType:
+        return _everything_in_map(value, branch)
+    if value.__class__ is list and branch.__class__ is ListType:
+        return _everything_in_list(value, branch)
+    return LEAF
+
+
+def _everything_in_map(value: dict[str, Any], branch: MapType) -> Fields:
+    result: Fields = {".": LEAF}
+    fields, names = branch.fields, branch.names
+    for key, below in value.items():
+        kind = fields.get(key)
+        if kind is None:
+            result["f:" + key] = everything_in(below, branch.type_of(key))
+        elif kind.scalar is not None and kind.map is None:
+            result[names[key]] = LEAF
+        else:
+            result[names[key]] = everything_in(below, kind)
+    return result
+
+
+def _everything_in_list(value: list[Any], branch: ListType) -> Fields:
+    result: Fields = {".": LEAF}
+    for element, items in _grouped(value, branch).items():
+        result[element] = LEAF if len(items) > 1 else everything_in(items[0], branch.element)
+    return result
+
+
+def _grouped(items: list[Any], branch: ListType) -> dict[str, list[Any]]:
+    """Give the items by path element; live objects may hold duplicates."""
+    result: dict[str, list[Any]] = {}
+    for index, item in enumerate(items):
+        try:
+            element = branch.element_of(item)
+        except ValueError as error:
+            raise ValueError(f"element {index}: {error}") from None
+        result.setdefault(element, []).append(item)
+    return result
+
+
+def _compare(old: Any, new: Any, kind: FieldType) -> _Delta | None:
+    if old is new:
+        return None
+    old_branch, new_branch = kind.branch_of(old), kind.branch_of(new)
+    if old_branch is new_branch or _has_one_branch(kind):
+        return _compare_branch(old, new, new_branch)
+    # Different branches: what either of them says holds.
+    first, second = _compare_branch(old, new, old_branch), _compare_branch(old, new, new_branch)
+    if first is None or second is None:
+        return first or second
+    removed, modified, added = (_either(*parts) for parts in zip(first, second, strict=True))
+    return removed, modified, added
+
+
+def _has_one_branch(kind: FieldType) -> bool:
+    return (kind.map is not None) + (kind.list is not None) + (kind.scalar is not None) == 1
+
+
+def _either(left: Fields | None, right: Fields | None) -> Fields | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return union_nodes(left, right)
+
+
+def _compare_branch(old: Any, new: Any, branch: MapType | ListType | str) -> _Delta | None:
+    if branch.__class__ is MapType:
+        left = old if old.__class__ is dict else {}
+        right = new if new.__class__ is dict else {}
+        if (left or right) and not branch.is_atomic:
+            return _compare_maps(left, right, branch)
+    elif branch.__class__ is ListType:
+        before = old if old.__class__ is list else []
+        after = new if new.__class__ is list else []
+        if (before or after) and not branch.is_atomic:
+            return _compare_lists(before, after, branch)
+    return None if json_equal(old, new) else _MODIFIED
+
+
+def _compare_maps(old: dict[str, Any], new: dict[str, Any], branch: MapType) -> _Delta | None:
+    collector = _Collector()
+    fields, names = branch.fields, branch.names
+    for key, value in new.items():
+        before = old.get(key, _ABSENT)
+        if before is value:
+            continue
+        kind = fields.get(key) or branch.type_of(key)
+        if before is _ABSENT:
+            collector.added[names.get(key) or "f:" + key] = everything_in(value, kind)
+        # Valid values of a tight type are the same if Python says so; this is what makes small changes cheap.
+        elif not (before == value and kind.is_tight):
+            collector.take(names.get(key) or "f:" + key, _compare(before, value, kind))
+    for key, value in old.items():
+        if key not in new:
+            kind = fields.get(key) or branch.type_of(key)
+            collector.removed[names.get(key) or "f:" + key] = everything_in(value, kind)
+    return collector.delta()
+
+
+def _compare_lists(old: list[Any], new: list[Any], branch: ListType) -> _Delta | None:
+    collector = _Collector()
+    before, after = _grouped(old, branch), _grouped(new, branch)
+    is_tight = branch.element.is_tight
+    for element in {**before, **after}:
+        left, right = before.get(element, []), after.get(element, [])
+        if is_tight and left == right:
+            continue
+        if len(left) == 1 and len(right) == 1:
+            collector.take(element, _compare(left[0], right[0], branch.element))
+        elif len(left) > 1 and len(right) > 1:
+            if not json_equal(left, right):
+                collector.modified[element] = LEAF
+        else:
+            _compare_groups(element, left, right, branch, collector)
+    return collector.delta()
+
+
+def _compare_groups(element: str, left: list[Any], right: list[Any], branch: ListType, collector: "_Collector") -> None:
+    """Compare items where one side has none or several of them: several are one bare member."""
+    if left:
+        collector.removed[element] = LEAF if len(left) > 1 else everything_in(left[0], branch.element)
+    if right:
+        collector.added[element] = LEAF if len(right) > 1 else everything_in(right[0], branch.element)
+
+
+class _Collector:
+    """The children of one node in the three sets."""
+
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(self) -> None:
+        self.removed: Fields = {}
+        self.modified: Fields = {}
+        self.added: Fields = {}
+
+    def take(self, element: str, delta: _Delta | None) -> None:
+        if delta is None:
+            return
+        removed, modified, added = delta
+        if removed is not None:
+            self.removed[element] = removed
+        if modified is not None:
+            self.modified[element] = modified
+        if added is not None:
+            self.added[element] = added
+
+    def delta(self) -> _Delta | None:
+        if not (self.removed or self.modified or self.added):
+            return None
+        return self.removed or None, self.modified or None, self.added or None

@@ -1,0 +1,47 @@
+"""Where a write arrives: the version, the type and the subresource that decide how ownership is tracked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from steersman.apiserver.managed_fields.field_set import Fields
+from steersman.apiserver.managed_fields.field_types import FieldType
+
+Object = dict[str, Any]
+
+
+class Versioned(NamedTuple):
+    """An object in one version of its kind, the type of that version, and what the endpoint resets in it."""
+
+    object: Object
+    type: FieldType
+    reset_fields: Fields
+
+
+#: Gives an object in another version of its kind; ``None`` if that version is not served.
+InVersion = Callable[[Object, str], Versioned | None]
+
+
+def _only_this_version(_obj: Object, _version: str) -> Versioned | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One endpoint of a kind: the object itself or one of its subresources, in one version."""
+
+    api_version: str
+    type: FieldType
+    subresource: str = ""
+    #: Fields that a write to this endpoint cannot change: ``status``, or on ``/status`` everything else.
+    reset_fields: Fields = field(default_factory=dict)
+    #: What there is before the object is there; of a built-in kind, the fields that are always present.
+    empty: Object = field(default_factory=dict)
+    #: Conversion to the other served versions, and back.
+    convert: InVersion = _only_this_version
+
+    def in_version(self, obj: Object, version: str) -> Versioned | None:
+        """Give an object in a version; ``None`` if it is not served."""
+        if version == self.api_version and obj.get("apiVersion", version) == version:
+            return Versioned(obj, self.type, self.reset_fields)
+        return self.convert(obj, version)

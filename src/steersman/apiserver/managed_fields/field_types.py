@@ -1,0 +1,297 @@
+"""What ownership tracking must know of a kind: which parts are leaves, which lists have keys, what is free-form.
+
+A type has up to three branches (map, list, scalar); a value picks the one it fits. Types are built once from OpenAPI
+schemas, inline (custom resources) or linked by ``$ref`` (built-in kinds), and never change afterwards. They may be cyclic.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from steersman.apiserver.managed_fields.path_element import key_element, value_element
+
+Schema = Mapping[str, Any]
+
+_REF_PREFIX: Final = "#/components/schemas/"
+_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+
+class FieldType:
+    """The type of one place in an object: any of its branches may be absent, not all of them."""
+
+    __slots__ = ("_is_tight", "list", "map", "scalar")
+
+    def __init__(
+        self, *, scalar: str | None = None, list_: "ListType | None" = None, map_: "MapType | None" = None
+    ) -> None:
+        #: ``numeric``, ``string``, ``boolean`` or ``untyped``.
+        self.scalar = scalar
+        self.list = list_
+        self.map = map_
+        self._is_tight: bool | None = None
+
+    def branch_of(self, value: Any) -> "MapType | ListType | str":
+        """Give the branch that a value picks; null and what fits nowhere pick map, then scalar, then list."""
+        kind = value.__class__
+        if kind is dict:
+            if self.map is not None:
+                return self.map
+        elif kind is list:
+            if self.list is not None:
+                return self.list
+        elif value is not None and self.scalar is not None:
+            return self.scalar
+        branch = self.map or self.scalar or self.list
+        assert branch is not None, "a type has a branch"  # noqa: S101 - the builder never makes a type without one
+        return branch
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether no place in here takes both booleans and numbers: there, Python's ``==`` on valid values is exact."""
+        if self._is_tight is None:
+            self._is_tight = _all_tight(self)
+        return self._is_tight
+
+
+class ListType:
+    """A list: atomic, a set (no keys), or items told apart by keys."""
+
+    __slots__ = ("defaults", "element", "is_atomic", "keys")
+
+    def __init__(self, element: FieldType, *, is_atomic: bool, keys: tuple[str, ...] = ()) -> None:
+        self.element = element
+        self.is_atomic = is_atomic
+        self.keys = tuple(sorted(keys))
+        #: What a missing key counts as.
+        self.defaults: dict[str, Any] = {}
+
+    def element_of(self, item: Any) -> str:
+        """Give the path element of an item; raises ValueError if it cannot have one."""
+        if not self.keys:
+            return value_element(item) if _is_scalar(item) else _refuse_set_item(item)
+        if item.__class__ is not dict:
+            raise ValueError(_NO_MAP[item is None])
+        element = key_element(item, self.keys, self.defaults)
+        if element is None:
+            names = " ".join(f'"{key}"' for key in self.keys)
+            raise ValueError(
+                f"associative list with keys has an element that omits all key fields [{names}] "
+                "(and doesn't have default values for any key fields)"
+            )
+        return element
+
+
+_NO_MAP: Final = {
+    True: "associative list with keys may not have a null element",
+    False: "associative list with keys may not have non-map elements",
+}
+
+
+def _is_scalar(item: Any) -> bool:
+    return item is not None and item.__class__ is not dict and item.__class__ is not list
+
+
+def _refuse_set_item(item: Any) -> str:
+    if item is None:
+        raise ValueError("associative list without keys has an element that's an explicit null")
+    if item.__class__ is dict:
+        raise ValueError("associative list without keys has an element that's a map type")
+    raise ValueError("not supported: associative list with lists as elements")
+
+
+class MapType:
+    """An object: declared fields, and perhaps a type for all other keys. An atomic one is a leaf."""
+
+    __slots__ = ("element", "fields", "is_atomic", "names")
+
+    def __init__(self, *, is_atomic: bool = False, element: FieldType | None = None) -> None:
+        self.is_atomic = is_atomic
+        #: The type of undeclared keys; ``None`` if there may be none.
+        self.element = element
+        self.fields: dict[str, FieldType] = {}
+        #: The path elements of the declared fields, made once.
+        self.names: dict[str, str] = {}
+
+    def declare(self, name: str, field: FieldType) -> None:
+        """Add a field while the type is being built."""
+        self.fields[name] = field
+        self.names[name] = f"f:{name}"
+
+    def type_of(self, key: str) -> FieldType:
+        """Give the type of a key; what is not declared and not allowed counts as free-form."""
+        return self.fields.get(key) or self.element or DEDUCED
+
+
+def _deduced() -> FieldType:
+    node = FieldType(scalar="untyped")
+    node.list = ListType(node, is_atomic=True)
+    node.map = MapType(element=node)
+    return node
+
+
+def _untyped_atomic() -> FieldType:
+    node = FieldType(scalar="untyped")
+    node.list = ListType(DEDUCED, is_atomic=True)
+    node.map = MapType(is_atomic=True, element=DEDUCED)
+    return node
+
+
+#: Free-form: maps are granular, lists are atomic.
+DEDUCED: Final = _deduced()
+#: Free-form and a leaf: embedded raw JSON.
+UNTYPED_ATOMIC: Final = _untyped_atomic()
+_UNTYPED_SCALAR: Final = FieldType(scalar="untyped")
+_SCALARS: Final = {
+    "integer": FieldType(scalar="numeric"),
+    "number": FieldType(scalar="numeric"),
+    "boolean": FieldType(scalar="boolean"),
+    "string": FieldType(scalar="string"),
+}
+_PLAIN_STRING_FORMATS: Final = ("", "byte")
+
+
+def _all_tight(root: FieldType) -> bool:
+    seen, waiting = {id(root)}, [root]
+    while waiting:
+        node = waiting.pop()
+        if node is DEDUCED or node is UNTYPED_ATOMIC:
+            return False
+        for below in _below(node):
+            if id(below) not in seen:
+                seen.add(id(below))
+                waiting.append(below)
+    return True
+
+
+def _below(node: FieldType) -> list[FieldType]:
+    result = [node.list.element] if node.list is not None else []
+    if node.map is not None:
+        result += node.map.fields.values()
+        if node.map.element is not None:
+            result.append(node.map.element)
+    return result
+
+
+class TypeBuilder:
+    """Builds types from schemas; ``definitions`` resolves the names in ``$ref``."""
+
+    def __init__(self, definitions: Callable[[str], Schema]) -> None:
+        self._definitions = definitions
+        self._named: dict[str, FieldType] = {
+            "io.k8s.apimachinery.pkg.api.resource.Quantity": _UNTYPED_SCALAR,
+            "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _UNTYPED_SCALAR,
+            "io.k8s.apimachinery.pkg.runtime.RawExtension": UNTYPED_ATOMIC,
+        }
+
+    def named(self, name: str) -> FieldType:
+        """Give the type of a definition."""
+        found = self._named.get(name)
+        if found is None:
+            # Registered before it is filled in: definitions may contain themselves.
+            found = self._named[name] = FieldType()
+            self._fill(found, self._definitions(name), is_open=False)
+        return found
+
+    def custom_resource(self, schema: Schema) -> FieldType:
+        """Give the type of a custom resource from the schema in its CRD."""
+        return self._inline(_with_object_fields(schema), is_open=False)
+
+    def _inline(self, schema: Schema, *, is_open: bool) -> FieldType:
+        scalar = _scalar_of(schema)
+        if scalar is not None:
+            return scalar
+        node = FieldType()
+        self._fill(node, schema, is_open=is_open)
+        return node
+
+    def _fill(self, node: FieldType, schema: Schema, *, is_open: bool) -> None:
+        """Give a fresh node the branches of a schema; ``is_open``: unknown fields are kept here and below."""
+        is_open = is_open or schema.get("x-kubernetes-preserve-unknown-fields") is True
+        if schema.get("x-kubernetes-embedded-resource"):
+            schema = _with_object_fields(schema)
+        kind = schema.get("type", "")
+        if kind == "object":
+            node.map = MapType(is_atomic=schema.get("x-kubernetes-map-type") == "atomic")
+            self._fill_map(node.map, schema, is_open=is_open)
+        elif kind == "array":
+            node.list = self._list(schema, is_open=is_open)
+        else:
+            scalar = _scalar_of(schema) or DEDUCED
+            node.scalar, node.list, node.map = scalar.scalar, scalar.list, scalar.map
+
+    def _fill_map(self, result: MapType, schema: Schema, *, is_open: bool) -> None:
+        properties = schema.get("properties") or {}
+        for name, below in properties.items():
+            result.declare(name, self._reference(below, is_open=is_open))
+        additional = schema.get("additionalProperties")
+        if additional is None:
+            result.element = DEDUCED if is_open or not properties else None
+        elif additional is True:
+            result.element = DEDUCED
+        elif additional is not False:
+            result.element = self._reference(additional, is_open=is_open)
+
+    def _list(self, schema: Schema, *, is_open: bool) -> ListType:
+        items = schema.get("items")
+        element = self._reference(items, is_open=is_open) if items is not None else DEDUCED
+        is_atomic, keys = _relationship(schema)
+        result = ListType(element, is_atomic=is_atomic, keys=keys)
+        if keys and items is not None:
+            properties = self._resolved(items).get("properties") or {}
+            result.defaults = {key: properties[key].get("default") for key in keys if key in properties}
+        return result
+
+    def _resolved(self, schema: Schema) -> Schema:
+        name = _reference_name(schema)
+        return schema if name is None else self._definitions(name)
+
+    def _reference(self, schema: Schema, *, is_open: bool) -> FieldType:
+        name = _reference_name(schema)
+        if name is None:
+            return self._inline(schema, is_open=is_open)
+        target = self.named(name)
+        if schema.get("x-kubernetes-map-type") == "atomic" and target.map is not None and not target.map.is_atomic:
+            atomic = MapType(is_atomic=True, element=target.map.element)
+            atomic.fields, atomic.names = target.map.fields, target.map.names
+            return FieldType(map_=atomic)
+        return target
+
+
+def _reference_name(schema: Schema) -> str | None:
+    everything = schema.get("allOf")
+    if everything is not None and len(everything) == 1:
+        schema = everything[0]
+    reference: str | None = schema.get("$ref")
+    return reference.removeprefix(_REF_PREFIX) if reference is not None else None
+
+
+def _scalar_of(schema: Schema) -> FieldType | None:
+    if schema.get("x-kubernetes-int-or-string") is True or schema.get("format") == "int-or-string":
+        return _UNTYPED_SCALAR
+    kind = schema.get("type")
+    if kind == "string" and schema.get("format", "") not in _PLAIN_STRING_FORMATS:
+        return _UNTYPED_SCALAR
+    return _SCALARS.get(kind) if kind is not None else None
+
+
+def _relationship(schema: Schema) -> tuple[bool, tuple[str, ...]]:
+    """Tell whether a list is atomic, and else by which keys its items are told apart (none for a set)."""
+    kind = schema.get("x-kubernetes-list-type")
+    if kind == "map":
+        return False, tuple(schema.get("x-kubernetes-list-map-keys") or ())
+    if kind is not None:
+        return kind == "atomic", ()
+    if "merge" in (schema.get("x-kubernetes-patch-strategy") or ""):
+        key = schema.get("x-kubernetes-patch-merge-key")
+        return False, (key,) if key else ()
+    return True, ()
+
+
+def _with_object_fields(schema: Schema) -> Schema:
+    """Declare what every object has, however little its schema says."""
+    declared = {
+        **(schema.get("properties") or {}),
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"$ref": _REF_PREFIX + _META},
+    }
+    return {**schema, "type": "object", "properties": declared}

@@ -1,0 +1,112 @@
+"""One step of a path into an object, written as FieldsV1 writes it: ``f:name``, ``k:{"name":"a"}``, ``v:"x"``, ``i:0``.
+
+A step is a plain string everywhere: it is a key of the FieldsV1 tree and needs no translation on the way in or out.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from steersman.apiserver import go_text
+
+_encode = msgspec.json.encode
+_PREFIX: Final = 2
+
+
+def json_text(value: Any) -> str:
+    """Write JSON as Go does: compact, keys sorted, ``<``, ``>`` and ``&`` escaped, whole floats without a point."""
+    if value.__class__ is str:
+        text = _encode(value).decode()
+    else:
+        text = msgspec.json.encode(_whole(value), order="sorted").decode()
+    if "<" in text or ">" in text or "&" in text:
+        text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _whole(value: Any) -> Any:
+    if value.__class__ is float and math.isfinite(value) and value.is_integer():
+        return int(value)
+    if value.__class__ is dict:
+        return {key: _whole(member) for key, member in value.items()}
+    if value.__class__ is list:
+        return [_whole(item) for item in value]
+    return value
+
+
+def key_element(item: Mapping[str, Any], keys: Sequence[str], defaults: Mapping[str, Any]) -> str | None:
+    """Give the step to an item of a list with keys; ``keys`` are sorted. ``None`` if the item has none of them."""
+    parts = []
+    for key in keys:
+        if key in item:
+            parts.append(f'"{key}":{json_text(item[key])}')
+        elif defaults.get(key) is not None:
+            parts.append(f'"{key}":{json_text(defaults[key])}')
+    return f"k:{{{','.join(parts)}}}" if parts else None
+
+
+def value_element(value: Any) -> str:
+    """Give the step to an item of a set."""
+    return "v:" + json_text(value)
+
+
+def canonical(element: str) -> str | None:
+    """Give a step that somebody else wrote the way it is written here; ``None`` for one of an unknown kind.
+
+    Raises ValueError if the step is of a known kind and makes no sense.
+    """
+    prefix, rest = element[:_PREFIX], element[_PREFIX:]
+    if prefix == "f:":
+        return element
+    if prefix == "v:":
+        return value_element(msgspec.json.decode(rest))
+    if prefix == "i:":
+        return f"i:{int(rest)}"
+    if prefix == "k:":
+        keys = msgspec.json.decode(rest, type=dict[str, Any])
+        return f"k:{json_text(keys)}"
+    if len(element) < _PREFIX or element[1] != ":":
+        raise ValueError(f"not a path element: {element!r}")
+    return None
+
+
+def display(element: str) -> str:
+    """Write a step for a person: ``.name``, ``[name="a"]``, ``[="x"]``, ``[0]``."""
+    prefix, rest = element[:_PREFIX], element[_PREFIX:]
+    if prefix == "f:":
+        return f".{rest}"
+    if prefix == "k:":
+        keys: dict[str, Any] = msgspec.json.decode(rest)
+        return "[" + ",".join(f"{name}={_shown(value)}" for name, value in keys.items()) + "]"
+    if prefix == "v:":
+        return f"[={_shown(msgspec.json.decode(rest))}]"
+    return f"[{rest}]"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
+    return go_text.quoted(value) if value.__class__ is str else go_text.plain(value)
+
+
+_KINDS: Final = {"f:": 0, "k:": 1, "v:": 2, "i:": 3}
+_VALUE_KINDS: Final[dict[type, int]] = {int: 0, float: 0, str: 1, bool: 2, list: 3, dict: 4, type(None): 5}
+
+
+def sort_key(element: str) -> tuple[Any, ...]:
+    """Order steps as the API server lists them: fields, items by key, values, indexes."""
+    kind, rest = _KINDS[element[:_PREFIX]], element[_PREFIX:]
+    if kind == _KINDS["f:"]:
+        return (kind, rest)
+    if kind == _KINDS["k:"]:
+        return (kind, tuple((name, _value_key(value)) for name, value in msgspec.json.decode(rest).items()))
+    if kind == _KINDS["v:"]:
+        return (kind, _value_key(msgspec.json.decode(rest)))
+    return (kind, int(rest))
+
+
+def _value_key(value: Any) -> tuple[Any, ...]:
+    kind = _VALUE_KINDS[value.__class__]
+    return (kind, json_text(value) if value is None or value.__class__ in (list, dict) else value)

@@ -1,0 +1,260 @@
+"""Create, update and apply: the object that results, with its managedFields.
+
+Objects come in and go out whole; the lists inside them are read and written here. Nothing is changed in place.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from steersman.apiserver.managed_fields import entries, last_applied
+from steersman.apiserver.managed_fields.compare import Comparison, compare
+from steersman.apiserver.managed_fields.conflicts import Claim, conflict_of, without_fields
+from steersman.apiserver.managed_fields.endpoint import Endpoint, Object
+from steersman.apiserver.managed_fields.entries import Managers, Ownership
+from steersman.apiserver.managed_fields.field_set import (
+    Fields,
+    difference,
+    intersection,
+    is_subset,
+    recursive_difference,
+    union,
+)
+from steersman.apiserver.managed_fields.merge import merge
+from steersman.apiserver.managed_fields.prune import collapse_atomic, prune
+from steersman.apiserver.managed_fields.typed import TypeMismatch, check_type, fields_of
+from steersman.errors import BadRequest, Conflict, InternalError
+from steersman.protocol.equality import json_equal
+
+
+def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:
+    """Give a new object with its managedFields: its creator owns everything in it, defaults included.
+
+    ``new`` is defaulted already; a list of entries in it is honoured if it makes sense, else nothing is tracked.
+    """
+    given = _list_in(new)
+    try:
+        managers = entries.read_foreign(given) if given and not entries.is_reset(given) else {}
+    except ValueError:
+        return _with_list(new, [])
+    writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
+    return _with_list(new, _after_update(_Change(endpoint.empty, new, endpoint), managers, writer, time))
+
+
+def update(live: Object, new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:
+    """Give the new object with the managedFields that follow from replacing the live one.
+
+    An object that was never tracked, or whose tracking is reset by the request, is not tracked.
+    """
+    managers = _managers_for(live, new, endpoint)
+    if not managers:
+        return _with_list(new, [])
+    writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
+    return _with_list(new, _after_update(_Change(live, new, endpoint), managers, writer, time))
+
+
+def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, time: str, force: bool = False) -> Object:
+    """Give the live object with a configuration applied to it; ``live`` is ``endpoint.empty`` if there is none yet.
+
+    The result is neither defaulted nor validated. Raises Conflict, BadRequest or InternalError with the answer's text.
+    """
+    if (config.get("metadata") or {}).get("managedFields") is not None:
+        raise BadRequest("metadata.managedFields must be nil", code=400, reason="BadRequest")
+    try:
+        check_type(config, endpoint.type)
+    except TypeMismatch as mismatch:
+        raise InternalError(
+            f"failed to create typed patch object ({_description(config)}): {mismatch}", code=500
+        ) from None
+    managers = entries.read(_list_in(live))
+    bare = _without_list(live)
+    if not managers:
+        managers = _before_first_apply(bare, endpoint, time)
+    application = _Application(bare, config, managers, endpoint, manager, time)
+    try:
+        result = application.result(force=force)
+    except Conflict:
+        if manager != last_applied.KUBECTL:
+            raise
+        result = application.result_for_kubectl()
+    except ValueError as error:
+        raise InternalError(f"failed to create typed live object ({_description(live)}): {error}", code=500) from None
+    if manager == last_applied.KUBECTL and last_applied.annotation_of(result):
+        result = last_applied.refreshed(result, config)
+    return result
+
+
+class _Application:
+    """One configuration on its way into an object; tried a second time where kubectl may take more."""
+
+    def __init__(
+        self, live: Object, config: Object, managers: Managers, endpoint: Endpoint, manager: str, time: str
+    ) -> None:
+        self._live = live
+        self._endpoint = endpoint
+        self._time = time
+        self._key = entries.key_of(manager, "Apply", endpoint.api_version, endpoint.subresource)
+        self._managers = _reconciled(managers, live, endpoint)
+        self._last = self._managers.get(self._key)
+        merged = merge(live, config, endpoint.type)
+        mine = recursive_difference(fields_of(config, endpoint.type), endpoint.reset_fields)
+        self._managers[self._key] = Ownership(mine, endpoint.api_version, self._last.time if self._last else None)
+        self._new = self._pruned(merged, mine)
+        self._change = _Change(live, self._new, endpoint)
+
+    def _pruned(self, merged: Object, mine: Fields) -> Object:
+        last, version = self._last, self._endpoint.api_version
+        if last is None or not last.fields or (last.api_version == version and is_subset(last.fields, mine)):
+            return merged
+        owned: dict[str, Fields] = {}
+        for ownership in self._managers.values():
+            owned[ownership.api_version] = union(owned.get(ownership.api_version, {}), ownership.fields)
+        pruned = prune(merged, (last.api_version, last.fields), owned, self._endpoint.in_version)
+        back = self._endpoint.in_version(pruned, version)
+        return back.object if back is not None else pruned
+
+    def _claims(self) -> list[Claim]:
+        claims = []
+        for key, ownership in self._managers.items():
+            comparison = self._change.in_version(ownership.api_version) if key != self._key else None
+            if comparison is not None:
+                wanted = intersection(ownership.fields, union(comparison.modified, comparison.added))
+                if wanted:
+                    claims.append(Claim(key, wanted))
+        return claims
+
+    def result(self, *, force: bool) -> Object:
+        """Give the object and who owns it now; raises Conflict unless forced."""
+        claims = self._claims()
+        if claims and not force:
+            raise conflict_of(claims)
+        return self._forced()
+
+    def result_for_kubectl(self) -> Object:
+        """Give the object if all conflicts are about fields that kubectl applied on the client side."""
+        claims = without_fields(self._claims(), last_applied.unchanged_since(self._live, self._endpoint.type))
+        if claims:
+            raise conflict_of(claims)
+        return self._forced()
+
+    def _forced(self) -> Object:
+        mine = self._managers[self._key]
+        managers = _dispossessed(self._managers, self._change, self._key)
+        is_changed = not json_equal(self._live, self._new)
+        managers[self._key] = replace(
+            mine, fields=entries.stripped(mine.fields), time=self._time if is_changed else mine.time
+        )
+        return _with_list(self._new if is_changed else self._live, entries.write(entries.capped(managers)))
+
+
+class _Change:
+    """A live and a new object, compared in every version in which somebody owns fields."""
+
+    __slots__ = ("_by_version", "_new", "endpoint", "live")
+
+    def __init__(self, live: Object, new: Object, endpoint: Endpoint) -> None:
+        #: The object before the change, without its managedFields.
+        self.live = _without_list(live)
+        self._new = _without_list(new)
+        self.endpoint = endpoint
+        self._by_version: dict[str, Comparison | None] = {}
+
+    def in_version(self, version: str) -> Comparison | None:
+        """Give the comparison in a version; ``None`` if it is not served any more."""
+        if version not in self._by_version:
+            self._by_version[version] = self._compared(version)
+        return self._by_version[version]
+
+    def _compared(self, version: str) -> Comparison | None:
+        new = self.endpoint.in_version(self._new, version)
+        if new is None:
+            return None
+        # What was there before may be nothing at all, which is the same in every version.
+        live = self.endpoint.in_version(self.live, version) if self.live.get("apiVersion") else None
+        return compare(live.object if live else self.live, new.object, new.type).without(new.reset_fields)
+
+
+def _after_update(change: _Change, managers: Managers, writer: entries.ManagerKey, time: str) -> list[dict[str, Any]]:
+    """Give the list after a change by an updating manager: it owns what it changed, and nobody else does."""
+    endpoint = change.endpoint
+    try:
+        managers = _reconciled(managers, change.live, endpoint)
+        result = _dispossessed(managers, change, None)
+        comparison = change.in_version(endpoint.api_version)
+    except ValueError:
+        # An object that does not fit its type keeps the list it has.
+        return entries.write(managers)
+    mine = entries.stripped(union(comparison.modified, comparison.added)) if comparison else {}
+    if mine:
+        before = result.get(writer)
+        result[writer] = Ownership(union(before.fields, mine) if before else mine, endpoint.api_version, time)
+    return entries.write(entries.capped(result))
+
+
+def _dispossessed(managers: Managers, change: _Change, writer: entries.ManagerKey | None) -> Managers:
+    """Take from every manager but the writer what changed; those of versions no longer served go."""
+    result: Managers = {}
+    for key, ownership in managers.items():
+        comparison = change.in_version(ownership.api_version)
+        if key == writer or comparison is None:
+            continue
+        fields = ownership.fields
+        for changed in (comparison.modified, comparison.added, comparison.removed):
+            fields = difference(fields, changed)
+        if fields:
+            result[key] = ownership if fields is ownership.fields else replace(ownership, fields=fields)
+    return result
+
+
+def _reconciled(managers: Managers, live: Object, endpoint: Endpoint) -> Managers:
+    """Give what managers own in terms of today's types; a schema may have become atomic since."""
+    result: Managers = {}
+    for key, ownership in managers.items():
+        versioned = endpoint.in_version(live, ownership.api_version)
+        if versioned is not None:
+            fields = collapse_atomic(ownership.fields, versioned.type)
+            result[key] = ownership if fields is ownership.fields else replace(ownership, fields=fields)
+    return result
+
+
+def _before_first_apply(live: Object, endpoint: Endpoint, time: str) -> Managers:
+    """Attribute what nobody was tracked to have written."""
+    writer = entries.key_of(entries.BEFORE_FIRST_APPLY, "Update", endpoint.api_version, endpoint.subresource)
+    return entries.read(_after_update(_Change(endpoint.empty, live, endpoint), {}, writer, time))
+
+
+def _managers_for(live: Object, new: Object, endpoint: Endpoint) -> Managers:
+    """Give the managers before an update: those of the request where it has sensible ones, else the live ones."""
+    given, known = _list_in(new), _list_in(live)
+    if given and not endpoint.subresource:
+        if entries.is_reset(given):
+            return {}
+        if given != known:
+            try:
+                return entries.read_foreign(given)
+            except ValueError:
+                return entries.read(known)
+    return entries.read(known)
+
+
+def _list_in(obj: Object) -> Any:
+    return (obj.get("metadata") or {}).get("managedFields")
+
+
+def _without_list(obj: Object) -> Object:
+    if _list_in(obj) is None:
+        return obj
+    return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != "managedFields"}}
+
+
+def _with_list(obj: Object, listed: list[dict[str, Any]]) -> Object:
+    if not listed:
+        return _without_list(obj)
+    return {**obj, "metadata": {**obj.get("metadata", {}), "managedFields": listed}}
+
+
+def _description(obj: Object) -> str:
+    """Name an object as error messages do: ``namespace/name; group/version, Kind=Kind``."""
+    metadata = obj.get("metadata") or {}
+    group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
+    where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    return f"{where}; {group}/{version}, Kind={obj.get('kind', '')}"

@@ -1,0 +1,48 @@
+"""Write the data that the embedded API server knows of the built-in kinds.
+
+Usage: ``python tools/generate_server_types.py OPENAPI_SCHEMAS PROTOBUF_FIELDS``
+
+The first file holds ``{"schemas": {definition name: OpenAPI schema}}``, the second ``{message: {field number: [JSON name,
+type, flags]}}``. Both go, compressed, into ``src/steersman/apiserver/data``; the same input gives the same bytes.
+"""
+
+import json
+import lzma
+import sys
+from pathlib import Path
+from typing import Any
+
+_TARGET = Path(__file__).parent.parent / "src" / "steersman" / "apiserver" / "data"
+_DROPPED = ("description", "x-kubernetes-unions")
+
+
+def _slim(value: Any) -> Any:
+    """Leave out prose, and what the server has no use for; names of properties are not touched."""
+    if isinstance(value, list):
+        return [_slim(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: {name: _slim(below) for name, below in member.items()} if key == "properties" else _slim(member)
+        for key, member in value.items()
+        if key not in _DROPPED
+    }
+
+
+def _write(name: str, document: Any) -> None:
+    text = json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
+    packed = lzma.compress(text, preset=9 | lzma.PRESET_EXTREME)
+    (_TARGET / name).write_bytes(packed)
+    print(f"{name}: {len(document)} entries, {len(packed)} bytes")
+
+
+def main() -> None:
+    """Read both files and write both resources."""
+    schemas, messages = (json.loads(Path(name).read_text()) for name in sys.argv[1:3])
+    _TARGET.mkdir(exist_ok=True)
+    _write("types.json.xz", {name: _slim(schema) for name, schema in schemas["schemas"].items()})
+    _write("protobuf.json.xz", messages)
+
+
+if __name__ == "__main__":
+    main()
