@@ -88,18 +88,21 @@ class Deadline:
         #: When the callback is due; ``None`` while there is no limit.
         self._at: float | None = None
         self._timer: Timer | None = None
-        #: When the timer will look. Invariant: while there is a limit there is a timer, and it wakes no later than that.
+        #: When the timer will look. Invariant: while there is a limit there is a timer, and it wakes no later.
         self._wakes_at = 0.0
 
     def set(self, seconds: float) -> None:
         """Call back that many seconds from now, instead of at any time set before."""
-        now = self._clock.monotonic()
-        self._at = at = now + seconds
+        self.set_at(self._clock.monotonic() + seconds)
+
+    def set_at(self, at: float) -> None:
+        """Call back when ``monotonic()`` reaches ``at``, instead of at any time set before."""
+        self._at = at
         if self._timer is None:
-            self._arm(at, seconds)
+            self._arm(at)
         elif self._wakes_at > at:
             self._timer.cancel()
-            self._arm(at, seconds)
+            self._arm(at)
 
     def clear(self) -> None:
         """Take the limit away; it can be set again."""
@@ -112,17 +115,16 @@ class Deadline:
             self._timer.cancel()
             self._timer = None
 
-    def _arm(self, at: float, seconds: float) -> None:
+    def _arm(self, at: float) -> None:
         self._wakes_at = at
-        self._timer = self._clock.call_later(seconds, self._wake)
+        self._timer = self._clock.call_later(max(at - self._clock.monotonic(), 0.0), self._wake)
 
     def _wake(self) -> None:
         self._timer = None
         if self._at is None:
             return
-        left = self._at - self._clock.monotonic()
-        if left > 0:
-            self._arm(self._at, left)
+        if self._at > self._clock.monotonic():
+            self._arm(self._at)
         else:
             self._at = None
             self._callback()

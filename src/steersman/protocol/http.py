@@ -3,7 +3,7 @@
 No parsing and no sockets here. Header names are lower-case everywhere; on the wire they are case-insensitive anyway.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -103,3 +103,15 @@ class Upgraded(Protocol):
 
     async def receive(self) -> bytes:
         """Wait for bytes; empty at the end."""
+
+
+class App(Protocol):
+    """What answers requests: the embedded API server, a webhook, a probe. It never sees a socket."""
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer through the exchange, now or later.
+
+        Work that needs no waiting is done before returning ``None``: that is the fast path. A returned awaitable is
+        run as a child task of whoever serves the app, and is cancelled when the peer goes away. An exception, here or
+        there, becomes a 500 and a log line; it never ends the server.
+        """

@@ -1,0 +1,31 @@
+"""Bytes that a C library insists on reading from a file, without leaving a file behind.
+
+OpenSSL loads private keys only by path. Where the system has anonymous memory files the key never touches a disk;
+elsewhere it lies in a directory of its own, readable by nobody else, for as long as the block lasts.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def private_file(content: bytes) -> Iterator[str]:
+    """Give a path under which the content can be read inside the block, and nowhere after it."""
+    descriptors = Path("/proc/self/fd")
+    if not hasattr(os, "memfd_create") or not descriptors.is_dir():
+        with tempfile.TemporaryDirectory(prefix="steersman-") as directory:  # mode 0700
+            path = Path(directory) / "content"
+            path.touch(mode=0o600)
+            path.write_bytes(content)
+            yield str(path)
+        return
+    descriptor = os.memfd_create("private", os.MFD_CLOEXEC)
+    try:
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(content)
+        yield str(descriptors / str(descriptor))
+    finally:
+        os.close(descriptor)

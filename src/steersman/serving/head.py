@@ -1,0 +1,57 @@
+"""The head of an answer as bytes."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from steersman.clock import Clock
+
+_STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
+#: Headers that say how the bytes are framed: only the server knows.
+_RESERVED = frozenset({"connection", "content-length", "date", "transfer-encoding"})
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class DateHeader:
+    """The ``date`` line, written once a second."""
+
+    __slots__ = ("_clock", "_line", "_second")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._second = -1
+        self._line = ""
+
+    def line(self) -> str:
+        """Give the line for now."""
+        second = int(self._clock.monotonic())
+        if second != self._second:
+            self._second = second
+            now = self._clock.now()
+            self._line = (
+                f"date: {_DAYS[now.weekday()]}, {now.day:02} {_MONTHS[now.month - 1]} {now.year} {now:%H:%M:%S} GMT\r\n"
+            )
+        return self._line
+
+
+def encode_head(status: int, headers: Sequence[tuple[str, str]], framing: str) -> bytes:
+    """Give the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are refused."""
+    lines = [f"{name}: {value}\r\n" for name, value in headers]
+    own = framing.count("\n")
+    head = f"{_status_line(status)}{framing}{''.join(lines)}\r\n"
+    breaks = len(lines) + own + 2
+    if head.count("\n") != breaks or head.count("\r") != breaks:
+        raise ValueError("a header of the answer contains a line break")
+    for name, _ in headers:
+        if name in _RESERVED:
+            raise ValueError(f"header {name} is set by the server")
+    return head.encode()
+
+
+def _status_line(status: int) -> str:
+    line = _STATUS_LINES.get(status)
+    if line is None:
+        if not 200 <= status <= 999:  # noqa: PLR2004 - what HTTP calls a final status
+            raise ValueError(f"not an HTTP status: {status}")
+        line = f"HTTP/1.1 {status} \r\n"
+    return line

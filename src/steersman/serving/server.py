@@ -1,0 +1,130 @@
+"""The HTTP/1.1 server: listens, serves one app, and closes without cutting answers off.
+
+It listens on loopback unless told otherwise. It knows nothing of Kubernetes.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from steersman.clock import Clock
+from steersman.protocol.http import App, Response
+from steersman.serving.app import AppRunner
+from steersman.serving.connection import ServerConnection
+from steersman.serving.head import DateHeader
+from steersman.serving.limits import ServerLimits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listen:
+    """Where to listen; port 0 takes a free one. With a TLS context the server speaks HTTPS."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    tls: ssl.SSLContext | None = None
+
+
+def plain_refusal(status: int, reason: str) -> Response:
+    """Say in plain text why bytes are not a request."""
+    return Response(status, [("content-type", "text/plain; charset=utf-8")], f"{reason}\n".encode())
+
+
+class Server:
+    """Serves an app inside ``async with``. Leaving the block drains: see ``ServerLimits.drain``."""
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        clock: Clock,
+        listen: Listen | None = None,
+        limits: ServerLimits | None = None,
+        refusal: Callable[[int, str], Response] = plain_refusal,
+    ) -> None:
+        self.clock = clock
+        self.limits = limits or ServerLimits()
+        self.refusal = refusal
+        self.date = DateHeader(clock)
+        self.is_draining = False
+        self._listen = listen or Listen()
+        self._tasks = asyncio.TaskGroup()
+        self.runner = AppRunner(app, self._tasks)
+        self._server: asyncio.Server | None = None
+        self._port = 0
+        #: Every connection there is, in the order in which they came.
+        self._connections: dict[ServerConnection, None] = {}
+        self._all_gone: asyncio.Future[None] | None = None
+
+    def __repr__(self) -> str:
+        state = "closed" if self._server is None else "draining" if self.is_draining else "serving"
+        return f"<Server {state} {self._listen.host}:{self._port} connections={len(self._connections)}>"
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """Where clients on this machine reach it."""
+        host = f"[{self._listen.host}]" if ":" in self._listen.host else self._listen.host
+        return f"{'https' if self._listen.tls is not None else 'http'}://{host}:{self._port}"
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(
+            lambda: ServerConnection(self),
+            self._listen.host,
+            self._listen.port,
+            ssl=self._listen.tls,
+            backlog=1024,
+            reuse_address=True,
+        )
+        await self._tasks.__aenter__()
+        self._server = server
+        self._port = server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._drain()
+        # What the block raised is the block's affair: the group only has to see its tasks end.
+        await self._tasks.__aexit__(None, None, None)
+
+    def joined(self, connection: ServerConnection) -> None:
+        """Take note of a connection."""
+        self._connections[connection] = None
+
+    def left(self, connection: ServerConnection) -> None:
+        """Take note that a connection is gone."""
+        self._connections.pop(connection, None)
+        if self._all_gone is not None and not self._connections and not self._all_gone.done():
+            self._all_gone.set_result(None)
+
+    async def _drain(self) -> None:
+        """Take no new connections, let answers finish within the limit, then break what is left."""
+        self.is_draining = True
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self._connections):
+            connection.drain()
+        timer = self.clock.call_later(self.limits.drain, self._abort_all)
+        try:
+            await self._wait_gone()
+        finally:
+            timer.cancel()
+            self._abort_all()
+        self._server = None
+
+    async def _wait_gone(self) -> None:
+        if self._connections:
+            self._all_gone = asyncio.get_running_loop().create_future()
+            await self._all_gone
+
+    def _abort_all(self) -> None:
+        for connection in list(self._connections):
+            connection.abort()

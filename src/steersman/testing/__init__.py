@@ -1,0 +1,1 @@
+"""What authors of operators test with."""

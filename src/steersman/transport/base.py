@@ -1,0 +1,50 @@
+"""What carries requests to an API server: the one border between the client and the network.
+
+Implementations: ``http`` (a real server) and ``in_memory`` (an app in the same process). Above this border there are no
+sockets, and the only failures are those of the ``TransportError`` family; an answer of any status is an answer.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from steersman.protocol.http import Request, Response, Upgraded
+from steersman.transport.stream import ResponseStream
+
+#: Seconds that one call may take, retries included. A Kubernetes API server gives up on its own after 60.
+DEFAULT_TIMEOUT = 120.0
+#: Seconds of silence after which a watch is taken for dead: just above the 60 s between a server's bookmarks.
+DEFAULT_IDLE = 70.0
+
+
+class Transport(Protocol):
+    """Carries requests, for any number of tasks of one event loop; a cancelled call leaves nothing behind."""
+
+    async def request(
+        self,
+        request: Request,
+        *,
+        timeout: float | None = DEFAULT_TIMEOUT,  # noqa: ASYNC109 - measured by the injected clock, retries included
+    ) -> Response:
+        """Send, and wait for the whole answer.
+
+        Tried again where that is safe: what the server asked to repeat (429 or 5xx with ``Retry-After``), reads whose
+        connection broke, and once with renewed credentials after a 401. ``timeout`` bounds all of it together.
+        """
+
+    def stream(
+        self, request: Request, *, idle: float | None = DEFAULT_IDLE
+    ) -> AbstractAsyncContextManager[ResponseStream]:
+        """Send, and hand over the answer as it arrives: for watches and logs.
+
+        Raises ``NoAnswer`` after ``idle`` seconds without a byte (``None``: wait for ever). Only a 401 is answered by
+        trying again; what else to do about a failure is for the caller, who knows what has been seen so far.
+        """
+
+    def upgrade(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Upgraded | Response]:
+        """Ask for another protocol, such as ``websocket``, on a connection of its own.
+
+        Gives the raw connection, or the server's answer when it does not agree.
+        """
+
+    async def close(self) -> None:
+        """Break all connections; calls under way fail with ``ConnectionLost``."""

@@ -1,0 +1,82 @@
+"""Where a server or a proxy is: a URL taken apart and checked once."""
+
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from steersman.errors import ConfigError
+from steersman.transport.secret import Secret
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Scheme, host, port and path of an API server."""
+
+    is_tls: bool
+    host: str
+    port: int
+    #: Without a slash at the end; empty for most servers.
+    path: str = ""
+
+    @classmethod
+    def parse(cls, url: str) -> "Endpoint":
+        """Read an ``http`` or ``https`` URL; a bare ``host:port`` means ``https``."""
+        url = url if "://" in url else f"https://{url}"
+        scheme, host, port, _ = _split(url)
+        parts = urlsplit(url)
+        if parts.query or parts.fragment or parts.username is not None:
+            raise ConfigError(f"a server's URL has no user, query or fragment: {_shown(url)}")
+        return cls(is_tls=scheme == "https", host=host, port=port, path=parts.path.rstrip("/"))
+
+    @property
+    def authority(self) -> str:
+        """Host and port, as a ``CONNECT`` names them."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def host_header(self) -> str:
+        """The value of the ``host`` header: without the port where it is the usual one."""
+        usual = self.port == _PORTS["https" if self.is_tls else "http"]
+        return self.authority.rpartition(":")[0] if usual else self.authority
+
+    def __str__(self) -> str:
+        return f"{'https' if self.is_tls else 'http'}://{self.host_header}{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """An HTTP proxy that is asked to ``CONNECT``."""
+
+    endpoint: Endpoint
+    #: ``user:password``, if the proxy's URL has them.
+    login: Secret | None = None
+
+    @classmethod
+    def parse(cls, url: str) -> "Proxy":
+        """Read an ``http`` or ``https`` URL; a bare ``host:port`` means ``http``."""
+        url = url if "://" in url else f"http://{url}"
+        scheme, host, port, login = _split(url)
+        return cls(Endpoint(is_tls=scheme == "https", host=host, port=port), login)
+
+
+def _split(url: str) -> tuple[str, str, int, Secret | None]:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ConfigError(f"not a URL: {_shown(url)}") from None
+    if parts.scheme not in _PORTS:
+        raise ConfigError(f"only http and https are spoken here, not {parts.scheme!r}: {_shown(url)}")
+    if not parts.hostname:
+        raise ConfigError(f"a URL without a host: {_shown(url)}")
+    login = None
+    if parts.username is not None:
+        login = Secret(f"{unquote(parts.username)}:{unquote(parts.password or '')}")
+    return parts.scheme, parts.hostname, port if port is not None else _PORTS[parts.scheme], login
+
+
+def _shown(url: str) -> str:
+    """Quote a URL in a message: whatever stands before an @ may be a password."""
+    scheme, _, rest = url.rpartition("://")
+    return repr(f"{scheme}://{rest.rpartition('@')[2]}")

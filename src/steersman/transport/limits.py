@@ -1,0 +1,30 @@
+"""How long and how much: every bound that the HTTP client keeps."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Seconds and bytes; the times are client-go's where it has them."""
+
+    #: Seconds to reach the server (or its proxy).
+    connect: float = 30.0
+    #: Seconds for a TLS handshake.
+    handshake: float = 10.0
+    #: Seconds without a byte after which a request under way is given up.
+    idle: float = 70.0
+    #: Seconds that an unused connection is kept; less than servers keep theirs (90), so that we hang up first.
+    keep_alive: float = 60.0
+    #: Connections for whole requests at one time; more requests wait. Streams have their own and are not counted.
+    connections: int = 100
+    #: Bytes of an answer's head.
+    head: int = 256 * 1024
+    #: Bytes of a whole answer's body, after decompression.
+    body: int = 1024 * 1024 * 1024
+    #: Bytes of a stream that wait for their reader before the peer is made to wait.
+    stream_buffer: int = 1024 * 1024
+
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            if getattr(self, limit.name) <= 0:
+                raise ValueError(f"limit {limit.name} must be positive, got {getattr(self, limit.name)}")
