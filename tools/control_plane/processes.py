@@ -89,7 +89,7 @@ class ControlPlane:
 
     def _start_apiserver(self) -> None:
         key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
         )
         (self._path / "service-accounts.key").write_bytes(key)
         (self._path / "tokens.csv").write_text(f"{self._token},admin,admin,system:masters\n")
