@@ -21,8 +21,8 @@ _BLIND_STEPS = 50
 class _FakeTimer:
     __slots__ = ("callback",)
 
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self.callback: Callable[[], None] | None = callback
+    def __init__(self, callback: Callable[[], object]) -> None:
+        self.callback: Callable[[], object] | None = callback
 
     def cancel(self) -> None:
         """Never run."""
@@ -49,7 +49,7 @@ class FakeClock(Clock):
         """Give the seconds advanced so far."""
         return self._elapsed
 
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+    def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
         """Run the callback when time has been advanced that far."""
         timer = _FakeTimer(callback)
         heapq.heappush(self._timers, (self._elapsed + max(seconds, 0.0), next(self._numbers), timer))
