@@ -1,0 +1,1 @@
+"""Python types become a Kubernetes API, and the same schemas judge objects."""

@@ -1,0 +1,176 @@
+"""`CompiledSchema`: one schema, ready to prune, default and validate objects.
+
+Compiled once, used for every object of a version. It works on plain JSON values and changes them in place: give it a
+value that was decoded for the purpose. Nesting too deep for Python's stack is refused with `DecodeError`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
+
+from steersman.errors import DecodeError
+from steersman.schema.checks import table_of
+from steersman.schema.defaulting import fill_of
+from steersman.schema.embedded import embedded_check
+from steersman.schema.field_errors import NO_FIELD, ErrorType, FieldError, invalid
+from steersman.schema.findings import Check, Finding
+from steersman.schema.list_types import list_type_check
+from steersman.schema.pruning import coerce_of, paths_of, prune_of
+from steersman.schema.ratcheting import Ratchet
+from steersman.schema.rules import BrokenRule, RuleTree, rule_tree
+from steersman.schema.structural import ABSENT, Structural, parse_schema
+from steersman.schema.walks import walk_of
+
+#: After these the rules are not run: they could not be trusted to see what they expect.
+_BLOCKING = frozenset(
+    {
+        ErrorType.NOT_SUPPORTED,
+        ErrorType.REQUIRED,
+        ErrorType.TOO_LONG,
+        ErrorType.TOO_MANY,
+        ErrorType.TYPE_INVALID,
+    }
+)
+_NOT_CHECKED = invalid(
+    NO_FIELD,
+    None,
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation",
+)
+_TOO_DEEP = "the object nests too deeply"
+
+
+class Verdict(NamedTuple):
+    """What validation found: an object without errors is good, whatever the warnings."""
+
+    errors: list[FieldError]
+    warnings: list[str]
+
+
+def _errors(found: list[Finding] | None, base: str = "") -> list[FieldError]:
+    return [finding.error(base) for finding in found] if found else []
+
+
+def _run(check: Check | None, value: Any) -> list[FieldError]:
+    return _errors(check(value)) if check is not None else []
+
+
+@final
+class CompiledSchema:
+    """The schema of one version of a kind, or of a part of it; see `compile_schema`."""
+
+    def __init__(self, node: Structural, *, is_root: bool) -> None:
+        self.node = node
+        self._table = table_of(node)
+        self._prune = prune_of(node)
+        self._coerce = coerce_of(_children_of(node)) if is_root else coerce_of(node)
+        self._fill = fill_of(node)
+        self._embedded = walk_of(_children_of(node) if is_root else node, embedded_check)
+        self._unique = walk_of(node, list_type_check)
+        self._rules = rule_tree(node, is_root=is_root)
+        self._ratchet = Ratchet()
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether there is any CEL rule in it."""
+        return self._rules is not None
+
+    @property
+    def rules(self) -> RuleTree | None:
+        """The compiled CEL rules."""
+        return self._rules
+
+    def prune(self, obj: Any) -> list[str]:
+        """Drop unknown fields, and nulls that are no values, in place; give the paths of the unknown fields.
+
+        `metadata` of embedded resources is read as a typed structure; `DecodeError` says what in it has a wrong type.
+        """
+        try:
+            unknown = paths_of(self._prune(obj))
+            return unknown + sorted(self._coerce(obj, "")) if self._coerce is not None else unknown
+        except RecursionError:
+            raise DecodeError(_TOO_DEEP) from None
+
+    def default(self, obj: Any) -> None:
+        """Fill in defaults, in place."""
+        if self._fill is not None:
+            self._fill(obj)
+
+    def validate(
+        self, obj: Any, old: Any = ABSENT, *, status_only: bool = False, earlier: Sequence[FieldError] = ()
+    ) -> Verdict:
+        """Check an object; with ``old`` beside it, what did not change is not complained about.
+
+        ``status_only`` is the check of a write to `/status`: the schema of the status alone, and the rules of the whole
+        object. Errors that were found ``earlier``, in the metadata, are part of the verdict.
+        """
+        try:
+            errors = [*earlier]
+            if status_only:
+                errors += self._status_errors(obj, old)
+            else:
+                errors += self.value_errors(obj, old)
+            errors += _run(self._embedded, obj)
+            if self._unique is not None and (old is ABSENT or not self._unique(old)):
+                errors += _run(self._unique, obj)
+            return self.rules_verdict(obj, old, errors)
+        except RecursionError:
+            raise DecodeError(_TOO_DEEP) from None
+
+    def value_errors(self, obj: Any, old: Any = ABSENT, base: str = "") -> list[FieldError]:
+        """Check types, values, required fields and combinations; the errors are named from ``base`` on."""
+        check = self._table[obj.__class__]
+        found = check(obj) if check is not None else None
+        if found and old is not ABSENT:
+            found = self._ratchet.findings(self.node, obj, old)
+        return _errors(found, base)
+
+    def _status_errors(self, obj: dict[str, Any], old: Any) -> list[FieldError]:
+        node = self.node.properties.get("status")
+        if node is None or "status" not in obj:
+            return []
+        old_status = ABSENT if old is ABSENT else old.get("status")
+        if old_status is None:
+            old_status = ABSENT
+        return _errors(self._ratchet.findings(node, obj["status"], old_status), "status")
+
+    def rules_verdict(self, obj: Any, old: Any, errors: list[FieldError]) -> Verdict:
+        """Run the rules, unless errors that were found before forbid it."""
+        if self._rules is None:
+            return Verdict(errors, [])
+        if any(error.type in _BLOCKING for error in errors):
+            return Verdict([*errors, _NOT_CHECKED], [])
+        broken = self.broken_rules(obj, old)
+        refused = [rule_error(rule) for rule in broken if not rule.unchanged]
+        return Verdict([*errors, *refused], [str(rule_error(rule)) for rule in broken if rule.unchanged])
+
+    def broken_rules(self, obj: Any, old: Any = ABSENT) -> list[BrokenRule]:
+        """Run the rules alone."""
+        if self._rules is None:
+            return []
+        from steersman.schema.cel import Budget  # noqa: PLC0415 - schemas without rules need no compiler
+
+        return self._rules.check(obj, old, Budget())
+
+
+def _children_of(node: Structural) -> Structural:
+    """Give the root as the server sees it where it looks for embedded resources: not as one itself."""
+    return Structural(
+        node.schema, properties=node.properties, additional=node.additional, items=node.items, embedded=False
+    )
+
+
+def rule_error(rule: BrokenRule, base: str = "") -> FieldError:
+    """Give the error of a broken rule."""
+    raise NotImplementedError(rule, base)
+
+
+def compile_schema(schema: dict[str, Any], *, is_root: bool = True) -> CompiledSchema:
+    """Compile a schema as it stands in a CustomResourceDefinition.
+
+    ``is_root`` says that it is the schema of a whole object: `apiVersion`, `kind` and `metadata` are then known. Raises
+    `DecodeError` for patterns that do not compile and for schemas that nest too deeply.
+    """
+    node = parse_schema(schema)
+    if is_root:
+        node.embedded = True
+    return CompiledSchema(node, is_root=is_root)

@@ -1,0 +1,144 @@
+"""What Go's JSON scanner says of a text that is not JSON.
+
+Only asked after decoding has failed; finding the first wrong character is all it does.
+"""
+
+import re
+from typing import Final
+
+_BLANK: Final = " \t\r\n"
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+_WORDS: Final = {"t": "true", "f": "false", "n": "null"}
+_ESCAPED: Final = frozenset('"\\/bfnrt')
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
+_END: Final = "unexpected end of JSON input"
+_SPECIAL: Final = {"'": r"'\''", '"': "'\"'"}
+
+
+class _FaultError(Exception):
+    """The text is wrong here; the message is the scanner's."""
+
+
+def _shown(char: str) -> str:
+    if char in _SPECIAL:
+        return _SPECIAL[char]
+    if char.isprintable():
+        return f"'{char}'"
+    return {"\t": r"'\t'", "\n": r"'\n'", "\r": r"'\r'"}.get(char) or f"'\\x{ord(char):02x}'"
+
+
+class _Scanner:
+    """Reads a text until it is wrong. Iterative in depth: an explicit stack of what is open."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def fail(self, where: str) -> _FaultError:
+        """Say what is wrong with the character at hand."""
+        if self.at >= len(self.text):
+            return _FaultError(_END)
+        return _FaultError(f"invalid character {_shown(self.text[self.at])} {where}")
+
+    def skip_blanks(self) -> str:
+        while self.at < len(self.text) and self.text[self.at] in _BLANK:
+            self.at += 1
+        return self.text[self.at : self.at + 1]
+
+    def string(self) -> None:
+        self.at += 1
+        while True:
+            char = self.text[self.at : self.at + 1]
+            if not char or char < " ":
+                raise self.fail("in string")
+            self.at += 1
+            if char == '"':
+                return
+            if char == "\\":
+                self.escape()
+
+    def escape(self) -> None:
+        char = self.text[self.at : self.at + 1]
+        if char == "u":
+            for _ in range(4):
+                self.at += 1
+                if self.text[self.at : self.at + 1] not in _HEX:
+                    raise self.fail("in \\u hexadecimal character escape")
+        elif char not in _ESCAPED:
+            raise self.fail("in string escape code")
+        self.at += 1
+
+    def scalar(self, char: str) -> None:
+        if char == '"':
+            self.string()
+        elif char in _WORDS:
+            self.word(_WORDS[char])
+        elif match := _NUMBER.match(self.text, self.at):
+            self.at = match.end()
+        else:
+            raise self.fail("in numeric literal" if char == "-" else "looking for beginning of value")
+
+    def word(self, word: str) -> None:
+        for wanted in word:
+            if self.text[self.at : self.at + 1] != wanted:
+                raise self.fail(f"in literal {word} (expecting '{wanted}')")
+            self.at += 1
+
+    def key(self) -> None:
+        if self.skip_blanks() != '"':
+            raise self.fail("looking for beginning of object key string")
+        self.string()
+        if self.skip_blanks() != ":":
+            raise self.fail("after object key")
+        self.at += 1
+
+    def opened(self, char: str, stack: list[str]) -> bool:
+        """Enter an object or a list; says whether a value is expected next."""
+        self.at += 1
+        closing = "}" if char == "{" else "]"
+        if self.skip_blanks() == closing:
+            self.at += 1
+            return False
+        stack.append(closing)
+        if closing == "}":
+            self.key()
+        return True
+
+    def after_value(self, stack: list[str]) -> None:
+        """Close what ends here, up to the next value; at the top, nothing may follow."""
+        while stack:
+            char = self.skip_blanks()
+            if char == stack[-1]:
+                stack.pop()
+                self.at += 1
+            elif char == ",":
+                self.at += 1
+                if stack[-1] == "}":
+                    self.key()
+                return
+            else:
+                raise self.fail("after object key:value pair" if stack[-1] == "}" else "after array element")
+        if self.skip_blanks():
+            raise self.fail("after top-level value")
+
+    def run(self) -> None:
+        stack: list[str] = []
+        while True:
+            char = self.skip_blanks()
+            if char and char in "{[":
+                if self.opened(char, stack):
+                    continue
+            else:
+                self.scalar(char)
+            self.after_value(stack)
+            if not stack:
+                return
+
+
+def json_fault(text: str) -> str:
+    """Give the scanner's message about a text; empty if the text is JSON."""
+    try:
+        _Scanner(text).run()
+    except _FaultError as fault:
+        return str(fault)
+    return ""

@@ -1,0 +1,118 @@
+"""How Kubernetes writes values into its messages: Go's quoting, numbers and JSON.
+
+Clients compare and parse these texts, so they are reproduced byte by byte. Nothing here is used to encode objects.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+_HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+#: Below and from these decimal exponents a number is written with an exponent: by ``%v``, and by the JSON encoder.
+_PLAIN_V = (-4, 6)
+_PLAIN_JSON = (-6, 21)
+
+_BYTE = 0x80
+_BMP = 0x10000
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if code < _BYTE:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < _BMP else f"\\U{code:08x}"
+
+
+def quoted(text: str) -> str:
+    """Write a string as Go's ``%q`` does."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escaped(c)) for c in text) + '"'
+
+
+def _digits(number: float) -> tuple[str, str, int]:
+    """Give sign, shortest digits and decimal exponent of a finite number that is not zero."""
+    mantissa, _, exponent = f"{number!r}".lower().partition("e")
+    sign = "-" if mantissa.startswith("-") else ""
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    point = len(whole) + int(exponent or 0)
+    digits = whole + fraction
+    stripped = digits.lstrip("0")
+    point -= len(digits) - len(stripped)
+    return sign, stripped.rstrip("0") or "0", point - 1
+
+
+def _number_text(number: float, plain: tuple[int, int], exponent_digits: int) -> str:
+    if number == 0:
+        return "-0" if math.copysign(1, number) < 0 else "0"
+    sign, digits, exponent = _digits(number)
+    if plain[0] <= exponent < plain[1]:
+        if exponent < 0:
+            return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+        digits = digits.ljust(exponent + 1, "0")
+        fraction = digits[exponent + 1 :]
+        return f"{sign}{digits[: exponent + 1]}{'.' + fraction if fraction else ''}"
+    mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
+    return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):0{exponent_digits}d}"
+
+
+def float_text(number: float) -> str:
+    """Write a float as Go's ``%v`` does."""
+    if math.isinf(number):
+        return "+Inf" if number > 0 else "-Inf"
+    if math.isnan(number):
+        return "NaN"
+    return _number_text(number, _PLAIN_V, 2)
+
+
+def json_number(number: float) -> str:
+    """Write a float as Go's JSON encoder does."""
+    return _number_text(number, _PLAIN_JSON, 1)
+
+
+def json_string(text: str) -> str:
+    """Write a string as Go's JSON encoder does: HTML characters are escaped."""
+    return json.dumps(text, ensure_ascii=False).translate(_HTML)
+
+
+class GoStruct(dict[str, Any]):
+    """An object that is printed in the order of its fields, as Go prints structs; plain objects are sorted."""
+
+
+def _json_struct(value: dict[str, Any]) -> str:
+    return "{" + ",".join(f"{json_string(key)}:{json_text(item)}" for key, item in value.items()) + "}"
+
+
+def _json_object(value: dict[str, Any]) -> str:
+    return "{" + ",".join(f"{json_string(key)}:{json_text(value[key])}" for key in sorted(value)) + "}"
+
+
+_JSON_BY_CLASS: dict[type, Callable[[Any], str]] = {
+    str: json_string,
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    float: json_number,
+    type(None): lambda _: "null",
+    dict: _json_object,
+    GoStruct: _json_struct,
+    list: lambda value: "[" + ",".join(json_text(item) for item in value) + "]",
+    tuple: lambda value: "[" + ",".join(json_text(item) for item in value) + "]",
+}
+
+
+def json_text(value: Any) -> str:
+    """Write a JSON value as Go's encoder does: no blanks, keys of maps sorted, HTML characters escaped."""
+    return _JSON_BY_CLASS[value.__class__](value)

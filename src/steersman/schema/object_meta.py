@@ -1,0 +1,236 @@
+"""`metadata` of every object: how it is read, and which rules it keeps.
+
+Names, labels, annotations, finalizers and owner references, for custom objects, for embedded resources and for built-in
+kinds. Filling in what the server sets (uid, times, generation) is not done here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from steersman.schema.field_errors import FieldError, forbidden, invalid, required, too_long
+from steersman.schema.go_text import GoStruct, quoted
+from steersman.schema.names import (
+    label_faults,
+    label_value_faults,
+    path_segment_faults,
+    qualified_name_faults,
+    subdomain_faults,
+)
+from steersman.schema.wire_types import (
+    BOOL,
+    INT64,
+    JSON,
+    STRING,
+    TIME,
+    Reading,
+    Record,
+    WireField,
+    listed,
+    mapped,
+    text,
+)
+
+ANNOTATIONS_LIMIT: Final = 256 * 1024
+_IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+#: The server fills these in from the stored object where an update leaves them out.
+_FILLED_IN: Final = frozenset(_IMMUTABLE) - {"name"}
+_STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
+
+#: Complains about a name; the flag says that only its beginning is known.
+NameFaults = Callable[[str, bool], list[str]]
+
+_OWNER = Record(
+    "OwnerReference",
+    {
+        "apiVersion": WireField(STRING, optional=False),
+        "kind": WireField(STRING, optional=False),
+        "name": WireField(STRING, optional=False),
+        "uid": WireField(text("types.UID"), optional=False),
+        "controller": WireField(BOOL, pointer=True),
+        "blockOwnerDeletion": WireField(BOOL, pointer=True),
+    },
+)
+_MANAGED = Record(
+    "ManagedFieldsEntry",
+    {
+        "manager": WireField(STRING),
+        "operation": WireField(text("v1.ManagedFieldsOperationType")),
+        "apiVersion": WireField(STRING),
+        "time": WireField(TIME, pointer=True),
+        "fieldsType": WireField(STRING),
+        "fieldsV1": WireField(JSON, pointer=True),
+        "subresource": WireField(STRING),
+    },
+)
+#: The structure of ``metadata``.
+OBJECT_META: Final = Record(
+    "ObjectMeta",
+    {
+        "name": WireField(STRING),
+        "generateName": WireField(STRING),
+        "namespace": WireField(STRING),
+        "selfLink": WireField(STRING),
+        "uid": WireField(text("types.UID")),
+        "resourceVersion": WireField(STRING),
+        "generation": WireField(INT64),
+        "creationTimestamp": WireField(TIME),
+        "deletionTimestamp": WireField(TIME, pointer=True),
+        "deletionGracePeriodSeconds": WireField(INT64, pointer=True),
+        "labels": WireField(mapped(STRING)),
+        "annotations": WireField(mapped(STRING)),
+        "ownerReferences": WireField(listed(_OWNER.type)),
+        "finalizers": WireField(listed(STRING)),
+        "managedFields": WireField(listed(_MANAGED.type)),
+    },
+    restarts=True,
+)
+
+
+def read_object_meta(value: Any, path: str = "metadata") -> tuple[dict[str, Any], list[str]]:
+    """Read ``metadata`` as the server's typed structure: what is kept of it, and the paths of unknown fields.
+
+    Raises `WireTypeError` with the decoder's message for a wrong type.
+    """
+    reading = Reading()
+    owners = value.get("ownerReferences") if value.__class__ is dict else None
+    if owners.__class__ is list and None in owners:
+        # A null among the owners is an empty owner, and is complained about as such.
+        value = {**value, "ownerReferences": [{} if owner is None else owner for owner in owners]}
+    read = OBJECT_META.read(value, path, reading)
+    return read or {}, reading.unknown
+
+
+def subdomain_name_faults(name: str, prefix: bool) -> list[str]:
+    """Complain about the name of most kinds: a DNS subdomain; of a prefix, a trailing dash is fine."""
+    if prefix and name.endswith("-") and len(name) > 1:
+        name = name[:-1] + "a"
+    return subdomain_faults(name)
+
+
+def url_name_faults(name: str, prefix: bool) -> list[str]:
+    """Complain about the name of kinds that allow whatever a URL can carry."""
+    return path_segment_faults(name, prefix=prefix)
+
+
+def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
+    """Complain about annotations: bad keys, too much text."""
+    errors = [invalid(path, key, fault) for key in annotations for fault in qualified_name_faults(key.lower())]
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    return [*errors, too_long(path, ANNOTATIONS_LIMIT)] if size > ANNOTATIONS_LIMIT else errors
+
+
+def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
+    """Complain about labels: bad keys, bad values."""
+    errors = []
+    for key, value in labels.items():
+        errors += [invalid(path, key, fault) for fault in qualified_name_faults(key)]
+        errors += [invalid(path, value, fault) for fault in label_value_faults(value)]
+    return errors
+
+
+def _owner_errors(owner: dict[str, Any], path: str) -> list[FieldError]:
+    group, _, version = owner["apiVersion"].rpartition("/")
+    errors = []
+    if not version:
+        errors.append(invalid(f"{path}.apiVersion", owner["apiVersion"], "version must not be empty"))
+    errors += [
+        invalid(f"{path}.{name}", "", "must not be empty") for name in ("kind", "name", "uid") if not owner[name]
+    ]
+    if owner["kind"] == "Event" and owner["apiVersion"] in ("v1", "events.k8s.io/v1"):
+        text_ = f"{group}/{version}, Kind=Event is disallowed from being an owner"
+        errors.append(invalid(path, GoStruct(owner), text_))
+    return errors
+
+
+def owner_reference_errors(owners: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
+    """Complain about owner references: empty parts, more than one controller."""
+    errors = [error for owner in owners for error in _owner_errors(owner, path)]
+    controllers = [f"{owner['kind']}/{owner['name']}" for owner in owners if owner.get("controller")]
+    text_ = 'Only one reference can have Controller set to true. Found "true" in references for {} and {}'
+    shown = [GoStruct(owner) for owner in owners]
+    errors += [invalid(path, shown, text_.format(controllers[0], other)) for other in controllers[1:]]
+    return errors
+
+
+def finalizer_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
+    """Complain about finalizers: bad names, and two that contradict each other."""
+    errors = [invalid(path, name, fault) for name in finalizers for fault in qualified_name_faults(name)]
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        text_ = "finalizer orphan and foregroundDeletion cannot be both set"
+        errors.append(invalid(path, list(finalizers), text_))
+    return errors
+
+
+def finalizer_warnings(finalizers: Sequence[str], path: str = "metadata.finalizers") -> list[str]:
+    """Warn about finalizers without a domain, which may collide with those of others."""
+    return [
+        f'{path}: "{name}": prefer a domain-qualified finalizer name to avoid accidental conflicts with other '
+        "finalizer writers"
+        for name in finalizers
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
+
+
+def _name_errors(meta: dict[str, Any], name_faults: NameFaults, path: str) -> list[FieldError]:
+    errors = []
+    prefix = meta.get("generateName", "")
+    if prefix:
+        errors += [invalid(f"{path}.generateName", prefix, fault) for fault in name_faults(prefix, True)]  # noqa: FBT003 - positional in NameFaults
+    name = meta.get("name", "")
+    if not name:
+        errors.append(required(f"{path}.name", "name or generateName is required"))
+    else:
+        errors += [invalid(f"{path}.name", name, fault) for fault in name_faults(name, False)]  # noqa: FBT003 - positional in NameFaults
+    return errors
+
+
+def _namespace_errors(meta: dict[str, Any], path: str, *, namespaced: bool) -> list[FieldError]:
+    namespace = meta.get("namespace", "")
+    if not namespaced:
+        return [forbidden(f"{path}.namespace", "not allowed on this type")] if namespace else []
+    if not namespace:
+        return [required(f"{path}.namespace")]
+    return [invalid(f"{path}.namespace", namespace, fault) for fault in label_faults(namespace)]
+
+
+def _common_errors(meta: dict[str, Any], path: str) -> list[FieldError]:
+    errors = label_errors(meta.get("labels") or {}, f"{path}.labels")
+    errors += annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
+    errors += owner_reference_errors(meta.get("ownerReferences") or (), f"{path}.ownerReferences")
+    errors += finalizer_errors(meta.get("finalizers") or (), f"{path}.finalizers")
+    return errors
+
+
+def validate_object_meta(
+    meta: dict[str, Any],
+    *,
+    namespaced: bool,
+    name_faults: NameFaults = subdomain_name_faults,
+    path: str = "metadata",
+) -> list[FieldError]:
+    """Check metadata that `read_object_meta` gave."""
+    errors = _name_errors(meta, name_faults, path)
+    errors += _namespace_errors(meta, path, namespaced=namespaced)
+    generation = meta.get("generation", 0)
+    if generation < 0:
+        errors.append(invalid(f"{path}.generation", generation, "must be greater than or equal to 0"))
+    return errors + _common_errors(meta, path)
+
+
+def validate_object_meta_update(meta: dict[str, Any], old: dict[str, Any], path: str = "metadata") -> list[FieldError]:
+    """Check metadata that replaces other metadata: who an object is never changes, nor does a deletion."""
+    errors = [
+        invalid(f"{path}.{name}", meta.get(name), "field is immutable")
+        for name in _IMMUTABLE
+        if meta.get(name) != old.get(name) and (meta.get(name) or name not in _FILLED_IN)
+    ]
+    if old.get("deletionTimestamp"):
+        added = [name for name in meta.get("finalizers") or () if name not in (old.get("finalizers") or ())]
+        if added:
+            listed_ = ", ".join(quoted(name) for name in sorted(added))
+            text_ = (
+                "no new finalizers can be added if the object is being deleted, found new finalizers "
+                f"[]string{{{listed_}}}"
+            )
+            errors.append(forbidden(f"{path}.finalizers", text_))
+    return errors + _common_errors(meta, path)

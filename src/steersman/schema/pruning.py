@@ -1,0 +1,173 @@
+"""Dropping what a schema does not know: unknown fields, and nulls where null is no value.
+
+Values are changed in place. Inside embedded resources `metadata` is read as the typed structure that it is.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from steersman.errors import DecodeError
+from steersman.schema.field_errors import invalid
+from steersman.schema.findings import path_text
+from steersman.schema.object_meta import read_object_meta
+from steersman.schema.structural import META_FIELDS, Structural
+from steersman.schema.wire_types import WireTypeError
+
+#: Paths of dropped fields, each as its steps, innermost first.
+Dropped = list[list[str | int]]
+
+#: Prunes a value in place: gives what was dropped, or nothing.
+Prune = Callable[[Any], Dropped | None]
+
+
+def _gather(found: Dropped | None, inner: Dropped, step: str | int) -> Dropped:
+    for steps in inner:
+        steps.append(step)
+    if found is None:
+        return inner
+    found.extend(inner)
+    return found
+
+
+def _drop(value: dict[str, Any], names: list[str]) -> Dropped:
+    for name in names:
+        del value[name]
+    return [[name] for name in names]
+
+
+def _drop_everything(value: Any) -> Dropped | None:
+    """Prune a value whose schema says nothing: objects lose all their fields."""
+    if value.__class__ is dict:
+        return _drop(value, list(value)) or None
+    found: Dropped | None = None
+    if value.__class__ is list:
+        for index, item in enumerate(value):
+            if inner := _drop_everything(item):
+                found = _gather(found, inner, index)
+    return found
+
+
+def _is_droppable(node: Structural | None) -> bool:
+    """Say whether a null is dropped; one that has a default waits for it."""
+    return node is not None and not node.nullable and node.default is None
+
+
+def _null_prune(node: Structural, meta: frozenset[str]) -> Callable[[dict[str, Any]], None]:
+    """Build the dropping of nulls among the fields of an object."""
+    dropped = frozenset(name for name, child in node.properties.items() if _is_droppable(child))
+    kept = frozenset(node.properties) | meta
+    drops_others = _is_droppable(node.values)
+
+    def prune(value: dict[str, Any]) -> None:
+        for name in [name for name, child in value.items() if child is None]:
+            if name in dropped or (drops_others and name not in kept):
+                del value[name]
+
+    return prune
+
+
+def _field_prunes(node: Structural, meta: frozenset[str]) -> Callable[[str], Prune | None]:
+    """Give the function from a name to the pruning of the value under it."""
+    walks: dict[str, Prune | None] = {name: prune_of(child) for name, child in node.properties.items()}
+    walks |= dict.fromkeys(meta)
+    if node.additional is None:
+        return walks.get
+    others = prune_of(node.values) if node.values is not None else _drop_everything
+    return lambda name: walks.get(name, others)
+
+
+def _object_prune(node: Structural) -> Callable[[dict[str, Any]], Dropped | None]:
+    meta = META_FIELDS if node.embedded else frozenset()
+    prune_of_field, prune_nulls = _field_prunes(node, meta), _null_prune(node, meta)
+    known = frozenset(node.properties) | meta
+    closed = node.additional is None and not node.preserves_unknown
+
+    def prune(value: dict[str, Any]) -> Dropped | None:
+        found: Dropped | None = None
+        if closed and not value.keys() <= known:
+            found = _drop(value, [name for name in value if name not in known])
+        has_null = False
+        for name, child in value.items():
+            cls = child.__class__
+            if cls is dict or cls is list:
+                if (walk := prune_of_field(name)) is not None and (inner := walk(child)):
+                    found = _gather(found, inner, name)
+            elif child is None:
+                has_null = True
+        if has_null:
+            prune_nulls(value)
+        return found
+
+    return prune
+
+
+def prune_of(node: Structural) -> Prune:
+    """Build the pruning of the values of a node."""
+    if not (node.properties or node.additional is not None or node.items or node.embedded):
+        return _prune_nothing if node.preserves_unknown else _drop_everything
+    prune_object = _object_prune(node)
+    items = prune_of(node.items) if node.items is not None else None
+
+    def prune(value: Any) -> Dropped | None:
+        if value.__class__ is dict:
+            return prune_object(value)
+        found: Dropped | None = None
+        if value.__class__ is list and items is not None:
+            for index, item in enumerate(value):
+                if inner := items(item):
+                    found = _gather(found, inner, index)
+        return found
+
+    return prune
+
+
+def _prune_nothing(_value: Any) -> None:
+    return None
+
+
+def paths_of(dropped: Dropped | None) -> list[str]:
+    """Write dropped fields as sorted paths."""
+    return sorted(path_text(reversed(steps)) for steps in dropped) if dropped else []
+
+
+#: Reads the metadata of embedded resources in place: gives the unknown fields.
+Coerce = Callable[[Any, str], list[str]]
+
+
+def _coerce_resource(value: dict[str, Any], path: str) -> list[str]:
+    for name in ("apiVersion", "kind"):
+        if name in value and value[name].__class__ is not str:
+            raise DecodeError(str(invalid(f"{path}.{name}", value[name], "must be a string")))
+    if "metadata" not in value:
+        return []
+    try:
+        value["metadata"], unknown = read_object_meta(value["metadata"], f"{path}.metadata")
+    except WireTypeError as error:
+        raise DecodeError(str(invalid(f"{path}.metadata", value["metadata"], str(error)))) from None
+    return unknown
+
+
+def coerce_of(node: Structural) -> Coerce | None:
+    """Build the reading of embedded resources in values of a node; nothing if it has none."""
+    walks = {name: walk for name, child in node.properties.items() if (walk := coerce_of(child))}
+    others = coerce_of(node.values) if node.values is not None else None
+    items = coerce_of(node.items) if node.items is not None else None
+    if not (node.embedded or walks or others or items):
+        return None
+
+    def coerce_object(value: dict[str, Any], path: str) -> list[str]:
+        unknown = _coerce_resource(value, path) if node.embedded else []
+        for name, child in value.items():
+            walk = walks.get(name) or (others if name not in node.properties else None)
+            if walk is not None:
+                unknown += walk(child, f"{path}.{name}" if path else name)
+        return unknown
+
+    def coerce(value: Any, path: str) -> list[str]:
+        if value.__class__ is dict:
+            return coerce_object(value, path)
+        if value.__class__ is list and items is not None:
+            return [name for index, item in enumerate(value) for name in items(item, f"{path}[{index}]")]
+        return []
+
+    return coerce

@@ -1,0 +1,87 @@
+"""The CEL rules of a whole schema: which rule runs on which value, with which old value, within one budget.
+
+The rules themselves are compiled and run by `schema.cel`. Rules do not run on nulls, nor inside values that the schema
+does not describe.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from steersman.schema.findings import Key, path_text
+from steersman.schema.ratcheting import old_field, old_items, same
+from steersman.schema.structural import ABSENT, Structural
+
+if TYPE_CHECKING:
+    from steersman.schema.cel import Budget, CompiledRules, RuleFailure
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    """A rule that a value breaks."""
+
+    path: str
+    failure: "RuleFailure"
+    #: The value is as it was stored: the server warns, but does not refuse.
+    unchanged: bool
+
+
+@dataclass(slots=True)
+class RuleTree:
+    """The rules of a node and of the nodes inside; branches without rules are left out."""
+
+    node: Structural
+    rules: "CompiledRules | None" = None
+    fields: dict[str, "RuleTree"] = field(default_factory=dict)
+    others: "RuleTree | None" = None
+    items: "RuleTree | None" = None
+
+    def check(self, value: Any, old: Any, budget: "Budget") -> list[BrokenRule]:
+        """Run the rules on a value and inside it."""
+        found: list[BrokenRule] = []
+        self._visit(value, old, budget, (), found.append)
+        return found
+
+    def _visit(
+        self, value: Any, old: Any, budget: "Budget", steps: tuple[str | int, ...], report: Callable[[BrokenRule], None]
+    ) -> None:
+        if value is None:
+            return
+        if self.rules is not None:
+            failures = self.rules.check(value, None if old is ABSENT else old, budget)
+            if failures:
+                unchanged = old is not ABSENT and same(value, old)
+                for failure in failures:
+                    report(BrokenRule(path_text(steps), failure, unchanged))
+        for step, tree, child, old_child in self._inside(value, old):
+            tree._visit(child, old_child, budget, (*steps, step), report)  # noqa: SLF001 - of the same class
+
+    def _inside(self, value: Any, old: Any) -> list[tuple[str | int, "RuleTree", Any, Any]]:
+        if value.__class__ is dict:
+            return [
+                (name if name in self.fields else Key(name), tree, child, old_field(old, name))
+                for name, child in value.items()
+                if (tree := self.fields.get(name) or self._other(name)) is not None
+            ]
+        if value.__class__ is list and self.items is not None:
+            old_of = old_items(self.node, old)
+            return [(index, self.items, item, old_of(item)) for index, item in enumerate(value)]
+        return []
+
+    def _other(self, name: str) -> "RuleTree | None":
+        return self.others if name not in self.node.properties else None
+
+
+def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:
+    """Compile the rules of a schema; nothing if it has none."""
+    fields = {name: tree for name, child in node.properties.items() if (tree := rule_tree(child, is_root=False))}
+    others = rule_tree(node.values, is_root=False) if node.values is not None else None
+    items = rule_tree(node.items, is_root=False) if node.items is not None else None
+    if not (node.rules or fields or others or items):
+        return None
+    rules = None
+    if node.rules:
+        from steersman.schema.cel import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+
+        rules = compile_rules(node.schema, is_root=is_root)
+    return RuleTree(node, rules, fields, others, items)

@@ -1,0 +1,163 @@
+"""Reading the body of a request: its value, the fields that are there twice, and the texts of refusals.
+
+Duplicates are detected at the price of one encoding, and found out by name only if there are any. Unknown fields are
+not found here: that needs a schema.
+"""
+
+import enum
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from steersman.errors import DecodeError
+from steersman.schema.go_json import json_fault
+from steersman.schema.type_checks import INT64_MAX, INT64_MIN
+
+_SUMMARY = 30
+_encode = msgspec.json.Encoder().encode
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class FieldValidation(enum.Enum):
+    """What is done about unknown and duplicate fields."""
+
+    IGNORE = "Ignore"
+    WARN = "Warn"
+    STRICT = "Strict"
+
+
+class Decoded(NamedTuple):
+    """The value of a JSON text."""
+
+    value: Any
+    #: Paths of fields that are there more than once; the last one counts.
+    duplicates: list[str]
+    #: Whether the text has numbers with a fraction or an exponent: those may need `settle_numbers`.
+    has_floats: bool
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as it was written."""
+
+
+def _settled(pairs: Any, path: str, duplicates: list[str]) -> Any:
+    """Turn pairs into objects, noting repeated keys."""
+    if isinstance(pairs, _Pairs):
+        found: dict[str, Any] = {}
+        for name, item in pairs:
+            here = f"{path}.{name}" if path else name
+            if name in found:
+                duplicates.append(here)
+            found[name] = _settled(item, here, duplicates)
+        return found
+    if pairs.__class__ is list:
+        return [_settled(item, f"{path}[{index}]", duplicates) for index, item in enumerate(pairs)]
+    return _SURROGATE.sub("\ufffd", pairs) if pairs.__class__ is str else pairs
+
+
+def _slow(raw: bytes) -> tuple[Any, list[str]]:
+    """Decode with everything that Go tolerates: repeated keys, broken UTF-8, lone surrogates."""
+    text = raw.decode("utf-8", "replace")
+    if fault := json_fault(text):
+        raise DecodeError(fault)
+    duplicates: list[str] = []
+    value = _settled(json.loads(text, object_pairs_hook=_Pairs), "", duplicates)
+    return value, duplicates
+
+
+def decode_json(raw: bytes) -> Decoded:
+    """Decode a JSON text; raises `DecodeError` with the words of the server's own scanner."""
+    floats: list[str] = []
+
+    def note_float(text: str) -> float:
+        floats.append(text)
+        return float(text)
+
+    try:
+        try:
+            value = msgspec.json.Decoder(float_hook=note_float).decode(raw)
+            duplicates: list[str] = []
+            if raw.count(b'"') != _encode(value).count(b'"'):
+                value, duplicates = _slow(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            value, duplicates = _slow(raw)
+            floats.append("")
+    except RecursionError:
+        raise DecodeError("exceeded max depth") from None
+    return Decoded(value, duplicates, bool(floats))
+
+
+def settle_numbers(value: Any) -> Any:
+    """Write numbers as the server stores them: whole floats as integers, integers beyond int64 as floats.
+
+    Containers are changed in place. To be called after validation: until then `1.0` and `1` are two things.
+    """
+    if value.__class__ is dict:
+        for name, item in value.items():
+            if item.__class__ is not str:
+                value[name] = settle_numbers(item)
+    elif value.__class__ is list:
+        value[:] = [settle_numbers(item) for item in value]
+    elif value.__class__ is int and not INT64_MIN <= value <= INT64_MAX:
+        return settle_numbers(float(value))
+    elif value.__class__ is float and value.is_integer() and abs(value) < 1e21:  # noqa: PLR2004 - from there on with an exponent
+        return int(repr_digits(value))
+    return value
+
+
+def repr_digits(number: float) -> str:
+    """Give the shortest digits that read as this whole number, filled with zeros: what Go writes."""
+    mantissa, _, exponent = repr(number).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    if not exponent:
+        return whole
+    return whole + fraction.ljust(int(exponent), "0")
+
+
+def _summary(raw: bytes) -> str:
+    if not raw:
+        return "<empty>"
+    tail = " ..." if len(raw) > _SUMMARY else ""
+    head = raw[:_SUMMARY]
+    return (head.decode("utf-8", "replace") if raw[:1] == b"{" else head.hex()) + tail
+
+
+def unrecognized_message(raw: bytes, kind: str, why: str) -> str:
+    """Give the message about a body in which no kind of object can be made out."""
+    return f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})"
+
+
+def missing_kind_message(raw: bytes, kind: str) -> str:
+    """Give the message about a body that has no `kind`."""
+    return unrecognized_message(raw, kind, f"Object 'Kind' is missing in '{raw.decode('utf-8', 'replace')}'")
+
+
+def not_json_message(raw: bytes, kind: str, fault: str) -> str:
+    """Give the message about a body that is not JSON."""
+    return unrecognized_message(raw, kind, f"couldn't get version/kind; json parse error: {fault}")
+
+
+def not_an_object_message(raw: bytes, kind: str, json_word: str) -> str:
+    """Give the message about a body that is JSON, but no object."""
+    wanted = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+    return not_json_message(raw, kind, f"json: cannot unmarshal {json_word} into Go value of type {wanted}")
+
+
+def strict_faults(duplicates: Iterable[str], unknown: Iterable[str]) -> list[str]:
+    """Name the fields that strict decoding refuses, and that are warned about otherwise; each once."""
+    faults = [f'duplicate field "{path}"' for path in duplicates]
+    faults += [f'unknown field "{path}"' for path in unknown]
+    return list(dict.fromkeys(faults))
+
+
+def cannot_handle_message(kind: str, version: str, why: str) -> str:
+    """Give the message of the 400 answer about an object that does not decode."""
+    return f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
+
+
+def strict_message(faults: Iterable[str]) -> str:
+    """Give the reason why strict decoding refuses an object."""
+    return f"strict decoding error: {', '.join(faults)}"

@@ -1,0 +1,202 @@
+"""The checks of single values: enums, numbers, texts. Each is built once from a node and then called with values."""
+
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import re2
+
+from steersman.errors import DecodeError
+from steersman.schema.field_errors import ErrorType, not_supported, too_long
+from steersman.schema.findings import Check, Finding, Style
+from steersman.schema.formats import string_format
+from steersman.schema.go_text import float_text, json_text
+from steersman.schema.structural import Structural
+from steersman.schema.type_checks import INT64_MAX, INT64_MIN
+
+_FORMAT_RANGES = {
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+_RELATIVE_ERROR = 1e-9
+
+
+def compile_pattern(pattern: str) -> Callable[[str], Any]:
+    """Compile a pattern of a schema: RE2, linear in time and bounded in memory, searched for anywhere in the text."""
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options).search  # type: ignore[no-any-return]  # re2 has no types
+    except re2.error as error:
+        text = error.args[0]
+        raise DecodeError(text.decode() if isinstance(text, bytes) else str(text)) from None
+
+
+def enum_check(node: Structural) -> Check | None:
+    """Check that a value is one of an enum; null in an enum matches nothing, as on the server."""
+    allowed = node.schema.get("enum")
+    if not allowed:
+        return None
+    words = [value if value.__class__ is str else json_text(value) for value in allowed]
+    # 1 and True are one key to Python, but never one value to JSON.
+    plain = {(value.__class__ is bool, value) for value in allowed if value.__class__ not in (dict, list, type(None))}
+    nested = [value for value in allowed if value.__class__ in (dict, list)]
+
+    def check(value: Any) -> list[Finding] | None:
+        if value in nested if value.__class__ in (dict, list) else (value.__class__ is bool, value) in plain:
+            return None
+        error = not_supported("", value, words)
+        return [Finding(ErrorType.NOT_SUPPORTED, value, error.detail, Style.BESIDE)]
+
+    return check
+
+
+def _length_checks(node: Structural) -> list[Check]:
+    checks: list[Check] = []
+    longest, shortest = node.schema.get("maxLength"), node.schema.get("minLength")
+    if longest is not None:
+        detail = too_long("", longest).detail
+        checks.append(
+            lambda value: [Finding(ErrorType.TOO_LONG, value, detail, Style.BESIDE)] if len(value) > longest else None
+        )
+    if shortest:
+        text = f"should be at least {shortest} chars long"
+        checks.append(lambda value: [Finding(ErrorType.INVALID, value, text)] if len(value) < shortest else None)
+    return checks
+
+
+def text_check(node: Structural) -> Check | None:
+    """Check length and pattern of a text; only the first broken rule is told."""
+    checks = _length_checks(node)
+    pattern = node.schema.get("pattern")
+    if pattern:
+        search = compile_pattern(pattern)
+        detail = f"should match '{pattern}'"
+        checks.append(lambda value: None if search(value) else [Finding(ErrorType.INVALID, value, detail)])
+    return first_of(checks)
+
+
+def format_check(node: Structural) -> Check | None:
+    """Check the format of a text."""
+    name = node.schema.get("format") or ""
+    is_format = string_format(name) if name else None
+    if is_format is None:
+        return None
+
+    def check(value: str) -> list[Finding] | None:
+        if is_format(value):
+            return None
+        return [Finding(ErrorType.TYPE_INVALID, value, f"must be of type {name}: {json_text(value)}")]
+
+    return check
+
+
+def first_of(checks: list[Check]) -> Check | None:
+    """Give a check that tells what the first failing one tells."""
+    if len(checks) <= 1:
+        return checks[0] if checks else None
+
+    def check(value: Any) -> list[Finding] | None:
+        for part in checks:
+            if found := part(value):
+                return found
+        return None
+
+    return check
+
+
+def all_of(checks: list[Check]) -> Check | None:
+    """Give a check that tells what all failing ones tell."""
+    if len(checks) <= 1:
+        return checks[0] if checks else None
+
+    def check(value: Any) -> list[Finding] | None:
+        found: list[Finding] | None = None
+        for part in checks:
+            if inner := part(value):
+                found = inner if found is None else [*found, *inner]
+        return found
+
+    return check
+
+
+def _out_of_range(type_name: str, format_name: str) -> Callable[[float], bool] | None:
+    """Give the test whether a number does not fit a numeric type; nothing if every number fits."""
+    if type_name == "integer":
+        low, high = _FORMAT_RANGES.get(format_name, (INT64_MIN, INT64_MAX))
+        return lambda number: not low <= number <= high or number != int(number)
+    if format_name in ("float", "float32"):
+        return _overflows_float32
+    return None
+
+
+def _overflows_float32(number: float) -> bool:
+    try:
+        return math.isinf(struct.unpack("f", struct.pack("f", number))[0])
+    except OverflowError:
+        return True
+
+
+def _is_whole(number: float) -> bool:
+    nearest = round(number)
+    return number == nearest or abs(number - nearest) / (abs(number) + abs(nearest)) < _RELATIVE_ERROR
+
+
+def _is_multiple(value: float, factor: float) -> bool:
+    if value.__class__ is int and float(factor).is_integer():
+        return value % int(factor) == 0
+    return _is_whole(1 / factor * value if factor < 1 else value / factor)
+
+
+def _bound(node: Structural, name: str, exclusive: str) -> tuple[float, bool] | None:
+    limit = node.schema.get(name)
+    return None if limit is None else (limit, bool(node.schema.get(exclusive)))
+
+
+def _limit_text(limit: float, cls: type) -> str:
+    """Write a limit as it is printed beside values of a class: Go compares integers with integers."""
+    return str(int(limit)) if cls is int and float(limit).is_integer() else float_text(limit)
+
+
+def _limit_checks(node: Structural, cls: type) -> list[Check]:
+    checks: list[Check] = []
+    factor = node.schema.get("multipleOf")
+    if factor:
+        detail = f"should be a multiple of {_limit_text(factor, cls)}"
+        checks.append(
+            lambda value: None if _is_multiple(value, factor) else [Finding(ErrorType.INVALID, value, detail)]
+        )
+    if high := _bound(node, "maximum", "exclusiveMaximum"):
+        checks.append(_maximum(*high, cls))
+    if low := _bound(node, "minimum", "exclusiveMinimum"):
+        checks.append(_minimum(*low, cls))
+    return checks
+
+
+def _maximum(limit: float, exclusive: bool, cls: type) -> Check:
+    detail = f"should be less than {'' if exclusive else 'or equal to '}{_limit_text(limit, cls)}"
+    if exclusive:
+        return lambda value: None if value < limit else [Finding(ErrorType.INVALID, value, detail)]
+    return lambda value: None if value <= limit else [Finding(ErrorType.INVALID, value, detail)]
+
+
+def _minimum(limit: float, exclusive: bool, cls: type) -> Check:
+    detail = f"should be greater than {'' if exclusive else 'or equal to '}{_limit_text(limit, cls)}"
+    if exclusive:
+        return lambda value: None if value > limit else [Finding(ErrorType.INVALID, value, detail)]
+    return lambda value: None if value >= limit else [Finding(ErrorType.INVALID, value, detail)]
+
+
+def number_check(node: Structural, cls: type) -> Check | None:
+    """Check range, bounds and factor of a number; the range only where the node has a single type."""
+    checks = _limit_checks(node, cls)
+    type_name = node.types[0] if len(node.types) == 1 else ""
+    format_name = node.schema.get("format") or ""
+    misfit = _out_of_range(type_name, format_name)
+    if misfit is not None:
+        kind = f"with format {format_name}" if format_name else "(default format)"
+        detail = f"Checked value must be of type {type_name} {kind} in \0"
+        checks.append(lambda value: [Finding(ErrorType.INVALID, "", detail, Style.ANYWHERE)] if misfit(value) else None)
+    return all_of(checks)

@@ -1,0 +1,50 @@
+"""The recordings of a real server that the schema package is judged by, and what they leave to the server itself."""
+
+import json
+import lzma
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+_GOLDEN = Path(__file__).parent.parent / "golden"
+
+#: Cases that no schema decides: the store, the routes or the request's own options do.
+#: The embedded API server is judged by them.
+OBJECTS_DECIDED_BY_THE_SERVER = {
+    "bad fieldValidation value": "an option of the request",
+    "namespace other": "the namespace of the request's path",
+    "already exists (not a dry run)": "the store",
+    "namespace does not exist (POST to namespace nowhere, not a dry run)": "the store",
+    "no resourceVersion on update": "the store",
+    "update: uid differs": "the store",
+    "update: stale resourceVersion": "the store",
+    "update: bad resourceVersion": "the store",
+    "update: status on a CRD without the subresource": "the routes",
+    "patch: name changed": "the request's path",
+    "patch: strategic merge refused": "the content type",
+    "apply: unknown field": "server-side apply",
+    "apply: wrong type": "server-side apply",
+}
+CRDS_DECIDED_BY_THE_SERVER = {
+    "wrong kind": "the registry of built-in kinds",
+    "already exists": "the store",
+    "resourceVersion on create": "the store",
+    "accepted: real create, read back after it is established": "the CRD's controller, after acceptance",
+    "accepted, but names conflict with another CRD of the group (read back)": "the CRD's controller, after acceptance",
+}
+
+
+def load(name: str) -> list[dict[str, Any]]:
+    """Read a recording."""
+    with lzma.open(_GOLDEN / f"{name}.jsonl.xz", "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def golden_text(name: str) -> str:
+    """Read a plain file beside the recordings."""
+    return (_GOLDEN / name).read_text()
+
+
+def counted(causes: Any) -> Counter[tuple[str, str, str]]:
+    """Make causes comparable: their order is random on a real server."""
+    return Counter((cause["reason"], cause["message"], cause["field"]) for cause in causes)
