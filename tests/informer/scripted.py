@@ -1,12 +1,10 @@
 """A list/watch server that does what it is told: for faults that a good server never shows."""
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from steersman.protocol.http import Exchange, Request, Response, Stream
-
 from tests.informer.conftest import wire
 
 JSON = [("content-type", "application/json")]
@@ -14,7 +12,7 @@ JSON = [("content-type", "application/json")]
 
 def status(code: int, reason: str, message: str = "no") -> bytes:
     """Write a failure as servers do."""
-    return json.dumps({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}).encode()
+    return wire({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message})
 
 
 @dataclass
@@ -28,6 +26,8 @@ class ScriptedServer:
     knows_watch_list: bool = True
     log: list[str] = field(default_factory=list)
     streams: list[Stream] = field(default_factory=list)
+    #: What happened, with the version of each: a watch replays what came after its own.
+    history: list[tuple[int, bytes]] = field(default_factory=list)
 
     def handle(self, request: Request, exchange: Exchange) -> None:
         """Serve one request."""
@@ -45,16 +45,19 @@ class ScriptedServer:
         elif kind == "watchlist" and not self.knows_watch_list:
             exchange.respond(Response(422, JSON, status(422, "Invalid", "sendInitialEvents is forbidden")))
         else:
-            self._stream(exchange, initial=kind == "watchlist")
+            self._stream(exchange, None if kind == "watchlist" else int(query.get("resourceVersion", "0")))
 
     def _list(self) -> bytes:
         return wire({"metadata": {"resourceVersion": str(self.version)}, "items": list(self.objects.values())})
 
-    def _stream(self, exchange: Exchange, *, initial: bool) -> None:
+    def _stream(self, exchange: Exchange, since: int | None) -> None:
         stream = exchange.stream(200, JSON)
         self.streams.append(stream)
         stream.on_close(lambda: self.streams.remove(stream) if stream in self.streams else None)
-        if initial:
+        for version, frame in self.history:
+            if since is not None and version > since:
+                stream.write(frame)
+        if since is None:
             for shown in self.objects.values():
                 stream.write(self.frame("ADDED", shown))
             stream.write(self.bookmark(initial=True))
@@ -87,16 +90,19 @@ class ScriptedServer:
             "metadata": {**metadata, **more},
             "spec": spec,
         }
-        if tell:
-            self.send(self.frame(event, self.objects[name]))
+        self._tell(self.frame(event, self.objects[name]), tell=tell)
 
     def delete(self, name: str, *, tell: bool = True) -> None:
         """Delete an object."""
         self.version += 1
         gone = self.objects.pop(name)
         gone["metadata"]["resourceVersion"] = str(self.version)
+        self._tell(self.frame("DELETED", gone), tell=tell)
+
+    def _tell(self, frame: bytes, *, tell: bool) -> None:
         if tell:
-            self.send(self.frame("DELETED", gone))
+            self.history.append((self.version, frame))
+            self.send(frame)
 
     def close(self) -> None:
         """End every watch properly."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar, cast
 
 from steersman.concurrency import background
 from steersman.errors import WaitTimeout
@@ -74,7 +74,9 @@ class Informer(StoreReader[K], Generic[K]):
         resource: ApiResource | None = None,
     ) -> None:
         options = options or InformerOptions()
-        self.resource = resource if resource is not None else _declared_resource(kind)
+        self.resource = (
+            resource if resource is not None else _declared_resource(cast("type[KubeObject | Unstructured]", kind))
+        )
         self.selection = selection
         store = Store({BY_NAMESPACE: by_namespace, **options.indexes})
         super().__init__(kind, store)

@@ -111,6 +111,14 @@ class Store:
         """Give the record of a key."""
         return self._records.get(key)
 
+    def has_seen(self, key: ObjectKey, uid: str, version: str) -> bool:
+        """Tell whether an object of that uid is, or was when it was deleted, at this version or a newer one."""
+        record = self._records.get(key)
+        if record is not None and record.uid == uid:
+            return not is_newer(version, record.resource_version)
+        gone = self._gone.get(uid)
+        return gone is not None and not is_newer(version, gone)
+
     def records(self) -> list[Record]:
         """Give all records as they are at one moment."""
         return list(self._records.values())

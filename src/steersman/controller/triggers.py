@@ -1,0 +1,80 @@
+"""From a change of some object to the keys of the objects to reconcile."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from steersman.controller.predicates import Predicate, always, meaningful
+from steersman.informer.changes import Change, Updated, record_of
+from steersman.informer.record import Record
+from steersman.objects.codec import decode
+from steersman.objects.identity import GroupVersionKind, ObjectKey
+from steersman.objects.resource import KubeObject
+
+K = TypeVar("K", bound=KubeObject)
+
+#: Gives the keys of the objects to reconcile for a record of another kind.
+Mapper: TypeAlias = Callable[[Record], Iterable[ObjectKey]]
+#: The same as an author writes it, with a typed object; a key may be written as ``namespace/name``.
+TypedMapper: TypeAlias = Callable[[K], Iterable[ObjectKey | str]]
+
+
+def to_itself(record: Record) -> Iterable[ObjectKey]:
+    """Reconcile the object that changed."""
+    return (record.key,)
+
+
+def to_controller(owner: GroupVersionKind, *, namespaced: bool) -> Mapper:
+    """Reconcile the owner of that kind which controls the object that changed."""
+
+    def mapper(record: Record) -> Iterable[ObjectKey]:
+        reference = record.controller
+        if reference is None or reference.kind != owner.kind:
+            return ()
+        # An owner may be referred to by any version of its group.
+        if reference.api_version.rpartition("/")[0] != owner.group:
+            return ()
+        return (ObjectKey(record.key.namespace if namespaced else "", reference.name),)
+
+    return mapper
+
+
+def to_mapped(kind: type[K], function: TypedMapper[K]) -> Mapper:
+    """Reconcile what the author's function gives for the object that changed."""
+
+    def mapper(record: Record) -> Iterable[ObjectKey]:
+        found = function(decode(kind, record.data))
+        return [ObjectKey.parse(key) if isinstance(key, str) else key for key in found]
+
+    return mapper
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A kind to watch beside the reconciled one: ``Watch(ConfigMap, to=lambda cm: ["ns/name"])``."""
+
+    kind: type[KubeObject]
+    #: Gives the keys to reconcile for an object of that kind.
+    to: Callable[[Any], Iterable[ObjectKey | str]]
+    when: Predicate = always
+    #: Do not wait for a kind that is not served (yet), nor fail because of it.
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """One watched kind of a controller: which of its changes matter, and what they ask for."""
+
+    kind: type[KubeObject]
+    mapper: Mapper
+    when: Predicate = meaningful
+    optional: bool = False
+
+    def keys(self, change: Change) -> list[ObjectKey]:
+        """Give the keys that a change asks for: for an update those of both states, since it may have moved."""
+        if not self.when(change):
+            return []
+        keys = dict.fromkeys(self.mapper(record_of(change)))
+        if isinstance(change, Updated) and not change.is_resync:
+            keys.update(dict.fromkeys(self.mapper(change.old)))
+        return list(keys)

@@ -1,0 +1,1 @@
+"""Operators: declaring them, starting and stopping them, leadership, health, metrics."""
