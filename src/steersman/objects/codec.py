@@ -17,7 +17,7 @@ from steersman.objects.identity import GroupVersionKind
 from steersman.objects.meta import ListMeta
 from steersman.objects.nulls import with_empty_for_null
 from steersman.objects.quantity import Quantity
-from steersman.objects.resource import KubeObject, Unstructured, gvk_of, parts_with_empty_value
+from steersman.objects.resource import KubeObject, Unstructured, absent_parts, gvk_of
 from steersman.objects.times import Duration, MicroTime
 
 T = TypeVar("T")
@@ -70,6 +70,8 @@ def decode_as(wanted: type[T], data: bytes) -> T:
         result: T = _decoder(cast("Hashable", wanted)).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DecodeError(f"not a {getattr(wanted, '__name__', wanted)}: {error}") from None
+    except RecursionError:
+        raise DecodeError(f"not a {getattr(wanted, '__name__', wanted)}: nested too deeply") from None
     return result
 
 
@@ -80,7 +82,7 @@ def _prefix(gvk: GroupVersionKind) -> bytes:
 
 def _without_empty_parts(obj: KubeObject) -> Struct:
     """Give the object as it is sent: a part that only stands in for an absent one is absent again."""
-    hollow = [name for name, empty in parts_with_empty_value(type(obj)).items() if getattr(obj, name) == empty()]
+    hollow = absent_parts(obj)
     if not hollow:
         return obj
     sent = copy(obj)

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 IntOrString: TypeAlias = int | str
 
-_PERCENT = re.compile(r"(-?\d{1,10})%")
+_PERCENT = re.compile(r"(-?[0-9]{1,10})%")
 
 
 def scaled(value: IntOrString, total: int, *, round_up: bool) -> int:

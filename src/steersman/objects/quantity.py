@@ -1,16 +1,18 @@
 """Quantities (``500m``, ``2Gi``): exact arithmetic and Kubernetes' canonical printing."""
 
 import re
-from decimal import ROUND_CEILING, Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_UP, Context, Decimal, InvalidOperation, localcontext
 from functools import total_ordering
 from typing import Literal
 
 _BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
-_FORM = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9}|[numkMGTPE]|[KMGTPE]i)?")
-#: Wide enough for every exponent that a quantity may have; arithmetic never rounds.
-_EXACT = Context(prec=400)
+#: As lenient as Kubernetes, which reads ``5.``, ``.5`` and even ``.`` (nothing at all is zero).
+_FORM = re.compile(r"([+-]?)([0-9]*\.?[0-9]*)([eE][+-]?[0-9]{1,9}|[numkMGTPE]|[KMGTPE]i)?")
+_MAX_LENGTH = _MAX_EXPONENT = 300
+#: Wide enough for every text and exponent within these limits; arithmetic never rounds.
+_EXACT = Context(prec=1000)
 _NANO = Decimal("1e-9")
 _LIMIT = Decimal((1 << 63) - 1)
 
@@ -66,8 +68,8 @@ class Quantity:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.value == other.value
 
-    def __lt__(self, other: "Quantity") -> bool:
-        return self.value < other.value
+    def __lt__(self, other: object) -> bool:
+        return self.value < other.value if isinstance(other, Quantity) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.value)
@@ -94,18 +96,20 @@ class Quantity:
 def _rounded(value: Decimal) -> Decimal:
     if not value.is_finite():
         raise ValueError(f"not a quantity: {value}")
-    with localcontext(_EXACT):
-        if value == value.quantize(_NANO):
-            return value
-        return value.quantize(_NANO, ROUND_CEILING) if value > 0 else -((-value).quantize(_NANO, ROUND_CEILING))
+    try:
+        with localcontext(_EXACT):
+            rounded = value.quantize(_NANO, ROUND_UP)
+    except InvalidOperation:
+        raise ValueError("not a quantity: too many digits") from None
+    return value if value == rounded else rounded
 
 
 def _parse(text: str) -> tuple[Decimal, Format]:
-    match = _FORM.fullmatch(text)
+    match = _FORM.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
     if match is None:
         raise ValueError(f"not a quantity: {text!r} (write for example '500m', '2', '1.5Gi')")
     sign, digits, suffix = match[1], match[2], match[3] or ""
-    number = Decimal(sign + digits)
+    number = Decimal(f"{sign}0{digits}")
     form: Format = "DecimalSI"
     with localcontext(_EXACT):
         if suffix in _BINARY:
@@ -114,11 +118,14 @@ def _parse(text: str) -> tuple[Decimal, Format]:
             number = number.scaleb(_DECIMAL[suffix])
         else:
             exponent = int(suffix[1:])
-            if abs(exponent) > 300:  # noqa: PLR2004 - far beyond what fits; keeps the arithmetic bounded
+            if abs(exponent) > _MAX_EXPONENT:
                 raise ValueError(f"not a quantity: {text!r} (exponent too large)")
             number, form = number.scaleb(exponent), "DecimalExponent"
         rounded = _rounded(number)
-    return max(min(rounded, _LIMIT), -_LIMIT) if form == "BinarySI" else rounded, form
+    if form != "BinarySI":
+        return rounded, form
+    # Kubernetes caps binary amounts only, and calls those below one decimal.
+    return max(min(rounded, _LIMIT), -_LIMIT), "DecimalSI" if 0 < abs(rounded) < 1 else form
 
 
 def _binary(value: Decimal) -> str | None:

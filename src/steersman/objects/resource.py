@@ -24,10 +24,12 @@ class KubeObject(Model, kw_only=False, dict=True):
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
     def __post_init__(self) -> None:
-        """Give parts that are absent the empty value of their type."""
+        """Give parts that are absent the empty value of their type, and remember which are only stand-ins."""
         for name, empty in parts_with_empty_value(type(self)).items():
             if getattr(self, name) is None:
-                setattr(self, name, empty())
+                stand_in = empty()
+                setattr(self, name, stand_in)
+                self.__dict__[f"_absent_{name}"] = stand_in
 
     @property
     def name(self) -> str:
@@ -123,7 +125,10 @@ class Status(Model):
             status=cast("Any", value),
             reason=reason,
             message=message,
-            last_transition_time=old.last_transition_time if old and old.status == value else now,
+            # Kubernetes writes whole seconds; a custom resource would keep more, and differ from what others write.
+            last_transition_time=old.last_transition_time
+            if old and old.status == value
+            else now.replace(microsecond=0),
             observed_generation=generation or None,
         )
         if old == new:
@@ -167,6 +172,15 @@ def _can_be_empty(part: type) -> bool:
     return issubclass(part, Struct) and not any(inner.required for inner in structs.fields(part))
 
 
+def absent_parts(obj: KubeObject) -> list[str]:
+    """Give the parts that nobody has set: they still hold the stand-in, and it is still empty."""
+    return [
+        name
+        for name, empty in parts_with_empty_value(type(obj)).items()
+        if (part := getattr(obj, name)) is None or (part is obj.__dict__.get(f"_absent_{name}") and part == empty())
+    ]
+
+
 class Unstructured:
     """An object of a kind that has no class: its JSON, with the same shortcuts as typed objects."""
 
@@ -192,8 +206,7 @@ class Unstructured:
     @property
     def metadata(self) -> dict[str, Any]:
         """Its metadata as it is on the wire, to read and to change."""
-        metadata: dict[str, Any] = self.content.setdefault("metadata", {})
-        return metadata
+        return _member(self.content, "metadata")
 
     @property
     def name(self) -> str:
@@ -228,14 +241,12 @@ class Unstructured:
     @property
     def labels(self) -> dict[str, str]:
         """The labels, to read and to change."""
-        labels: dict[str, str] = self.metadata.setdefault("labels", {})
-        return labels
+        return _member(self.metadata, "labels")
 
     @property
     def annotations(self) -> dict[str, str]:
         """The annotations, to read and to change."""
-        annotations: dict[str, str] = self.metadata.setdefault("annotations", {})
-        return annotations
+        return _member(self.metadata, "annotations")
 
     @property
     def is_deleting(self) -> bool:
@@ -249,6 +260,14 @@ class Unstructured:
 
     def __repr__(self) -> str:
         return f"<{self.gvk} {self.key}>"
+
+
+def _member(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """Give an object inside an object, which is made when there is none or null."""
+    member: dict[str, Any] | None = document.get(name)
+    if member is None:
+        member = document[name] = {}
+    return member
 
 
 class PartialObjectMetadata(KubeObject):

@@ -33,7 +33,8 @@ def is_label_value(value: str) -> bool:
 
 
 def _integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"[+-]?\d{1,19}", text) else None
+    number = int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text) else None
+    return number if number is not None and -(1 << 63) <= number < 1 << 63 else None
 
 
 _TESTS: dict[Operator, Callable[[str | None, tuple[str, ...]], bool]] = {
@@ -68,10 +69,9 @@ class Requirement:
         needs = {"exists": 0, "!": 0, "=": 1, "!=": 1, "gt": 1, "lt": 1}.get(self.operator)
         if len(self.values) != needs if needs is not None else not self.values:
             raise SelectorError(f"{self.operator!r} on {self.key!r} cannot have {len(self.values)} values")
-        if self.operator in ("gt", "lt"):
-            if _integer(self.values[0]) is None:
-                raise SelectorError(f"{self.key!r}: for > and < the value must be an integer, not {self.values[0]!r}")
-        elif bad := [value for value in self.values if not is_label_value(value)]:
+        if self.operator in ("gt", "lt") and _integer(self.values[0]) is None:
+            raise SelectorError(f"{self.key!r}: for > and < the value must be an integer, not {self.values[0]!r}")
+        if bad := [value for value in self.values if not is_label_value(value)]:
             raise SelectorError(f"{self.key!r}: not a label value: {bad[0]!r}")
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -186,16 +186,16 @@ class _LabelParser:
         if self._ahead == "!":
             self._next()
             return Requirement(self._word(), "!")
+        if self._ahead in ("in", "notin"):
+            raise self._error("expected a name")
         key = self._word()
         operator = self._ahead
         if operator in ("", ","):
             return Requirement(key, "exists")
         self._next()
         match operator:
-            case "=" | "==":
-                return Requirement(key, "=", (self._value(),))
-            case "!=":
-                return Requirement(key, "!=", (self._value(),))
+            case "=" | "==" | "!=":
+                return Requirement(key, "!=" if operator == "!=" else "=", (self._value(),))
             case ">" | "<":
                 return Requirement(key, "gt" if operator == ">" else "lt", (self._word(),))
             case "in":
@@ -212,6 +212,8 @@ class _LabelParser:
         if self._ahead != "(":
             raise self._error("expected '('")
         self._next()
+        if self._ahead == ")":
+            raise self._error("expected a value")
         values = [self._listed()]
         while self._ahead == ",":
             self._next()
@@ -257,8 +259,8 @@ class FieldSelector:
     def parse(cls, text: str) -> Self:
         """Read the text form, as in ``metadata.name=a,status.phase!=Running``."""
         requirements = []
-        for part in re.findall(r"(?:\\.|[^,\\])+", text, re.DOTALL):
-            match = re.match(r"((?:\\.|[^\\=!])*)(!=|==|=)(.*)\Z", part, re.DOTALL)
+        for part in re.findall(r"(?:\\.|[^,])+", text, re.DOTALL):
+            match = re.match(r"((?:\\.|[^\\=!]|!(?!=))*)(!=|==|=)(.*)\Z", part, re.DOTALL)
             if match is None or not match[1]:
                 raise SelectorError(f"invalid field selector {text!r}: can't understand {part!r}")
             requirements.append(FieldRequirement(match[1], match[2] != "!=", _unescape(match[3], text)))

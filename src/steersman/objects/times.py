@@ -6,37 +6,47 @@ Go's notation (``1h30m``), which is what ``metav1.Duration`` and ``format: durat
 
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Self
 
+#: In nanoseconds.
 _UNITS = {
-    "ns": 1e-3,
-    "us": 1.0,
-    "µs": 1.0,
-    "μs": 1.0,
-    "ms": 1e3,
-    "s": 1e6,
-    "m": 60e6,
-    "h": 3600e6,
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
 }
 #: In microseconds.
 _MILLI, _SECOND = 1_000, 1_000_000
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_PART = re.compile(r"([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(ns|us|µs|μs|ms|s|m|h)")
+_RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(?:\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})")
 
 
 def parse_time(text: str) -> datetime:
     """Read an RFC 3339 time with any number of decimals; the result is in UTC."""
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(f"not an RFC 3339 time: {text!r}") from None
-    if moment.tzinfo is None or "T" not in text.upper():
-        raise ValueError(f"not an RFC 3339 time: {text!r} (write 2006-01-02T15:04:05Z)")
-    return moment.astimezone(UTC)
+        # Python reads far more forms than RFC 3339 has.
+        if _RFC_3339.fullmatch(text):
+            return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(f"not an RFC 3339 time: {text!r} (write 2006-01-02T15:04:05Z)")
 
 
 def format_time(moment: datetime) -> str:
     """Print a time as ``metav1.Time`` does: UTC, whole seconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{_utc(moment).isoformat(timespec='seconds')}Z"
+
+
+def _utc(moment: datetime) -> datetime:
+    """Give the time in UTC, without its zone; one without a zone is refused, for nobody knows when it was."""
+    if moment.tzinfo is None:
+        raise ValueError(f"a time without a zone: {moment.isoformat()} (say tzinfo=UTC)")
+    return moment.astimezone(UTC).replace(tzinfo=None)
 
 
 class MicroTime(datetime):
@@ -45,10 +55,8 @@ class MicroTime(datetime):
     @classmethod
     def of(cls, moment: datetime) -> Self:
         """Take over a time, in UTC."""
-        utc = moment.astimezone(UTC)
-        return cls(
-            utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, tzinfo=UTC, fold=utc.fold
-        )
+        utc = _utc(moment)
+        return cls(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, tzinfo=UTC)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -56,7 +64,7 @@ class MicroTime(datetime):
         return cls.of(parse_time(text))
 
     def __str__(self) -> str:
-        return self.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return f"{_utc(self).isoformat(timespec='microseconds')}Z"
 
 
 class Duration(timedelta):
@@ -74,15 +82,18 @@ class Duration(timedelta):
         rest = text[1:] if text[:1] in {"-", "+"} else text
         if rest == "0":
             return cls()
-        position, micros = 0, 0.0
+        position, nanos = 0, Decimal(0)
         for part in _PART.finditer(rest):
             if part.start() != position:
                 break
-            micros += float(part[1]) * _UNITS[part[2]]
+            nanos += Decimal(part[1]) * _UNITS[part[2]]
             position = part.end()
         if not rest or position != len(rest):
             raise ValueError(f"not a duration: {text!r} (write for example '1h30m' or '90s')")
-        return cls(microseconds=sign * round(micros))
+        try:
+            return cls(microseconds=sign * round(nanos / 1000))
+        except (OverflowError, ArithmeticError):
+            raise ValueError(f"not a duration: {text!r} is too long") from None
 
     def __str__(self) -> str:
         micros = (self.days * 86_400 + self.seconds) * 1_000_000 + self.microseconds

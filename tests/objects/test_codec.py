@@ -1,0 +1,242 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steersman.errors import DecodeError
+from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.objects.codec import (
+    bytes_read,
+    copy_of,
+    decode,
+    decode_as,
+    decode_json,
+    decode_list,
+    decode_unstructured_list,
+    encode,
+    encode_json,
+    from_json,
+    to_json,
+)
+from steersman.objects.identity import GroupVersionKind
+from steersman.objects.meta import ListMeta, meta
+from steersman.objects.resource import Unstructured
+from tests.objects.boats import Boat, BoatSpec, BoatStatus, Buoy, BuoySpec
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+def boat(**more: Any) -> bytes:
+    """Write a boat as a server does, with whatever else it sends."""
+    return json.dumps({"metadata": {"name": "a"}, "spec": {"length": 12}, **more}).encode()
+
+
+def test_object_begins_with_its_kind() -> None:
+    """Servers and people look at apiVersion and kind first."""
+    assert encode(ConfigMap(meta("a"), data={"k": "v"})) == (
+        b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}'
+    )
+
+
+def test_absent_status_reads_as_empty_and_is_not_sent() -> None:
+    """A reconciler sets fields of a status that nobody has written yet; until it does, nothing is sent."""
+    obj = decode(Boat, boat())
+    assert obj.status.position is None
+    assert obj.status.conditions == []
+    assert "status" not in to_json(obj)
+
+
+def test_status_is_sent_once_something_is_set_in_it() -> None:
+    """The stand-in becomes real by being changed."""
+    obj = decode(Boat, boat())
+    obj.status.position = "51N"
+    assert to_json(obj)["status"] == {"position": "51N", "knots": 0}
+
+
+def test_status_that_is_there_but_empty_stays_there() -> None:
+    """An empty object and no object are different; reading and writing does not turn one into the other."""
+    assert to_json(decode(Boat, boat(status={})))["status"] == {"knots": 0}
+
+
+def test_part_that_the_author_gave_is_sent_though_it_equals_the_empty_one() -> None:
+    """What the author set is always sent."""
+    assert to_json(Buoy(meta("a"), BuoySpec(colour="red")))["spec"] == {"colour": "red"}
+    assert to_json(Buoy(meta("a"), status=BoatStatus()))["status"] == {"knots": 0}
+    assert set(to_json(Buoy(meta("a")))) == {"apiVersion", "kind", "metadata"}
+
+
+def test_status_that_was_set_to_none_is_not_sent() -> None:
+    """None is never sent, wherever it stands."""
+    obj = Boat(meta("a"), BoatSpec(length=1), BoatStatus(knots=3))
+    obj.status = None  # type: ignore[assignment] # what an author might do to clear it
+    assert "status" not in to_json(obj)
+
+
+def test_encoding_does_not_change_the_object() -> None:
+    """Leaving out a stand-in is the business of the bytes, not of the object."""
+    obj = Boat(meta("a"), BoatSpec(length=1))
+    encode(obj)
+    assert obj.status.knots == 0
+
+
+def test_spec_that_is_demanded_must_be_there() -> None:
+    """A kind without its spec is not an object of that kind."""
+    with pytest.raises(DecodeError, match="not a Boat"):
+        decode(Boat, b'{"metadata":{"name":"a"}}')
+    with pytest.raises(ValueError, match="has no spec"):
+        Boat(meta("a"))
+
+
+def test_decoded_object_remembers_its_bytes_and_a_new_one_has_none() -> None:
+    """An update is what changed since the object was read."""
+    data = boat(unknown={"x": [1]})
+    obj = decode(Boat, data)
+    obj.spec.length = 99
+    assert bytes_read(obj) is data
+    assert bytes_read(Boat(meta("a"), BoatSpec(length=1))) is None
+
+
+def test_copy_is_independent_and_remembers_the_same_bytes() -> None:
+    """A copy can be updated as the original can."""
+    original = decode(Boat, boat(unknown=1))
+    duplicate = copy_of(original)
+    duplicate.metadata.labels["a"] = "b"
+    assert original.labels == {}
+    assert bytes_read(duplicate) == bytes_read(original)
+    assert copy_of(original) == original
+
+
+def test_copy_of_an_object_without_a_class_is_independent() -> None:
+    """Unstructured objects keep the same promise."""
+    original = decode(Unstructured, b'{"apiVersion":"v1","kind":"A","metadata":{"name":"a"},"x":{"y":1}}')
+    duplicate = copy_of(original)
+    duplicate.content["x"]["y"] = 2
+    assert original.content["x"] == {"y": 1}
+    assert bytes_read(duplicate) == bytes_read(original)
+
+
+def test_binary_data_is_base64_on_the_wire() -> None:
+    """A Secret's values are bytes to its user."""
+    secret = decode(Secret, b'{"metadata":{"name":"a"},"data":{"k":"aGk="}}')
+    assert secret.data == {"k": b"hi"}
+    assert to_json(secret)["data"] == {"k": "aGk="}
+
+
+def test_secret_does_not_show_its_content() -> None:
+    """Objects end up in logs and tracebacks."""
+    assert repr(Secret(meta("a", "ns"), data={"k": b"canary"})) == "<Secret ns/a>"
+
+
+def test_document_and_object_convert_into_each_other() -> None:
+    """Manifests come as documents."""
+    document = {"metadata": {"name": "a"}, "spec": {"length": 3, "sails": 1, "clusterIP": "x", "cargo": []}}
+    obj = from_json(Boat, document)
+    assert obj.spec.cluster_ip == "x"
+    assert to_json(obj) == {"apiVersion": "example.com/v1", "kind": "Boat", **document}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"x"',
+        b'{"spec":{"length":"x"}}',
+        b'{"metadata":{"name":1}}',
+        b"\xff\xfe",
+        b'{"a":"\xff"}',
+        DEEP,
+    ],
+)
+def test_bytes_that_are_no_such_object_are_one_kind_of_error(data: bytes) -> None:
+    """Whatever a peer sends, the caller catches DecodeError."""
+    with pytest.raises(DecodeError):
+        decode(Boat, data)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"resourceVersion":1}', b'{"continue":"\xff"}', DEEP])
+def test_bytes_that_are_no_such_part_are_one_kind_of_error(data: bytes) -> None:
+    """The same holds for what is not an object of its own."""
+    with pytest.raises(DecodeError):
+        decode_as(ListMeta, data)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"nul", DEEP])
+def test_bytes_that_are_no_json_are_one_kind_of_error(data: bytes) -> None:
+    """The same holds where any document is wanted."""
+    with pytest.raises(DecodeError):
+        decode_json(data)
+
+
+@pytest.mark.parametrize("data", [b"[]", b"{}", b'{"kind":"A"}', b'{"kind":1,"apiVersion":"v1"}', b"{"])
+def test_object_without_a_class_needs_its_kind(data: bytes) -> None:
+    """Without apiVersion and kind nobody knows where it lives."""
+    with pytest.raises(DecodeError):
+        decode(Unstructured, data)
+
+
+def test_value_without_a_json_form_is_refused() -> None:
+    """A mistake in a program is a TypeError of that program, not a strange document."""
+    with pytest.raises((TypeError, NotImplementedError)):
+        encode_json(object())
+
+
+def test_list_has_a_version_and_objects_that_remember_their_own_bytes() -> None:
+    """Each item can be updated by itself."""
+    data = (
+        b'{"kind":"BoatList","apiVersion":"example.com/v1","metadata":{"resourceVersion":"7","continue":"x"},'
+        b'"items":[{"metadata":{"name":"a"},"spec":{"length":1},"more":1}]}'
+    )
+    boats = decode_list(Boat, data)
+    assert (boats.resource_version, boats.continue_token) == ("7", "x")
+    assert [one.name for one in boats.items] == ["a"]
+    assert bytes_read(boats.items[0]) == b'{"metadata":{"name":"a"},"spec":{"length":1},"more":1}'
+
+
+@pytest.mark.parametrize("data", [b'{"metadata":{},"items":null}', b'{"metadata":{}}', b'{"items":[]}'])
+def test_list_of_nothing_may_come_as_null(data: bytes) -> None:
+    """Go writes an empty list as null."""
+    boats = decode_list(Boat, data)
+    assert boats.items == []
+    assert (boats.resource_version, boats.continue_token) == ("", "")
+
+
+def test_items_without_a_class_get_their_kind_from_the_list() -> None:
+    """Servers leave out the kind of items in a typed list."""
+    gvk = GroupVersionKind("example.com", "v1", "Boat")
+    boats = decode_unstructured_list(gvk, b'{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}}]}')
+    assert [one.gvk for one in boats.items] == [gvk]
+    with pytest.raises(DecodeError, match="not an object"):
+        decode_unstructured_list(gvk, b'{"items":[3]}')
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+unknown_fields = st.dictionaries(st.text(max_size=6).map(lambda name: f"x-{name}"), json_values, max_size=4)
+
+
+@settings(max_examples=60)
+@given(unknown_fields, unknown_fields, st.integers(0, 9), st.lists(st.text(max_size=5), max_size=3))
+def test_round_trip_keeps_known_fields_in_the_object_and_unknown_ones_in_the_bytes(
+    outer: dict[str, Any], inner: dict[str, Any], length: int, crew: list[str]
+) -> None:
+    """An update sends what changed against these bytes, so nothing that the class does not know is lost."""
+    document = {
+        "apiVersion": "example.com/v1",
+        "kind": "Boat",
+        "metadata": {"name": "a", **inner},
+        "spec": {"length": length, "crew": crew, **inner},
+        **outer,
+    }
+    obj = decode(Boat, encode_json(document))
+    assert (obj.spec.length, obj.spec.crew) == (length, crew)
+    assert decode_json(bytes_read(obj) or b"") == document
+    assert decode(Boat, encode(obj)) == obj
+    assert not any(name.startswith("x-") for name in to_json(obj))

@@ -1,0 +1,68 @@
+import gc
+
+import pytest
+
+from steersman.errors import DeclarationError
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.registry import Registry, declare
+from steersman.objects.resource import KubeObject, gvk_of, resource_of
+
+BOAT = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Boat"), plural="boats", short_names=("bo",))
+
+
+def test_declared_class_is_found_by_its_kind() -> None:
+    """Kind and class are one to one."""
+    registry = Registry()
+
+    @declare(BOAT, into=registry)
+    class Boat(KubeObject):
+        pass
+
+    assert registry.find(BOAT.gvk) is Boat
+    assert resource_of(Boat) is BOAT
+    assert gvk_of(Boat) == BOAT.gvk
+    assert registry.find(GroupVersionKind("example.com", "v2", "Boat")) is None
+    assert repr(registry) == "<Registry kinds=1>"
+
+
+def test_second_class_for_a_kind_is_refused_and_both_are_named() -> None:
+    """Two views of one kind would lose each other's fields."""
+    registry = Registry()
+
+    @declare(BOAT, into=registry)
+    class First(KubeObject):
+        pass
+
+    with pytest.raises(DeclarationError, match=r"Boat\.v1\.example\.com is declared twice.*First.*Second"):
+
+        @declare(BOAT, into=registry)
+        class Second(KubeObject):
+            pass
+
+    assert registry.find(BOAT.gvk) is First
+
+
+def test_class_that_nobody_uses_frees_its_kind() -> None:
+    """Tests declare kinds inside functions; the next test declares them again."""
+    registry = Registry()
+
+    def declared() -> None:
+        @declare(BOAT, into=registry)
+        class Boat(KubeObject):
+            pass
+
+    declared()
+    declared()
+    gc.collect()
+    assert registry.find(BOAT.gvk) is None
+
+
+def test_module_that_is_loaded_again_replaces_its_class() -> None:
+    """Development servers and notebooks reload modules."""
+    registry = Registry()
+    classes = []
+    for _ in range(2):
+        namespace = {"KubeObject": KubeObject, "__name__": "boats"}
+        exec("class Boat(KubeObject):\n    pass", namespace)  # noqa: S102 - a module's text, as on reload
+        classes.append(declare(BOAT, into=registry)(namespace["Boat"]))
+    assert registry.find(BOAT.gvk) is classes[1]
