@@ -2,8 +2,8 @@
 
 Usage: ``python tools/generate_server_types.py OPENAPI_SCHEMAS PROTOBUF_FIELDS``
 
-The first file holds ``{"schemas": {definition name: OpenAPI schema}}``, the second ``{message: {field number: [JSON name,
-type, flags]}}``. Both go, compressed, into ``src/steersman/apiserver/data``; the same input gives the same bytes.
+The first file holds ``{"schemas": {definition name: OpenAPI schema}}``, the second ``{message: {field number: [JSON
+name, type, flags]}}``. Both go, compressed, into ``src/steersman/apiserver/data``; the same input gives the same bytes.
 """
 
 import json

@@ -43,7 +43,7 @@ def definition_of(gvk: GroupVersionKind) -> str:
 
 @cache
 def type_builder() -> TypeBuilder:
-    """Give the one builder of types, in which built-in definitions are resolved; types of custom resources use it too."""
+    """Give the one builder of types, which knows the built-in definitions; types of custom resources need it too."""
     return TypeBuilder(load_types().__getitem__)
 
 
@@ -54,7 +54,7 @@ def type_of(gvk: GroupVersionKind) -> FieldType:
 
 @cache
 def empty_object(gvk: GroupVersionKind) -> dict[str, Any]:
-    """Give what an object of a built-in kind always has, even when nothing was set: owned by nobody. Do not change it."""
+    """Give what an object of a built-in kind has even when nothing is set: owned by nobody. Do not change it."""
     obj = _empty(load_types()[definition_of(gvk)])
     return {"apiVersion": gvk.api_version, "kind": gvk.kind, **obj}
 

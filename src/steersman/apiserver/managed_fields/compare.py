@@ -48,13 +48,11 @@ def compare(old: Any, new: Any, kind: FieldType) -> Comparison:
 def everything_in(value: Any, kind: FieldType) -> Fields:
     """Give the node of a value that was not there before: the paths of all that it holds, and its own."""
     branch = kind.branch_of(value)
-    if branch.__class__ is str or branch.is_atomic or not value:
+    if isinstance(branch, str) or branch.is_atomic or not value:
         return LEAF
-    if value.__class__ is dict and branch.__class__ is MapType:
-        return _everything_in_map(value, branch)
-    if value.__class__ is list and branch.__class__ is ListType:
-        return _everything_in_list(value, branch)
-    return LEAF
+    if isinstance(branch, MapType):
+        return _everything_in_map(value, branch) if value.__class__ is dict else LEAF
+    return _everything_in_list(value, branch) if value.__class__ is list else LEAF
 
 
 def _everything_in_map(value: dict[str, Any], branch: MapType) -> Fields:

@@ -1,8 +1,8 @@
 """Sets of field paths: the FieldsV1 tree itself, and the algebra on it.
 
-A node is a dict from path element to node. It is a *member* of the set iff it is empty or has the key ``"."``; otherwise
-it only leads to members. The root is never a member: an empty root is the empty set. No function changes its arguments;
-results share nodes with them.
+A node is a dict from path element to node. It is a *member* of the set iff it is empty or has the key ``"."``;
+otherwise it only leads to members. The root is never a member: an empty root is the empty set. No function changes its
+arguments; results share nodes with them.
 """
 
 from collections.abc import Iterator

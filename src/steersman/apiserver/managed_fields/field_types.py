@@ -1,7 +1,8 @@
 """What ownership tracking must know of a kind: which parts are leaves, which lists have keys, what is free-form.
 
 A type has up to three branches (map, list, scalar); a value picks the one it fits. Types are built once from OpenAPI
-schemas, inline (custom resources) or linked by ``$ref`` (built-in kinds), and never change afterwards. They may be cyclic.
+schemas, inline (custom resources) or linked by ``$ref`` (built-in kinds), and never change afterwards. They may be
+cyclic.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Is a configuration of its type, and which paths does it set?"""
+"""Whether a configuration fits its type, and which paths it sets."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -9,8 +9,13 @@ from steersman.apiserver.managed_fields.field_types import FieldType, ListType, 
 from steersman.apiserver.managed_fields.path_element import display
 
 
-class TypeMismatch(Exception):
+class TypeMismatch(Exception):  # noqa: N818 - named as the fact, like the rest of the tree
     """A configuration does not fit its type; the message lists every place, as the API server words it."""
+
+
+def fits(value: Any, kind: FieldType) -> bool:
+    """Tell whether a value fits its type; unlike in a configuration, items of lists may be there twice."""
+    return all(message.startswith(_DUPLICATE) for _, message in _errors(value, kind))
 
 
 def check_type(value: Any, kind: FieldType) -> None:
@@ -23,6 +28,7 @@ def check_type(value: Any, kind: FieldType) -> None:
 
 
 _Errors = Iterator[tuple[str, str]]
+_DUPLICATE: Final = "duplicate entries for key"
 
 
 def _errors(value: Any, kind: FieldType) -> _Errors:
@@ -89,7 +95,7 @@ def _list_errors(value: Any, branch: ListType) -> _Errors:
                 return
             step = display(element)
             if element in seen:
-                yield "", f"duplicate entries for key {step}"
+                yield "", f"{_DUPLICATE} {step}"
             seen.add(element)
         for path, message in _errors(item, branch.element):
             yield step + path, message

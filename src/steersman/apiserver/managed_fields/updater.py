@@ -21,7 +21,7 @@ from steersman.apiserver.managed_fields.field_set import (
 )
 from steersman.apiserver.managed_fields.merge import merge
 from steersman.apiserver.managed_fields.prune import collapse_atomic, prune
-from steersman.apiserver.managed_fields.typed import TypeMismatch, check_type, fields_of
+from steersman.apiserver.managed_fields.typed import TypeMismatch, check_type, fields_of, fits
 from steersman.errors import BadRequest, Conflict, InternalError
 from steersman.protocol.equality import json_equal
 
@@ -43,10 +43,11 @@ def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Objec
 def update(live: Object, new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:
     """Give the new object with the managedFields that follow from replacing the live one.
 
-    An object that was never tracked, or whose tracking is reset by the request, is not tracked.
+    An object that was never tracked, or whose tracking is reset by the request, is not tracked; nor is one that does
+    not fit its type in a part that the endpoint resets, and that validation will therefore not see.
     """
     managers = _managers_for(live, new, endpoint)
-    if not managers:
+    if not managers or not _fits_where_reset(live, new, endpoint):
         return _with_list(new, [])
     writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
     return _with_list(new, _after_update(_Change(live, new, endpoint), managers, writer, time))
@@ -181,8 +182,8 @@ def _after_update(change: _Change, managers: Managers, writer: entries.ManagerKe
         result = _dispossessed(managers, change, None)
         comparison = change.in_version(endpoint.api_version)
     except ValueError:
-        # An object that does not fit its type keeps the list it has.
-        return entries.write(managers)
+        # Of an object that does not fit its type nobody owns anything.
+        return []
     mine = entries.stripped(union(comparison.modified, comparison.added)) if comparison else {}
     if mine:
         before = result.get(writer)
@@ -234,6 +235,18 @@ def _managers_for(live: Object, new: Object, endpoint: Endpoint) -> Managers:
             except ValueError:
                 return entries.read(known)
     return entries.read(known)
+
+
+def _fits_where_reset(live: Object, new: Object, endpoint: Endpoint) -> bool:
+    declared = endpoint.type.map.fields if endpoint.type.map is not None else {}
+    return all(
+        key == "metadata"
+        or f"f:{key}" not in endpoint.reset_fields
+        or value is live.get(key)
+        or fits(value, declared[key])
+        for key, value in new.items()
+        if key in declared
+    )
 
 
 def _list_in(obj: Object) -> Any:
