@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.errors import DecodeError, Expired
+from steersman.errors import ConnectionLost, DecodeError, Expired
 from steersman.protocol.watch_frames import (
     Added,
     Applied,
@@ -143,11 +143,11 @@ def test_malformed_frame_is_an_error_after_the_events_before_it(line: bytes) -> 
         next(events)
 
 
-def test_stream_that_ends_inside_an_event_is_an_error() -> None:
-    """Half an object must not be taken for a whole one."""
+def test_stream_that_ends_inside_an_event_is_a_lost_connection() -> None:
+    """Half an object must not be taken for a whole one, and the watch can go on where the last whole one was."""
     frames = WatchFrames()
     assert list(frames.feed(b'{"type":"ADDED","object":{"a":')) == []
-    with pytest.raises(DecodeError, match="in the middle of an event"):
+    with pytest.raises(ConnectionLost, match="in the middle of an event"):
         frames.finish()
 
 

@@ -10,7 +10,7 @@ from typing import Generic, TypeAlias, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from steersman.errors import ApiError, DecodeError
+from steersman.errors import ApiError, ConnectionLost, DecodeError
 from steersman.protocol.responses import error_from_status
 
 logger = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class WatchFrames:
         return _events(lines)
 
     def finish(self) -> Iterable[RawEvent]:
-        """Take the end of the stream: a last frame may lack its newline, but not its end."""
+        """Take the end of the stream: a last frame may lack its newline; one that was cut off is a lost connection."""
         rest = b"".join(self._parts)
         self._parts, self._held = [], 0
         if not rest.strip():
@@ -152,7 +152,7 @@ class WatchFrames:
         try:
             _decode_any(rest)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            raise DecodeError(f"the watch ended in the middle of an event, after {len(rest)} bytes of it") from None
+            raise ConnectionLost(f"the watch ended in the middle of an event, after {len(rest)} bytes of it") from None
         return _events(rest)
 
     def _check_size(self) -> None:
