@@ -85,7 +85,8 @@ class Requirement:
             case "!":
                 return f"!{self.key}"
             case "in" | "notin":
-                return f"{self.key} {self.operator} ({','.join(sorted(self.values))})"
+                # One empty value alone is written as a comma, for () would be nothing to choose from.
+                return f"{self.key} {self.operator} ({','.join(sorted(self.values)) or ','})"
             case _:
                 return f"{self.key}{ {'gt': '>', 'lt': '<'}.get(self.operator, self.operator) }{self.values[0]}"
 
