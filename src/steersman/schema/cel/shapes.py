@@ -1,0 +1,443 @@
+"""How the data of a custom resource looks to an expression: JSON seen through its schema, without copying it.
+
+A string of format ``date-time`` is a timestamp, a whole number under ``type: number`` a double, and so on. What does not
+fit its schema is an error only when an expression looks at it.
+"""
+
+import base64
+import binascii
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from steersman.schema.cel.errors import EvaluationError, NoSuchOverload
+from steersman.schema.cel.escaping import escape, unescape
+from steersman.schema.cel.times import parse_date, parse_loose_duration, parse_timestamp
+from steersman.schema.cel.values import MISSING, CelMap
+
+_GO_NAMES = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}"}
+_GO_LIST = "[]interface {}"
+
+
+def _go_name(value: Any) -> str:
+    return _GO_NAMES.get(value.__class__, _GO_LIST)
+
+
+class Shape(ABC):
+    """A schema node as a way of looking at values."""
+
+    __slots__ = ("nullable",)
+
+    def __init__(self, *, nullable: bool = False) -> None:
+        self.nullable = nullable
+
+    def wrap(self, value: Any) -> Any:
+        """Give the CEL value that a JSON value is."""
+        if value is None:
+            if self.nullable:
+                return None
+            raise EvaluationError("invalid data, got null for schema with nullable=false")
+        return self._wrap(value)
+
+    @abstractmethod
+    def _wrap(self, value: Any) -> Any: ...
+
+
+class IntShape(Shape):
+    """``type: integer``."""
+
+    __slots__ = ()
+
+    def _wrap(self, value: Any) -> Any:
+        if value.__class__ is not int:
+            raise EvaluationError(f"invalid data, expected int, got {_go_name(value)}")
+        return value
+
+
+class DoubleShape(Shape):
+    """``type: number``."""
+
+    __slots__ = ()
+
+    def _wrap(self, value: Any) -> Any:
+        if value.__class__ is not int and value.__class__ is not float:
+            raise EvaluationError(f"invalid data, expected float, got {_go_name(value)}")
+        return float(value)
+
+
+class BoolShape(Shape):
+    """``type: boolean``."""
+
+    __slots__ = ()
+
+    def _wrap(self, value: Any) -> Any:
+        if value.__class__ is not bool:
+            raise EvaluationError(f"invalid data, expected bool, got {_go_name(value)}")
+        return value
+
+
+class StringShape(Shape):
+    """``type: string``; with a format that CEL knows, what the string stands for."""
+
+    __slots__ = ("_parse",)
+
+    def __init__(self, parse: Callable[[str], Any] | None, *, nullable: bool) -> None:
+        super().__init__(nullable=nullable)
+        self._parse = parse
+
+    def _wrap(self, value: Any) -> Any:
+        if value.__class__ is not str:
+            raise EvaluationError(f"invalid data, expected string, got {_go_name(value)}")
+        return value if self._parse is None else self._parse(value)
+
+
+def _duration(text: str) -> Any:
+    parsed = parse_loose_duration(text)
+    if parsed is None:
+        raise EvaluationError(f"Invalid duration {text}: unable to parse {text} as duration")
+    return parsed
+
+
+def _date(text: str) -> Any:
+    parsed = parse_date(text)
+    if parsed is None:
+        raise EvaluationError(f"Invalid date formatted string {text}: cannot parse it")
+    return parsed
+
+
+def _date_time(text: str) -> Any:
+    parsed = parse_timestamp(text or "1970-01-01T00:00:00Z")
+    if parsed is None:
+        raise EvaluationError(f"Invalid date-time formatted string {text}: cannot parse it")
+    return parsed
+
+
+def _bytes(text: str) -> Any:
+    # Kubernetes decodes the URL-safe alphabet here, although the format is the ordinary one.
+    bad = next((place for place, char in enumerate(text) if not (char.isalnum() or char in "-_=\r\n")), None)
+    if bad is None:
+        try:
+            return base64.urlsafe_b64decode(text)
+        except binascii.Error:
+            bad = len(text)
+    raise EvaluationError(f"Invalid byte formatted string {text}: illegal base64 data at input byte {bad}")
+
+
+class IntOrStringShape(Shape):
+    """``x-kubernetes-int-or-string``."""
+
+    __slots__ = ()
+
+    def _wrap(self, value: Any) -> Any:
+        if value.__class__ is not str and value.__class__ is not int:
+            raise EvaluationError("invalid data, expected XIntOrString value to be either a string or integer")
+        return value
+
+
+class UnknownShape(Shape):
+    """Preserved data without a schema: it can only be compared."""
+
+    __slots__ = ()
+
+    def _wrap(self, value: Any) -> Any:
+        return UnknownValue(value)
+
+
+class UntypedShape(Shape):
+    """A schema without a type."""
+
+    __slots__ = ()
+
+    def _wrap(self, value: Any) -> Any:
+        raise EvaluationError(
+            "invalid type, expected object, array, number, integer, boolean or string, or no type with "
+            f"x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got {_go_name(value)}"
+        )
+
+
+class UnknownValue:
+    """A value that CEL does not look into."""
+
+    __slots__ = ("raw",)
+
+    type_name: ClassVar[str] = "unknown"
+
+    def __init__(self, raw: Any) -> None:
+        self.raw = raw
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnknownValue) and self.raw == other.raw
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+class ObjectShape(Shape):
+    """``type: object``: with properties a fixed set of fields, else a map of names to values."""
+
+    __slots__ = ("is_object", "properties", "values")
+
+    def __init__(self, properties: Mapping[str, Shape] | None, values: Shape | None, *, nullable: bool) -> None:
+        super().__init__(nullable=nullable)
+        self.is_object = properties is not None
+        self.properties = properties or {}
+        self.values = values
+
+    def shape_of(self, key: str) -> Shape | None:
+        """Give the shape of the value under that JSON key, if it is declared."""
+        return self.properties.get(key) if self.is_object else self.values
+
+    def _wrap(self, value: Any) -> Any:
+        if value.__class__ is not dict:
+            raise EvaluationError("invalid data, expected a map for the provided schema with type=object")
+        return SchemaMap(value, self)
+
+
+class ListShape(Shape):
+    """``type: array``, with the meaning of its list type."""
+
+    __slots__ = ("items", "keys", "list_class")
+
+    def __init__(self, items: Shape | None, list_type: str, keys: Sequence[str], *, nullable: bool) -> None:
+        super().__init__(nullable=nullable)
+        self.items = items
+        self.keys = tuple(escape(key) or key for key in keys)
+        self.list_class = _LIST_TYPES.get(list_type, SchemaList)
+
+    def _wrap(self, value: Any) -> Any:
+        if value.__class__ is not list:
+            raise EvaluationError("invalid data, expected an array for the provided schema with type=array")
+        if self.items is None:
+            raise EvaluationError("invalid array type, expected Items with a non-empty Schema")
+        return self.list_class(value, self)
+
+
+class SchemaMap:
+    """A JSON object seen through its schema."""
+
+    __slots__ = ("raw", "shape")
+
+    type_name: ClassVar[str] = "map"
+
+    def __init__(self, raw: dict[str, Any], shape: ObjectShape) -> None:
+        self.raw = raw
+        self.shape = shape
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def find(self, key: Any) -> Any:
+        """Give the value under a key as rules spell it, or ``MISSING``; null fields of objects are missing."""
+        if key.__class__ is not str:
+            raise NoSuchOverload
+        name = unescape(key) if self.shape.is_object else key
+        value = self.raw.get(name, MISSING) if name is not None else MISSING
+        if name is None or value is MISSING or (value is None and self.shape.is_object):
+            return MISSING
+        shape = self.shape.shape_of(name)
+        return MISSING if shape is None else shape.wrap(value)
+
+    def keys(self) -> Iterator[str]:
+        """Go through the declared keys as rules spell them."""
+        for key in self.raw:
+            if self.shape.shape_of(key) is not None:
+                yield (escape(key) or key) if self.shape.is_object else key
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Go through keys and values."""
+        for key in self.keys():
+            value = self.find(key)
+            if value is not MISSING:
+                yield key, value
+
+    def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:
+        """Compare with another map of the same size; what the schema does not declare is compared as JSON."""
+        for key, value in self.raw.items():
+            if self.shape.shape_of(key) is None:
+                if not isinstance(other, SchemaMap):
+                    raise NoSuchOverload
+                if key in other.raw and value != other.raw[key]:
+                    return False
+                continue
+            mine, theirs = self.find(key), find(other, key)
+            if (mine is MISSING) is not (theirs is MISSING):
+                return False
+            if mine is not MISSING and not equals(mine, theirs):
+                return False
+        return True
+
+
+class SchemaList:
+    """A JSON array seen through its schema; this one is ordered."""
+
+    __slots__ = ("raw", "shape")
+
+    type_name: ClassVar[str] = "list"
+
+    def __init__(self, raw: list[Any], shape: ListShape) -> None:
+        self.raw = raw
+        self.shape = shape
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    @property
+    def _item(self) -> Shape:
+        if self.shape.items is None:
+            raise EvaluationError("invalid array type, expected Items with a non-empty Schema")
+        return self.shape.items
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._item.wrap, self.raw)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._item.wrap(self.raw[index])
+
+    def plus(self, other: Any) -> Any:
+        """Append the elements of another list."""
+        return [*self, *other]
+
+    def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:
+        """Compare with another list of the same length."""
+        return all(map(equals, self, other))
+
+
+def _exact(value: Any) -> tuple[type, Any]:
+    """Keep ``1`` and ``1.0`` and ``true`` apart, as Go's map keys are."""
+    return value.__class__, value
+
+
+class SetList(SchemaList):
+    """An array of list type ``set``: order does not matter to the list on the left."""
+
+    __slots__ = ()
+
+    def plus(self, other: Any) -> Any:
+        """Append those elements of another list that are not there yet."""
+        seen = set(map(_exact, self.raw))
+        merged = list(self.raw)
+        for element in other:
+            if _exact(element) not in seen:
+                seen.add(_exact(element))
+                merged.append(element)
+        return SetList(merged, self.shape)
+
+    def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:  # noqa: ARG002 - members are scalars
+        """Compare with another list of the same length, in any order."""
+        members = set(map(_exact, self.raw))
+        return all(_exact(element) in members for element in other)
+
+
+class MapList(SchemaList):
+    """An array of list type ``map``: elements are known by their keys, not by their places."""
+
+    __slots__ = ()
+
+    def _key(self, element: Any) -> tuple[Any, ...]:
+        if element.__class__ is not dict:
+            raise NoSuchOverload
+        return tuple(_exact(element.get(key)) for key in self.shape.keys)
+
+    def plus(self, other: Any) -> Any:
+        """Replace elements of the same key, append the others."""
+        merged = list(self.raw)
+        places = {self._key(element): place for place, element in enumerate(merged)}
+        for element in other:
+            raw = element.raw if isinstance(element, SchemaMap) else element
+            place = places.get(self._key(raw))
+            if place is None:
+                merged.append(raw)
+            else:
+                merged[place] = raw
+        return MapList(merged, self.shape)
+
+    def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:
+        """Compare with another list of the same length, key by key."""
+        mine = {self._key(element): element for element in self.raw}
+        for element in other:
+            raw = element.raw if isinstance(element, SchemaMap) else element
+            found = mine.get(self._key(raw))
+            if found is None or not equals(self._item.wrap(found), element):
+                return False
+        return True
+
+
+_LIST_TYPES: dict[str, type[SchemaList]] = {"set": SetList, "map": MapList}
+
+LIST_CLASSES: frozenset[type] = frozenset({list, SchemaList, SetList, MapList})
+MAP_CLASSES: frozenset[type] = frozenset({CelMap, SchemaMap})
+
+
+def find(container: Any, key: Any) -> Any:
+    """Look a key up in any map; ``MISSING`` when it is not there."""
+    found: Any = container.find(key)
+    return found
+
+
+def keys_of(container: Any) -> Iterator[Any]:
+    """Go through the keys of any map."""
+    keys: Iterator[Any] = container.keys()
+    return keys
+
+
+_SCALARS: dict[str, type[Shape]] = {"integer": IntShape, "number": DoubleShape, "boolean": BoolShape}
+_FORMATS: dict[str, Callable[[str], Any]] = {
+    "duration": _duration,
+    "date": _date,
+    "date-time": _date_time,
+    "byte": _bytes,
+}
+
+
+def shape_of(schema: Mapping[str, Any], *, is_root: bool = False) -> Shape:
+    """Compile a schema node into a way of looking at values; at the root of a resource, its metadata is declared."""
+    nullable = bool(schema.get("nullable", False))
+    kind = schema.get("type", "")
+    if schema.get("x-kubernetes-int-or-string"):
+        return IntOrStringShape(nullable=nullable)
+    if kind == "object":
+        return _object_shape(schema, is_root=is_root)
+    if kind == "array":
+        items = schema.get("items")
+        return ListShape(
+            None if items is None else shape_of(items),
+            schema.get("x-kubernetes-list-type") or "",
+            schema.get("x-kubernetes-list-map-keys") or (),
+            nullable=nullable,
+        )
+    if kind == "string":
+        return StringShape(_FORMATS.get(schema.get("format") or ""), nullable=nullable)
+    if kind in _SCALARS:
+        return _SCALARS[kind](nullable=nullable)
+    unknown = UnknownShape if schema.get("x-kubernetes-preserve-unknown-fields") else UntypedShape
+    return unknown(nullable=nullable)
+
+
+def _object_shape(schema: Mapping[str, Any], *, is_root: bool) -> Shape:
+    properties = schema.get("properties")
+    if is_root or schema.get("x-kubernetes-embedded-resource"):
+        properties = with_type_and_metadata(properties or {})
+    shapes = None if properties is None else {name: shape_of(prop) for name, prop in properties.items()}
+    values = schema.get("additionalProperties")
+    values_shape = shape_of(values) if isinstance(values, Mapping) else None
+    return ObjectShape(shapes, values_shape, nullable=bool(schema.get("nullable", False)))
+
+
+
+def with_type_and_metadata(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Declare what every resource has at its root: ``kind``, ``apiVersion``, ``metadata.name`` and ``generateName``."""
+    string = {"type": "string"}
+    metadata = properties.get("metadata", {}).get("properties", {})
+    if (
+        properties.get("kind", {}).get("type") == "string"
+        and properties.get("apiVersion", {}).get("type") == "string"
+        and metadata.get("name", {}).get("type") == "string"
+        and metadata.get("generateName", {}).get("type") == "string"
+    ):
+        return dict(properties)
+    return {
+        **properties,
+        "kind": string,
+        "apiVersion": string,
+        "metadata": {"type": "object", "properties": {"name": string, "generateName": string}},
+    }
