@@ -1,0 +1,66 @@
+"""What every cluster begins with: its namespaces, and the Service of its own API."""
+
+from typing import Any
+
+from steersman.apiserver.catalog import Catalog
+from steersman.apiserver.ledger import Ledger
+from steersman.clock import Clock
+from steersman.objects.times import format_time
+from steersman.randomness import Randomness
+
+Document = dict[str, Any]
+NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+API_ADDRESS = "10.0.0.1"
+
+
+def bootstrap(ledger: Ledger, catalog: Catalog, clock: Clock, randomness: Randomness) -> None:
+    """Make the first objects of an empty store."""
+    time = format_time(clock.now())
+    namespaces = catalog.find("", "v1", "namespaces")
+    services = catalog.find("", "v1", "services")
+    assert namespaces is not None and services is not None, "built in"  # noqa: S101, PT018 - the table has them
+    for name in NAMESPACES:
+        ledger.put(namespaces, _namespace(name, randomness.uid(), time), None)
+    ledger.put(services, _api_service(randomness.uid(), time), None)
+
+
+def _namespace(name: str, uid: str, time: str) -> Document:
+    return {
+        "kind": "Namespace",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": name,
+            "uid": uid,
+            "resourceVersion": "",
+            "creationTimestamp": time,
+            "labels": {"kubernetes.io/metadata.name": name},
+        },
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+
+
+def _api_service(uid: str, time: str) -> Document:
+    return {
+        "kind": "Service",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "uid": uid,
+            "resourceVersion": "",
+            "creationTimestamp": time,
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
+        "spec": {
+            "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}],
+            "clusterIP": API_ADDRESS,
+            "clusterIPs": [API_ADDRESS],
+            "type": "ClusterIP",
+            "sessionAffinity": "None",
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "internalTrafficPolicy": "Cluster",
+        },
+        "status": {"loadBalancer": {}},
+    }

@@ -1,0 +1,233 @@
+"""Custom resources come and go: what a CustomResourceDefinition makes the server do.
+
+A definition is served as soon as its create returns; the conditions that a real server sets a moment later are set at
+once, each as a write of its own, so that watchers see the same steps.
+"""
+
+from typing import Any
+
+from steersman.apiserver.catalog import Catalog
+from steersman.apiserver.custom import CustomStrategy
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.served import ALL_VERBS, Served, Subresource
+from steersman.apiserver.watch_hub import WatchHub
+from steersman.clock import Clock
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.times import format_time
+
+Document = dict[str, Any]
+FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+_PART_VERBS = ("get", "patch", "update")
+_RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+def _condition(kind: str, status: str, reason: str, message: str, time: str) -> Document:
+    return {"type": kind, "status": status, "lastTransitionTime": time, "reason": reason, "message": message}
+
+
+class CustomResources:
+    """Serves what definitions define."""
+
+    def __init__(self, ledger: Ledger, catalog: Catalog, hub: WatchHub, clock: Clock) -> None:
+        self._ledger = ledger
+        self._catalog = catalog
+        self._hub = hub
+        self._clock = clock
+
+    def _served(self) -> Served:
+        served = self._catalog.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        assert served is not None  # noqa: S101 - built in
+        return served
+
+    def changed(self, crd: Document | None, old: Document | None) -> None:
+        """Follow a write to a definition."""
+        if crd is None:
+            if old is not None:
+                self._forget(old)
+        elif "deletionTimestamp" in crd["metadata"]:
+            self._clean_up(crd)
+        else:
+            self._accept(crd, old)
+
+    def _accept(self, crd: Document, old: Document | None) -> None:
+        conditions = (crd.get("status") or {}).get("conditions") or []
+        established = any(item["type"] == "Established" and item["status"] == "True" for item in conditions)
+        conflict = self._name_conflict(crd)
+        if not established and conflict is None:
+            self._establish(crd)
+        elif conflict is not None and not established:
+            self._refuse_names(crd, *conflict)
+            return
+        elif old is not None and old["spec"] != crd["spec"]:
+            self._set_status(crd, conditions)
+        self.serve(crd)
+
+    def _name_conflict(self, crd: Document) -> tuple[str, str] | None:
+        """Give the reason and text of a name that another definition of the group has already."""
+        names, group = crd["spec"]["names"], crd["spec"]["group"]
+        taken: dict[str, str] = {}
+        for record in self._ledger.records_of(_RESOURCE):
+            other = self._ledger.document(self._served(), record)
+            accepted = (other.get("status") or {}).get("acceptedNames") or {}
+            if other["spec"]["group"] != group or other["metadata"]["name"] == crd["metadata"]["name"]:
+                continue
+            for key in ("plural", "singular", "kind", "listKind"):
+                if accepted.get(key):
+                    taken[accepted[key]] = key
+            for short in accepted.get("shortNames") or ():
+                taken[short] = "shortNames"
+        for key, reason in (
+            ("plural", "PluralConflict"),
+            ("singular", "SingularConflict"),
+            ("kind", "KindConflict"),
+            ("listKind", "ListKindConflict"),
+        ):
+            if names.get(key) in taken:
+                return reason, f'"{names[key]}" is already in use'
+        for short in names.get("shortNames") or ():
+            if short in taken:
+                return "ShortNamesConflict", f'"{short}" is already in use'
+        return None
+
+    def _refuse_names(self, crd: Document, reason: str, message: str) -> None:
+        time = format_time(self._clock.now())
+        waiting = "not all names are accepted"
+        self._set_status(
+            crd,
+            [
+                _condition("NamesAccepted", "False", reason, message, time),
+                _condition("Established", "False", "NotAccepted", waiting, time),
+            ],
+            accepted=False,
+        )
+
+    def _establish(self, crd: Document) -> None:
+        time = format_time(self._clock.now())
+        accepted = _condition("NamesAccepted", "True", "NoConflicts", "no conflicts found", time)
+        installing = _condition("Established", "False", "Installing", "the initial names have been accepted", time)
+        established = _condition(
+            "Established", "True", "InitialNamesAccepted", "the initial names have been accepted", time
+        )
+        self._set_status(crd, [accepted, installing])
+        self._set_status(crd, [accepted, established])
+
+    def _set_status(self, crd: Document, conditions: list[Document], *, accepted: bool = True) -> None:
+        served = self._served()
+        record = self._ledger.get(served, "", crd["metadata"]["name"])
+        if record is None:
+            return
+        live = self._ledger.document(served, record)
+        status = dict(live.get("status") or {})
+        stored = list(status.get("storedVersions") or ())
+        storage = next(entry["name"] for entry in live["spec"]["versions"] if entry["storage"])
+        if storage not in stored:
+            stored.append(storage)
+        names = live["spec"]["names"] if accepted else status.get("acceptedNames", {"plural": "", "kind": ""})
+        after = {"conditions": conditions, "acceptedNames": names, "storedVersions": stored}
+        if after != status:
+            live["status"] = after
+            self._ledger.put(served, live, record)
+
+    def serve(self, crd: Document) -> None:
+        """Serve every served version of a definition, and no other."""
+        spec = crd["spec"]
+        names, group = spec["names"], spec["group"]
+        stored_as = crd["metadata"]["name"]
+        storage = next(entry["name"] for entry in spec["versions"] if entry["storage"])
+        kept = frozenset(entry["name"] for entry in spec["versions"] if entry["served"])
+        self._catalog.remove(group, names["plural"], keep=kept)
+        for version in spec["versions"]:
+            if not version["served"]:
+                continue
+            self._catalog.add(self._resource(crd, version, stored_as, storage))
+
+    def _resource(self, crd: Document, version: Document, stored_as: str, storage: str) -> Served:
+        spec = crd["spec"]
+        names = spec["names"]
+        gvk = GroupVersionKind(spec["group"], version["name"], names["kind"])
+        strategy = CustomStrategy(crd, version, rules_since=self._ledger.version)
+        parts: dict[str, Subresource] = {}
+        if strategy.has_status:
+            parts["status"] = Subresource("status", gvk, _PART_VERBS)
+        if strategy.scale is not None:
+            parts["scale"] = Subresource("scale", GroupVersionKind("autoscaling", "v1", "Scale"), _PART_VERBS)
+        resource = ApiResource(
+            gvk=gvk,
+            plural=names["plural"],
+            singular=names.get("singular") or names["kind"].lower(),
+            namespaced=spec["scope"] == "Namespaced",
+            short_names=tuple(names.get("shortNames") or ()),
+            categories=tuple(names.get("categories") or ()),
+            subresources=frozenset(parts),
+        )
+        return Served(
+            resource=resource,
+            strategy=strategy,
+            verbs=frozenset(ALL_VERBS),
+            subresources=parts,
+            builtin=False,
+            stored_as=stored_as,
+            stored_version=storage,
+            deprecation=_deprecation(gvk, version),
+            list_kind=names.get("listKind") or f"{names['kind']}List",
+            columns=tuple(version.get("additionalPrinterColumns") or ()),
+        )
+
+    def _clean_up(self, crd: Document) -> None:
+        """Delete all objects of a definition that goes, then let it go."""
+        if FINALIZER not in crd["metadata"].get("finalizers", ()):
+            return
+        served = self._served()
+        resource = crd["metadata"]["name"]
+        time = format_time(self._clock.now())
+        record = self._ledger.get(served, "", resource)
+        if record is None:
+            return
+        live = self._ledger.document(served, record)
+        conditions = [item for item in live["status"].get("conditions") or () if item["type"] != "Terminating"]
+        text = "CustomResource deletion is in progress"
+        conditions.append(_condition("Terminating", "True", "InstanceDeletionInProgress", text, time))
+        live["status"]["conditions"] = conditions
+        self._ledger.put(served, live, record)
+        if not self._delete_instances(live):
+            return
+        record = self._ledger.get(served, "", resource)
+        if record is not None:
+            gone = self._ledger.document(served, record)
+            gone["metadata"]["finalizers"] = [name for name in gone["metadata"]["finalizers"] if name != FINALIZER]
+            if gone["metadata"]["finalizers"]:
+                self._ledger.put(served, gone, record)
+                return
+            self._ledger.remove(served, record, gone)
+            self._forget(gone)
+
+    def _delete_instances(self, crd: Document) -> bool:
+        """Delete every object of a definition; tell whether none is left."""
+        spec = crd["spec"]
+        found = self._catalog.versions_of(spec["group"], spec["names"]["plural"])
+        if not found:
+            return True
+        served = found[0]
+        left = False
+        for record in self._ledger.records(served):
+            obj = self._ledger.document(served, record)
+            if obj["metadata"].get("finalizers"):
+                left = True
+                if "deletionTimestamp" not in obj["metadata"]:
+                    obj["metadata"]["deletionTimestamp"] = format_time(self._clock.now())
+                    obj["metadata"]["deletionGracePeriodSeconds"] = 0
+                    self._ledger.put(served, obj, record)
+            else:
+                self._ledger.remove(served, record, obj)
+        return not left
+
+    def _forget(self, crd: Document) -> None:
+        spec = crd["spec"]
+        self._catalog.remove(spec["group"], spec["names"]["plural"])
+        self._hub.close_resource(crd["metadata"]["name"])
+
+
+def _deprecation(gvk: GroupVersionKind, version: Document) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return version.get("deprecationWarning") or f"{gvk.api_version} {gvk.kind} is deprecated"

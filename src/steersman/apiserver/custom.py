@@ -1,0 +1,162 @@
+"""`CustomStrategy`: the rules of a custom resource in one version, taken from its definition."""
+
+from collections.abc import Callable
+from typing import Any
+
+from steersman.apiserver.builtin_types import type_builder
+from steersman.apiserver.json_path import compile_path
+from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
+from steersman.errors import DecodeError
+from steersman.protocol.equality import json_equal
+from steersman.schema.custom_object import CustomKind
+from steersman.schema.go_text import json_text
+from steersman.schema.object_meta import read_object_meta
+from steersman.schema.wire_types import WireTypeError
+
+_META = frozenset({"apiVersion", "kind", "metadata"})
+
+
+class CustomStrategy(Strategy):
+    """The rules of one version of a custom resource."""
+
+    unconditional_update = False
+
+    def __init__(self, crd: Document, version: Document, *, rules_since: int) -> None:
+        self._crd = crd
+        self._version = version
+        self._schema: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        self._kind: CustomKind | None = None
+        self._type: Any = None
+        stored = next(entry["name"] for entry in crd["spec"]["versions"] if entry["storage"])
+        self._stored_api_version = f"{crd['spec']['group']}/{stored}"
+        self.rules_since = rules_since
+        parts = version.get("subresources") or {}
+        self.has_status = parts.get("status") is not None
+        self.scale: Document | None = parts.get("scale")
+        self._selectable: dict[str, Callable[[Any], list[Any]]] = {
+            field["jsonPath"].removeprefix("."): compile_path(field["jsonPath"])
+            for field in version.get("selectableFields") or ()
+        }
+        if self.has_status:
+            self.reset_fields = {"": set_of(("status",)), "status": set_of(("metadata",), ("spec",))}
+
+    @property
+    def kind(self) -> CustomKind:
+        """The schema and its rules, compiled when the first object comes."""
+        if self._kind is None:
+            self._kind = CustomKind.of(self._crd, self._version["name"])
+        return self._kind
+
+    def openapi_schema(self) -> Document | None:
+        """Give the schema of the definition."""
+        return self._schema
+
+    def ownership_type(self) -> Any:
+        """Give the type tree of the schema."""
+        if self._type is None:
+            self._type = type_builder().custom_resource(self._schema)
+        return self._type
+
+    def read(self, document: Document, reading: Reading) -> Document:
+        """Read, prune and default a document; one of another kind is left alone and refused later."""
+        obj = _content(document)
+        try:
+            unknown = self.kind.read(obj)
+        except DecodeError as error:
+            raise WireTypeError(str(error)) from None
+        self.kind.default(obj)
+        if unknown:
+            reading.strict += [f'unknown field "{path}"' for path in unknown]
+        return obj
+
+    def reread(self, stored: Document) -> Document:
+        """Prune and default a stored object by today's schema."""
+        self.kind.schema.prune(stored)
+        self.kind.schema.default(stored)
+        return stored
+
+    def applied(self, merged: Document) -> Document:
+        """Default the result of an apply; nulls stay, and are refused by the schema."""
+        obj = _content(merged)
+        obj["metadata"], _ = read_object_meta(obj["metadata"])
+        self.kind.default(obj)
+        return obj
+
+    def to_stored(self, obj: Document) -> Document:
+        """Give the object under the stored version's name."""
+        return {**obj, "apiVersion": self._stored_api_version}
+
+    def prepare_create(self, obj: Document) -> None:
+        """Start counting generations; the status is not for clients that create."""
+        if self.has_status:
+            obj.pop("status", None)
+        obj["metadata"]["generation"] = 1
+
+    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+        """Keep what the endpoint cannot change, and count a generation when anything else changed."""
+        if subresource == "status":
+            self._only_status(obj, old)
+            return
+        if self.has_status:
+            _copy(old, obj, "status")
+        ignored = _META | {"status"} if self.has_status else _META
+        before = {key: value for key, value in old.items() if key not in ignored}
+        after = {key: value for key, value in obj.items() if key not in ignored}
+        if not json_equal(before, after):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    @staticmethod
+    def _only_status(obj: Document, old: Document) -> None:
+        managed = obj["metadata"].get("managedFields")
+        for key in [key for key in obj if key not in ("status", "apiVersion", "kind")]:
+            del obj[key]
+        for key, value in old.items():
+            if key not in ("status", "apiVersion", "kind"):
+                obj[key] = value
+        metadata = {key: value for key, value in old["metadata"].items() if key != "managedFields"}
+        if managed:
+            metadata["managedFields"] = managed
+        obj["metadata"] = metadata
+
+    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+        """Judge an object by its schema and rules."""
+        if old is None:
+            verdict = self.kind.validate_create(obj)
+        elif subresource == "status":
+            verdict = self.kind.validate_status_update(obj, old)
+        else:
+            verdict = self.kind.validate_update(obj, old)
+        return Verdict(verdict.errors, verdict.warnings)
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give the selectable fields of an object as text."""
+        found = {}
+        for label, follow in self._selectable.items():
+            values = follow(obj)
+            if values and values[0] is not None:
+                found[label] = values[0] if values[0].__class__ is str else json_text(values[0])
+        return found
+
+    def field_label_error(self, label: str) -> str:
+        """Complain about a label that is not selectable."""
+        if label in ("metadata.name", "metadata.namespace") or label in self._selectable:
+            return ""
+        return f"field label not supported: {label}"
+
+
+def _content(document: Document) -> Document:
+    """Give a document with its type and metadata first, as objects are stored."""
+    return {
+        "apiVersion": document["apiVersion"],
+        "kind": document["kind"],
+        "metadata": document.get("metadata") or {},
+        **{key: value for key, value in document.items() if key not in _META},
+    }
+
+
+def _copy(source: Document, target: Document, key: str) -> None:
+    if key in source:
+        target[key] = source[key]
+    else:
+        target.pop(key, None)

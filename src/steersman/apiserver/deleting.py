@@ -1,0 +1,175 @@
+"""Delete: an object at once, after its finalizers, or after its grace period; or a whole collection."""
+
+from datetime import timedelta
+from typing import Any
+
+from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
+from steersman.apiserver.call import Answer, Call
+from steersman.apiserver.interim_store import Record
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.negotiation import JSON, PROTOBUF, body_media
+from steersman.apiserver.options import DeleteOptions, delete_options, list_options
+from steersman.apiserver.reading import Lister, Page
+from steersman.apiserver.selection import select
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import bad_request, conflict, success
+from steersman.clock import Clock
+from steersman.objects.times import format_time
+
+Document = dict[str, Any]
+_FOREGROUND = "foregroundDeletion"
+_ORPHAN = "orphan"
+_SCHEME = "pkg/apis/meta/internalversion/scheme/register.go:27"
+_JOB_WARNING = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+
+
+class Deleting:
+    """Deletes objects of every kind."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._lister = Lister(ledger)
+
+    def delete(self, call: Call) -> Answer:
+        """Answer a DELETE of one object."""
+        options = delete_options(call.query, self._body(call))
+        served = call.served
+        record = self._ledger.get(served, call.info.namespace, call.info.name)
+        if record is None:
+            raise served.not_found(call.info.name)
+        served.strategy.check_delete(record.name)
+        self._check_preconditions(served, record, options)
+        if served.plural == "jobs" and not options.policy and options.orphan is None:
+            call.warnings.append(_JOB_WARNING)
+        gone, raw, live = self.delete_record(served, record, options)
+        if gone and not served.strategy.answers_delete_with_object:
+            document = success(record.name, served.group, served.plural, live["metadata"]["uid"])
+            return Answer(200, document=document, is_object=False)
+        return Answer(200, raw)
+
+    @staticmethod
+    def _body(call: Call) -> Document | None:
+        data = call.request.body
+        if not data:
+            return None
+        check_size(data)
+        media = body_media(call.request.headers.get("content-type", ""))
+        if media == PROTOBUF:
+            from steersman.apiserver import protobuf  # noqa: PLC0415 - its tables are large
+
+            return protobuf.decode(data)
+        if media != JSON:
+            from steersman.apiserver.yaml_text import parse_yaml  # noqa: PLC0415 - YAML bodies are rare
+
+            document: Any = parse_yaml(data)[0]
+        else:
+            try:
+                document = parse_json(data)
+            except ValueError as error:
+                raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+        return _options_document(document)
+
+    @staticmethod
+    def _check_preconditions(served: Served, record: Record, options: DeleteOptions) -> None:
+        if options.uid and options.uid != record.uid:
+            why = (
+                f"the UID in the precondition ({options.uid}) does not match the UID in record ({record.uid}). "
+                "The object might have been deleted and then recreated"
+            )
+            raise conflict(served.kind, served.group, record.name, why)
+        if options.resource_version and options.resource_version != str(record.version):
+            why = (
+                f"the ResourceVersion in the precondition ({options.resource_version}) does not match the "
+                f"ResourceVersion in record ({record.version}). The object might have been modified"
+            )
+            raise conflict(served.kind, served.group, record.name, why)
+
+    def delete_record(
+        self, served: Served, record: Record, options: DeleteOptions
+    ) -> tuple[bool, bytes, Document]:
+        """Delete or mark one object: whether it is gone, as bytes, and as the document that it was."""
+        live = self._ledger.document(served, record)
+        obj = self._ledger.document(served, record)
+        metadata = obj["metadata"]
+        self._set_policy(served, metadata, options)
+        grace = served.strategy.grace_period(obj, options.grace_seconds)
+        if not metadata.get("finalizers") and not grace and served.strategy.may_finish(obj):
+            return self._remove(served, record, obj, live, dry_run=options.dry_run)
+        self._mark(served, obj, grace or 0)
+        if obj == live:
+            return False, self._ledger.raw(served, record), live
+        if options.dry_run:
+            return False, self._ledger.rendered(served, obj), live
+        raw = self._ledger.put(served, obj, record)
+        served.strategy.after_commit(obj, live)
+        return False, raw, live
+
+    def _remove(
+        self, served: Served, record: Record, obj: Document, live: Document, *, dry_run: bool
+    ) -> tuple[bool, bytes, Document]:
+        raw = self._ledger.rendered(served, obj)
+        if not dry_run:
+            self._ledger.remove(served, record, obj)
+            served.strategy.after_commit(None, live)
+        return True, raw, live
+
+    def _mark(self, served: Served, obj: Document, grace: int) -> None:
+        """Note that an object is to go: when, and after how long. The first mark counts, unless time gets shorter."""
+        metadata = obj["metadata"]
+        if "deletionTimestamp" in metadata:
+            if grace >= metadata.get("deletionGracePeriodSeconds", 0):
+                return
+        elif "generation" in metadata:
+            metadata["generation"] += 1
+        moment = self._clock.now() + timedelta(seconds=grace)
+        metadata["deletionTimestamp"] = format_time(moment)
+        metadata["deletionGracePeriodSeconds"] = grace
+        served.strategy.marked_for_deletion(obj)
+
+    @staticmethod
+    def _set_policy(served: Served, metadata: Document, options: DeleteOptions) -> None:
+        """Turn the policy into the finalizers that the garbage collector waits for."""
+        finalizers = list(metadata.get("finalizers", ()))
+        orphan, foreground = _ORPHAN in finalizers, _FOREGROUND in finalizers
+        if options.policy:
+            orphan, foreground = options.policy == "Orphan", options.policy == "Foreground"
+        elif options.orphan is not None:
+            orphan, foreground = options.orphan, False
+        elif not finalizers and served.strategy.orphans_by_default:
+            orphan = True
+        kept = [name for name in finalizers if name not in (_ORPHAN, _FOREGROUND)]
+        kept += [_ORPHAN] if orphan else []
+        kept += [_FOREGROUND] if foreground else []
+        if kept:
+            metadata["finalizers"] = kept
+        else:
+            metadata.pop("finalizers", None)
+
+    def delete_collection(self, call: Call) -> Page:
+        """Answer a DELETE of a collection: everything that is selected goes; the answer lists it as it was."""
+        served = call.served
+        options = delete_options(call.query, self._body(call))
+        listed = list_options(call.query)
+        selection = select(served, call.info.namespace or None, listed)
+        page = self._lister.page(served, selection, listed)
+        shown = []
+        for record in page.records:
+            self.delete_record(served, record, options)
+            shown.append(record)
+        return Page(shown, page.version if not shown else self._ledger.version, page.continue_token, page.remaining)
+
+
+def _options_document(document: Any) -> Document:
+    if document is None:
+        return {}
+    if document.__class__ is not dict:
+        word = JSON_WORDS[document.__class__]
+        raise bad_request(f"couldn't get version/kind; json parse error: json: cannot unmarshal {word}")
+    kind, version = document.get("kind"), document.get("apiVersion") or "v1"
+    if kind and kind != "DeleteOptions":
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
+    return document  # type: ignore[no-any-return]  # checked above to be a dict

@@ -1,0 +1,225 @@
+"""Patch: a change to an object instead of the object, in four notations."""
+
+from collections.abc import Callable
+from typing import Any
+
+from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
+from steersman.apiserver.call import Answer, Call
+from steersman.apiserver.interim_store import Record
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.negotiation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patch_media
+from steersman.apiserver.options import WriteOptions, write_options
+from steersman.apiserver.ownership import Ownership, refusal_of
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import Refusal, bad_request, invalid
+from steersman.apiserver.strategy import Reading
+from steersman.apiserver.writing import Change, Writing
+from steersman.errors import ApiError
+from steersman.protocol.patches import (
+    MalformedPatch,
+    PatchError,
+    TooManyOperations,
+    apply_json_patch,
+    apply_merge_patch,
+)
+from steersman.schema.field_errors import invalid as invalid_field
+from steersman.schema.strict_decoding import strict_message
+from steersman.schema.wire_types import WireTypeError
+
+Document = dict[str, Any]
+_REJECTED = "the server rejected our request due to an error in our request"
+
+
+class Patching:
+    """Patches objects of every kind."""
+
+    def __init__(self, ledger: Ledger, writing: Writing, ownership: Ownership) -> None:
+        self._ledger = ledger
+        self._writing = writing
+        self._ownership = ownership
+
+    def patch(self, call: Call) -> Answer:
+        """Answer a PATCH of an object or of one of its parts."""
+        media = patch_media(call.request.headers.get("content-type", ""), builtin=call.served.builtin)
+        options = write_options(call.query, "PatchOptions", applying=media == APPLY_PATCH)
+        check_size(call.request.body)
+        record = self._ledger.get(call.served, call.info.namespace, call.info.name)
+        if media == APPLY_PATCH:
+            return self._apply(call, record, options)
+        patch = _READERS[media](call.request.body)
+        if record is None:
+            raise call.served.not_found(call.info.name)
+        live = self._ledger.document(call.served, record)
+        patched = self._patched(call, media, live, patch)
+        return self._replace(call, record, live, patched, options)
+
+    def _patched(self, call: Call, media: str, live: Document, patch: Any) -> Any:
+        if media == STRATEGIC_PATCH:
+            return call.served.strategy.strategic_merge(live, patch)
+        return patched(media, live, patch)
+
+    def _replace(self, call: Call, record: Record, live: Document, document: Any, options: WriteOptions) -> Answer:
+        """Go on as an update does, with what the patch made of the live object."""
+        if document.__class__ is not dict:
+            raise _rejected()
+        obj = self._decode(call, document, options)
+        metadata = obj["metadata"]
+        if not metadata.get("resourceVersion"):
+            metadata["resourceVersion"] = live["metadata"]["resourceVersion"]
+        self._writing.check_version(call.served, record, metadata, unconditional=True)
+        change = Change(record, live, obj, call.info.subresource, is_patch=True)
+        return Answer(200, self._writing.update_object(call, change, options))
+
+    def _decode(self, call: Call, document: Document, options: WriteOptions) -> Document:
+        """Read a patched document; what is wrong with it is told about the patch."""
+        served = call.served
+        reading = Reading()
+        try:
+            obj = served.strategy.read(dict(document), reading)
+        except WireTypeError as error:
+            raise _bad_result(document, str(error)) from None
+        faults = list(dict.fromkeys(reading.strict))
+        if faults and options.field_validation == "Strict":
+            raise _bad_result(document, strict_message(faults))
+        if options.field_validation == "Warn":
+            call.warnings += faults
+        return obj
+
+    def _apply(self, call: Call, record: Record | None, options: WriteOptions) -> Answer:
+        """Answer a server-side apply; a missing object is created."""
+        served, name = call.served, call.info.name
+        config = self._configuration(call)
+        live = None if record is None else self._ledger.document(served, record)
+        subresource = call.info.subresource
+        if live is None and subresource:
+            raise served.not_found(name)
+        if record is not None:
+            self._check_identity(served, record, config)
+        merged = self._ownership.applied(
+            served, live, config, call.manager, self._writing.now(), force=options.force, subresource=subresource
+        )
+        obj = served.strategy.applied(merged)
+        if record is None or live is None:
+            obj["metadata"].setdefault("name", name)
+            return Answer(201, self._writing.create_object(call, obj, options, is_owned=True))
+        obj["metadata"].pop("resourceVersion", None)
+        change = Change(record, live, obj, subresource, is_owned=True, is_patch=True)
+        return Answer(200, self._writing.update_object(call, change, options))
+
+    def _check_identity(self, served: Served, record: Record, config: Document) -> None:
+        metadata = config.get("metadata") or {}
+        if "resourceVersion" in metadata:
+            unconditional = served.strategy.unconditional_update
+            self._writing.check_version(served, record, metadata, unconditional=unconditional)
+
+    def _configuration(self, call: Call) -> Document:
+        """Read the body of an apply, which is YAML."""
+        from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - only an apply needs YAML
+
+        data = call.request.body
+        try:
+            document = parse_json(data)
+        except ValueError:
+            try:
+                document, _ = parse_yaml(data)
+            except YamlFault as fault:
+                text = f"error decoding YAML: error converting YAML to JSON: {fault}"
+                raise bad_request(text) from None
+        return self._checked_configuration(call, {} if document is None else document)
+
+    @staticmethod
+    def _checked_configuration(call: Call, document: Any) -> Document:
+        served = call.served
+        if document.__class__ is not dict:
+            word = JSON_WORDS[document.__class__]
+            text = f"error decoding YAML: json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
+            raise bad_request(text)
+        kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
+        if kind != served.kind or api_version != served.api_version:
+            group, _, version = str(api_version).rpartition("/")
+            if kind and api_version:
+                raise bad_request(f"invalid object type: {_gv(group, version)}, Kind={kind}")
+            raise bad_request(f"invalid object type: {_gv(group, version)}, Kind={kind}")
+        return document
+
+
+def _gv(group: str, version: str) -> str:
+    return f"{group}/{version}"
+
+
+def _rejected() -> Refusal:
+    return Refusal(422, "Invalid", _REJECTED, details={})
+
+
+def _bad_result(document: Document, why: str) -> Refusal:
+    from steersman.apiserver.go_text import syntax  # noqa: PLC0415 - only for refusals
+
+    return invalid("", "", "", [invalid_field("patch", syntax(document), why)])
+
+
+def patched(media: str, live: Document, patch: Any) -> Any:
+    """Apply a JSON or merge patch."""
+    if media == MERGE_PATCH:
+        return apply_merge_patch(live, patch)
+    try:
+        return apply_json_patch(live, patch)
+    except TooManyOperations as error:
+        raise Refusal(413, "RequestEntityTooLarge", f"Request entity too large: {error}") from None
+    except MalformedPatch as error:
+        raise bad_request(str(error)) from None
+    except PatchError:
+        raise _rejected() from None
+    except ApiError as error:
+        raise refusal_of(error) from None
+
+
+def _json_patch(data: bytes) -> Any:
+    try:
+        value = parse_json(data)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    if value is not None and value.__class__ is not list:
+        word = JSON_WORDS[value.__class__]
+        raise bad_request(f"error decoding patch: json: cannot unmarshal {word} into Go value of type []handlers.jsonPatchOp")
+    for operation in value or ():
+        if operation.__class__ is not dict and operation is not None:
+            word = JSON_WORDS[operation.__class__]
+            raise bad_request(
+                f"error decoding patch: json: cannot unmarshal {word} into Go value of type handlers.jsonPatchOp"
+            )
+    return value
+
+
+def _merge_patch(data: bytes) -> Any:
+    try:
+        value = parse_json(data)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+    if value is None:
+        raise bad_request("Invalid JSON Patch")
+    if value.__class__ is not dict:
+        word = JSON_WORDS[value.__class__]
+        raise bad_request(
+            f"error decoding patch: json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
+        )
+    return value
+
+
+def _strategic_patch(data: bytes) -> Any:
+    try:
+        value = parse_json(data)
+    except ValueError as error:
+        raise bad_request(str(error)) from None
+    if value is None:
+        return {}
+    if value.__class__ is not dict:
+        word = JSON_WORDS[value.__class__]
+        raise bad_request(f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}")
+    return value
+
+
+_READERS: dict[str, Callable[[bytes], Any]] = {
+    JSON_PATCH: _json_patch,
+    MERGE_PATCH: _merge_patch,
+    STRATEGIC_PATCH: _strategic_patch,
+}

@@ -1,0 +1,163 @@
+"""From what a verb gives to the answer: JSON or YAML, whole objects, tables or metadata only, pretty or not."""
+
+import gzip
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from steersman.apiserver.call import Answer, Call
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.negotiation import YAML, Form, error_form, wants_pretty
+from steersman.apiserver.reading import Page
+from steersman.apiserver.request_info import Query
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import Refusal
+from steersman.apiserver.table import AGE, NAME, TableStyle, custom_columns, partial_metadata, table
+from steersman.clock import Clock
+from steersman.objects.codec import decode_json, encode_json
+from steersman.protocol.http import Request, Response
+
+Document = dict[str, Any]
+_NO_CACHE = ("cache-control", "no-cache, private")
+#: Smaller answers are not worth compressing.
+_GZIP_FROM = 128 * 1024
+
+
+def warning_header(text: str) -> tuple[str, str]:
+    """Write a warning for the client's user."""
+    clean = "".join(char for char in text if char >= " " and char != "\x7f")
+    quoted = clean.replace("\\", "\\\\").replace('"', '\\"')
+    return "warning", f'299 - "{quoted}"'
+
+
+def write_document(document: Any, form: Form) -> bytes:
+    """Write a document in the form that was asked for."""
+    if form.media == YAML:
+        from steersman.apiserver.yaml_text import write_yaml  # noqa: PLC0415 - YAML answers are rare
+
+        return write_yaml(document)
+    if form.pretty:
+        return json.dumps(document, indent=2, ensure_ascii=False).translate(_HTML).encode()
+    return encode_json(document) + b"\n"
+
+
+_HTML = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+
+
+def columns_of(served: Served) -> Any:
+    """Give the columns of a resource's table."""
+    return (NAME, AGE) if served.builtin else custom_columns(served.columns)
+
+
+class Rendering:
+    """Writes answers."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    def answer(self, call: Call, answer: Answer) -> Response:
+        """Write the answer to a verb on one object."""
+        form = self._form(call)
+        if answer.is_object and form.transform:
+            return self._respond(call, answer.code, self._one_transformed(call, answer, form), form)
+        if form.media == YAML or form.pretty:
+            document = decode_json(answer.raw) if answer.document is None else answer.document
+            return self._respond(call, answer.code, write_document(document, form), form)
+        raw = answer.raw if answer.document is None else encode_json(answer.document)
+        return self._respond(call, answer.code, raw + b"\n", form)
+
+    def _one_transformed(self, call: Call, answer: Answer, form: Form) -> bytes:
+        obj = decode_json(answer.raw) if answer.document is None else answer.document
+        if form.transform == "Table":
+            metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+            return write_document(table([obj], metadata, self.style(call, form), self._clock.now()), form)
+        return write_document(partial_metadata(obj, form.version), form)
+
+    def page(self, call: Call, page: Page, list_body: bytes | None) -> Response:
+        """Write a list; ``list_body`` is the list as JSON, where that is wanted."""
+        form = self._form(call)
+        if not form.transform and list_body is not None:
+            if form.media == YAML or form.pretty:
+                list_body = write_document(decode_json(list_body), form)
+            else:
+                list_body += b"\n"
+            return self._respond(call, 200, list_body, form)
+        objects = [self._ledger.document(call.served, record) for record in page.records]
+        if form.transform == "Table":
+            document = table(objects, page.metadata(), self.style(call, form), self._clock.now())
+        else:
+            document = {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": f"meta.k8s.io/{form.version}",
+                "metadata": page.metadata(),
+                "items": [partial_metadata(obj, form.version) for obj in objects] or None,
+            }
+        return self._respond(call, 200, write_document(document, form), form)
+
+    def style(self, call: Call, form: Form) -> TableStyle:
+        """Give how tables of a request are written."""
+        include = call.query.text("includeObject") or "Metadata"
+        return TableStyle(columns_of(call.served), form.version, include)
+
+    @staticmethod
+    def _form(call: Call) -> Form:
+        pretty = wants_pretty(call.query.text("pretty"), call.request.headers.get("user-agent", ""))
+        if pretty is None or pretty == call.form.pretty:
+            return call.form
+        return Form(call.form.media, call.form.transform, call.form.version, pretty)
+
+    @staticmethod
+    def _respond(call: Call, code: int, body: bytes, form: Form) -> Response:
+        headers = [("content-type", form.media), _NO_CACHE]
+        if call.served.deprecation:
+            headers.append(warning_header(call.served.deprecation))
+        headers += [warning_header(text) for text in dict.fromkeys(call.warnings)]
+        return compressed(call.request, Response(code, headers, body))
+
+
+def compressed(request: Request, response: Response) -> Response:
+    """Compress a large answer for a client that asked for it."""
+    if len(response.body) < _GZIP_FROM or not _accepts_gzip(request.headers.get("accept-encoding", "")):
+        return response
+    headers = [*response.headers, ("content-encoding", "gzip"), ("vary", "Accept-Encoding")]
+    return Response(response.status, headers, gzip.compress(response.body, compresslevel=1, mtime=0))
+
+
+def _accepts_gzip(header: str) -> bool:
+    for part in header.split(","):
+        name, _, parameters = part.partition(";")
+        if name.strip() == "gzip":
+            return parameters.replace(" ", "") not in ("q=0", "q=0.0")
+    return False
+
+
+def refusal_response(request: Request, query: Query, refusal: Refusal, warnings: Sequence[str] = ()) -> Response:
+    """Write a failure as a Status."""
+    form = error_form(request.headers.get("accept", ""))
+    pretty = wants_pretty(query.text("pretty"), request.headers.get("user-agent", ""))
+    if pretty is not None:
+        form = Form(form.media, pretty=pretty)
+    headers = [("content-type", form.media), _NO_CACHE, *refusal.headers]
+    headers += [warning_header(text) for text in dict.fromkeys(warnings)]
+    return Response(refusal.code, headers, write_document(refusal.document(), form))
+
+
+def document_response(request: Request, query: Query, document: Any, code: int = 200) -> Response:
+    """Write a document that is no object: discovery, reviews, versions."""
+    form = error_form(request.headers.get("accept", ""))
+    pretty = wants_pretty(query.text("pretty"), request.headers.get("user-agent", ""))
+    form = Form(form.media, pretty=bool(pretty))
+    return Response(code, [("content-type", form.media), _NO_CACHE], write_document(document, form))
+
+
+def text_response(code: int, text: str) -> Response:
+    """Write plain text."""
+    return Response(code, [("content-type", "text/plain; charset=utf-8"), _NO_CACHE], text.encode())
+
+
+NOT_FOUND = Response(
+    404,
+    [("content-type", "text/plain; charset=utf-8"), _NO_CACHE, ("x-content-type-options", "nosniff")],
+    b"404 page not found\n",
+)

@@ -1,0 +1,165 @@
+"""`ApiServer`: a Kubernetes API in one object, for development and tests.
+
+It is an `App`: it never sees a socket. ``serving.Server`` puts it on a port; a transport in the same process needs none.
+"""
+
+from collections.abc import Awaitable, Mapping
+
+from steersman.apiserver.authentication import Authentication
+from steersman.apiserver.authorization import AdminOnly, Authorizer, forbidden_path, forbidden_resource
+from steersman.apiserver.bootstrap import bootstrap
+from steersman.apiserver.builtin import add_builtin_kinds
+from steersman.apiserver.builtin_types import load_types
+from steersman.apiserver.call import Call, User
+from steersman.apiserver.catalog import Catalog
+from steersman.apiserver.crds import CustomResources
+from steersman.apiserver.deleting import Deleting
+from steersman.apiserver.endpoints import Endpoints
+from steersman.apiserver.interim_store import Store
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.lifecycle import Lifecycle
+from steersman.apiserver.negotiation import negotiate
+from steersman.apiserver.openapi import OpenApi
+from steersman.apiserver.ownership import Ownership
+from steersman.apiserver.patching import Patching
+from steersman.apiserver.reading import ReadingVerbs
+from steersman.apiserver.rendering import NOT_FOUND, Rendering, refusal_response, text_response
+from steersman.apiserver.request_info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
+from steersman.apiserver.strategies.registry import Strategies
+from steersman.apiserver.verbs import Verbs
+from steersman.apiserver.watch_hub import WatchHub
+from steersman.apiserver.watching import Watching
+from steersman.apiserver.writing import Writing
+from steersman.clock import Clock, RealClock
+from steersman.protocol.http import Exchange, Request
+from steersman.randomness import Randomness
+
+_COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+_OBJECT_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
+_METHODS_ON_CUSTOM = {"PUT", "PATCH"}
+
+
+class ApiServer:
+    """The whole server, in the memory of one process."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        randomness: Randomness | None = None,
+        tokens: Mapping[str, User] | None = None,
+        authorizer: Authorizer | None = None,
+    ) -> None:
+        self.clock = clock or RealClock()
+        self.randomness = randomness or Randomness()
+        self.catalog = Catalog()
+        self.ledger = Ledger(Store())
+        self.hub = WatchHub(self.ledger, self.clock)
+        self._authentication = Authentication(tokens)
+        self._authorizer = authorizer or AdminOnly()
+        strategies = Strategies()
+        add_builtin_kinds(self.catalog, strategies)
+        custom = CustomResources(self.ledger, self.catalog, self.hub, self.clock)
+        strategies.definitions.follow = custom.changed
+        ownership = Ownership(self.catalog)
+        lifecycle = Lifecycle(self.ledger, self.catalog)
+        writing = Writing(self.ledger, ownership, lifecycle, self.clock, self.randomness)
+        rendering = Rendering(self.ledger, self.clock)
+        self._verbs = Verbs(
+            reading=ReadingVerbs(self.ledger),
+            writing=writing,
+            patching=Patching(self.ledger, writing, ownership),
+            deleting=Deleting(self.ledger, self.clock),
+            watching=Watching(self.ledger, self.hub, rendering, self.clock, self.randomness),
+            rendering=rendering,
+        )
+        self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types))
+        bootstrap(self.ledger, self.catalog, self.clock, self.randomness)
+
+    def __repr__(self) -> str:
+        return f"<ApiServer version={self.ledger.version} watchers={len(self.hub)}>"
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer one request; only what must wait returns something to wait for."""
+        query = Query()
+        try:
+            path, query = split_target(request.target)
+            user = self._authentication.user_of(request, exchange.peer)
+            info = parse_resource_path(path)
+            if info is None:
+                self._page(request, exchange, path, query, user)
+                return None
+            return self._resource(request, exchange, info, query, user)
+        except MalformedTarget:
+            exchange.respond(text_response(400, "400 Bad Request"))
+        except Refusal as refusal:
+            exchange.respond(refusal_response(request, query, refusal))
+        return None
+
+    def _page(self, request: Request, exchange: Exchange, path: str, query: Query, user: User) -> None:
+        if not self._authorizer.allows_path(user, path):
+            raise forbidden_path(user, request.method.lower(), path)
+        exchange.respond(self._endpoints.answer(request, path, query))
+
+    def _resource(
+        self, request: Request, exchange: Exchange, info: RequestInfo, query: Query, user: User
+    ) -> Awaitable[None] | None:
+        verb = self._verb(request.method, info, query)
+        if not self._authorizer.allows(user, verb, info):
+            raise forbidden_resource(user, verb, info)
+        served = self._served(info)
+        if served is None:
+            if self.catalog.has_group(info.group) and (info.group == "" or self.catalog.has_version(info.group, info.version)):
+                raise no_such_resource()
+            exchange.respond(NOT_FOUND)
+            return None
+        self._check_verb(request.method, verb, info, served)
+        form = negotiate(request.headers.get("accept", ""), builtin=served.builtin)
+        call = Call(request, info, query, served, user, form)
+        try:
+            return self._verbs.run(verb, call, exchange)
+        except Refusal as refusal:
+            exchange.respond(refusal_response(request, query, refusal, call.warnings))
+            return None
+
+    def _served(self, info: RequestInfo) -> Served | None:
+        served = self.catalog.find(info.group, info.version, info.resource)
+        if served is None or info.rest and info.subresource != "proxy":
+            return None
+        if info.subresource and info.subresource not in served.subresources:
+            return None
+        if info.in_namespace and info.namespace and not served.namespaced:
+            return None
+        return served
+
+    @staticmethod
+    def _verb(method: str, info: RequestInfo, query: Query) -> str:
+        if not info.name:
+            if method == "GET":
+                return "watch" if info.watch or query.flag("watch") else "list"
+            return _COLLECTION_VERBS.get(method, method.lower())
+        if method == "GET" and info.watch:
+            return "watch"
+        return _OBJECT_VERBS.get(method, method.lower())
+
+    @staticmethod
+    def _check_verb(method: str, verb: str, info: RequestInfo, served: Served) -> None:
+        """Refuse what a resource cannot do; built-in and custom resources have their own words."""
+        if info.subresource:
+            if verb not in served.subresources[info.subresource].verbs:
+                raise method_not_allowed()
+            return
+        if not served.builtin:
+            if not info.name and method in _METHODS_ON_CUSTOM:
+                raise bad_request("name must be provided")
+            if verb not in served.verbs or (served.namespaced and not info.namespace and verb == "create"):
+                raise method_not_allowed()
+            return
+        needs_place = served.namespaced and not info.namespace and verb not in ("list", "watch")
+        if verb not in served.verbs or needs_place or (info.name and method == "POST"):
+            if info.name and "get" not in served.verbs and "create" in served.verbs and method == "POST":
+                raise no_such_resource()
+            raise method_not_allowed()
+

@@ -1,0 +1,173 @@
+"""What the server refuses, and in which words: every failure is a `Refusal`, and becomes a ``Status`` at the border.
+
+The constructors below are the whole vocabulary; their texts are those of Kubernetes, because clients quote them.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from steersman.errors import Cause
+from steersman.schema.field_errors import FieldError, invalid_message
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
+    """A request that is answered with a ``Status`` of failure."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: dict[str, Any] | None = None,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        self.headers = tuple(headers)
+
+    def document(self) -> dict[str, Any]:
+        """Give the ``Status`` object, in the order in which Kubernetes writes it."""
+        status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            status["reason"] = self.reason
+        if self.details is not None:
+            status["details"] = self.details
+        status["code"] = self.code
+        return status
+
+
+def details(name: str = "", group: str = "", kind: str = "") -> dict[str, Any]:
+    """Give the identifying part of ``Status.details``; what is empty is left out."""
+    return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
+
+
+def qualified(resource: str, group: str) -> str:
+    """Give ``widgets.demo.dev``, as messages name a resource."""
+    return f"{resource}.{group}" if group else resource
+
+
+def success(name: str, group: str, resource: str, uid: str) -> dict[str, Any]:
+    """Give the ``Status`` that answers a delete."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {**details(name, group, resource), "uid": uid},
+    }
+
+
+def not_found(resource: str, group: str, name: str) -> Refusal:
+    """404: there is no such object."""
+    message = f'{qualified(resource, group)} "{name}" not found'
+    return Refusal(404, "NotFound", message, details=details(name, group, resource))
+
+
+def no_such_resource() -> Refusal:
+    """404: nothing is served under this path of a known group."""
+    return Refusal(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+def already_exists(resource: str, group: str, name: str) -> Refusal:
+    """409: the name is taken."""
+    message = f'{qualified(resource, group)} "{name}" already exists'
+    return Refusal(409, "AlreadyExists", message, details=details(name, group, resource))
+
+
+def conflict(resource: str, group: str, name: str, why: str) -> Refusal:
+    """409: the object is not as the request assumes."""
+    message = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
+    return Refusal(409, "Conflict", message, details=details(name, group, resource))
+
+
+MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def forbidden(resource: str, group: str, name: str, why: str) -> Refusal:
+    """403: it exists, and may not be done."""
+    target = f'{qualified(resource, group)} "{name}"' if name else qualified(resource, group)
+    return Refusal(403, "Forbidden", f"{target} is forbidden: {why}", details=details(name, group, resource))
+
+
+def causes_of(errors: Sequence[FieldError]) -> list[dict[str, str]]:
+    """Give the causes of a 422 answer."""
+    return [cause_document(error.cause) for error in errors]
+
+
+def cause_document(cause: Cause) -> dict[str, str]:
+    """Give a cause as it is sent; what is empty is left out."""
+    parts = (("reason", cause.reason), ("message", cause.message), ("field", cause.field))
+    return {key: value for key, value in parts if value}
+
+
+def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
+    """422: the object breaks rules; each is a cause."""
+    told = {**details(name, group, kind), "causes": causes_of(errors)}
+    return Refusal(422, "Invalid", invalid_message(errors, kind=kind, group=group, name=name), details=told)
+
+
+def bad_request(message: str) -> Refusal:
+    """400: the request itself makes no sense."""
+    return Refusal(400, "BadRequest", message)
+
+
+def internal_error(message: str) -> Refusal:
+    """500 without a reason: what Kubernetes answers where it did not expect the request."""
+    return Refusal(500, "", message)
+
+
+def method_not_allowed() -> Refusal:
+    """405: the resource does not know this method."""
+    message = "the server does not allow this method on the requested resource"
+    return Refusal(405, "MethodNotAllowed", message, details={})
+
+
+def verb_not_supported(resource: str, group: str, verb: str) -> Refusal:
+    """405: the kind exists, but cannot do this."""
+    message = f"{verb} is not supported on resources of kind \"{qualified(resource, group)}\""
+    return Refusal(405, "MethodNotAllowed", message, details=details("", group, resource))
+
+
+def unauthorized() -> Refusal:
+    """401: the credentials are unknown."""
+    return Refusal(401, "Unauthorized", "Unauthorized")
+
+
+def too_large(limit: int) -> Refusal:
+    """413: the body exceeds what the server reads."""
+    return Refusal(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+
+
+def expired(message: str) -> Refusal:
+    """410: the version or the token is too old."""
+    return Refusal(410, "Expired", message)
+
+
+def version_too_large(wanted: int, current: int) -> Refusal:
+    """504: the client knows a version that this server has not reached."""
+    told = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+    message = f"Timeout: Too large resource version: {wanted}, current: {current}"
+    return Refusal(504, "Timeout", message, details=told, headers=(("retry-after", "1"),))
+
+
+def not_acceptable(message: str, *, with_details: bool = False) -> Refusal:
+    """406: the server cannot answer in the form that was asked for."""
+    return Refusal(406, "NotAcceptable", message, details={} if with_details else None)
+
+
+def unsupported_media_type(message: str, *, with_details: bool = False) -> Refusal:
+    """415: the server does not read such a body here."""
+    return Refusal(415, "UnsupportedMediaType", message, details={} if with_details else None)

@@ -1,0 +1,144 @@
+"""`BuiltinStrategy`: the rules that built-in kinds share; most have no others."""
+
+from typing import Any
+
+from steersman.apiserver import builtin_types
+from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.ownership import refusal_of
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import Refusal, bad_request, internal_error
+from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
+from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
+from steersman.errors import ApiError
+from steersman.objects.identity import GroupVersionKind
+from steersman.protocol.equality import json_equal
+from steersman.protocol.patches import PatchError
+from steersman.schema.object_meta import read_object_meta, validate_object_meta, validate_object_meta_update
+
+_META = frozenset({"apiVersion", "kind", "metadata"})
+
+
+class BuiltinStrategy(Strategy):
+    """The rules of a built-in kind."""
+
+    def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
+        self.gvk = gvk
+        self.namespaced = namespaced
+        self.has_status = has_status
+        #: Whether the kind counts generations.
+        self.counts = counts
+        if has_status:
+            self.reset_fields = {"": set_of(("status",)), "status": set_of(("spec",))}
+
+    def read(self, document: Document, reading: Reading) -> Document:
+        """Read a document; what the kind does not know is dropped and noted."""
+        metadata, unknown = read_object_meta(document.get("metadata"))
+        reading.strict += [f'unknown field "{path}"' for path in unknown]
+        obj = {
+            "kind": self.gvk.kind,
+            "apiVersion": self.gvk.api_version,
+            "metadata": metadata,
+            **{key: value for key, value in document.items() if key not in _META and value is not None},
+        }
+        self.default(obj)
+        return obj
+
+    def default(self, obj: Document) -> None:
+        """Fill in what an author may leave out."""
+
+    def reread(self, stored: Document) -> Document:
+        """Built-in kinds do not change while the server runs."""
+        return stored
+
+    def applied(self, merged: Document) -> Document:
+        """Read the result of an apply as this kind."""
+        return self.read(merged, Reading())
+
+    def typed(self, document: Document, served: Served) -> Document:
+        """Fill in apiVersion and kind where they are left out; refuse those of another kind."""
+        kind, api_version = document.get("kind") or served.kind, document.get("apiVersion") or served.api_version
+        if api_version != served.api_version:
+            raise _other_version(str(api_version), served)
+        if kind != served.kind:
+            raise bad_request(
+                f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: converting '
+                f"(v1.{kind}) to (core.{served.kind}): unknown conversion"
+            )
+        return {**document, "kind": kind, "apiVersion": api_version}
+
+    def prepare_create(self, obj: Document) -> None:
+        """Start counting generations; the status is not for clients that create."""
+        if self.has_status:
+            obj.pop("status", None)
+            initial = self.initial_status(obj)
+            if initial is not None:
+                obj["status"] = initial
+        if self.counts:
+            obj["metadata"]["generation"] = 1
+
+    def initial_status(self, obj: Document) -> Document | None:
+        """Give the status of a new object."""
+        return {}
+
+    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+        """Keep what the endpoint cannot change; count a generation when the rest changed."""
+        if subresource == "status":
+            self.prepare_status(obj, old)
+            return
+        if self.has_status:
+            _take(obj, old, "status")
+        if self.counts and self.is_new_generation(obj, old):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def prepare_status(self, obj: Document, old: Document) -> None:
+        """Keep everything but the status, and of the metadata what status writers may not touch."""
+        for key in [key for key in obj if key not in _META and key != "status"]:
+            del obj[key]
+        for key, value in old.items():
+            if key not in _META and key != "status":
+                obj[key] = value
+
+    def is_new_generation(self, obj: Document, old: Document) -> bool:
+        """Tell whether a change is more than metadata and status."""
+        ignored = _META | {"status"} if self.has_status else _META
+        before = {key: value for key, value in old.items() if key not in ignored}
+        return not json_equal(before, {key: value for key, value in obj.items() if key not in ignored})
+
+    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+        """Judge the metadata; kinds add what they know."""
+        metadata = obj["metadata"]
+        if old is None:
+            errors = validate_object_meta(metadata, namespaced=self.namespaced, name_faults=self.name_faults)
+        else:
+            errors = validate_object_meta_update(metadata, old["metadata"])
+        return Verdict(errors, [])
+
+    def ownership_type(self) -> Any:
+        """Give the type tree of the kind."""
+        return builtin_types.type_of(self.gvk)
+
+    def empty_object(self) -> Document:
+        """Give what an object of this kind always has."""
+        return builtin_types.empty_object(self.gvk)
+
+    def strategic_merge(self, live: Document, patch: Document) -> Document:
+        """Apply a strategic merge patch."""
+        try:
+            return apply_strategic_merge_patch(live, patch, self.gvk)
+        except ApiError as error:
+            raise refusal_of(error) from None
+        except PatchError as error:
+            raise internal_error(str(error)) from None
+
+
+def _take(obj: Document, old: Document, key: str) -> None:
+    if key in old:
+        obj[key] = old[key]
+    else:
+        obj.pop(key, None)
+
+
+def _other_version(api_version: str, served: Served) -> Refusal:
+    return bad_request(
+        f"the API version in the data ({api_version}) does not match the expected API version ({served.api_version})"
+    )

@@ -1,0 +1,42 @@
+"""CustomResourceDefinitions: defaults, status, and what follows from a write to one."""
+
+from collections.abc import Callable
+
+from steersman.apiserver.crds import FINALIZER
+from steersman.apiserver.strategies.base import BuiltinStrategy
+from steersman.apiserver.strategy import Document
+
+
+class DefinitionStrategy(BuiltinStrategy):
+    """The rules of custom resource definitions."""
+
+    unconditional_update = False
+    #: Told of every write: the object and what it was; the first is ``None`` for a delete.
+    follow: Callable[[Document | None, Document | None], None]
+
+    def default(self, obj: Document) -> None:
+        """Fill in names that follow from the kind, and the conversion."""
+        spec = obj.get("spec")
+        if spec.__class__ is not dict:
+            return
+        names = spec.get("names")
+        if names.__class__ is dict and names.get("kind"):
+            names.setdefault("singular", names["kind"].lower())
+            names.setdefault("listKind", f"{names['kind']}List")
+        spec.setdefault("conversion", {"strategy": "None"})
+
+    def initial_status(self, obj: Document) -> Document:
+        """Begin with nothing accepted."""
+        storage = [entry["name"] for entry in obj["spec"]["versions"] if entry.get("storage")]
+        return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage}
+
+    def prepare_create(self, obj: Document) -> None:
+        """Make sure that objects are cleaned up before their definition goes."""
+        super().prepare_create(obj)
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if FINALIZER not in finalizers:
+            finalizers.append(FINALIZER)
+
+    def after_commit(self, obj: Document | None, old: Document | None) -> None:
+        """Serve what is defined now."""
+        self.follow(obj, old)

@@ -1,0 +1,321 @@
+"""Create and update: from a request's document to a stored object.
+
+Everything between reading and committing happens in one step without waiting, so writes need no locks.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from steersman.apiserver import metadata as meta
+from steersman.apiserver.bodies import Body, read_body
+from steersman.apiserver.call import Answer, Call
+from steersman.apiserver.interim_store import Record
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.lifecycle import Lifecycle
+from steersman.apiserver.negotiation import body_media
+from steersman.apiserver.options import WriteOptions, write_options
+from steersman.apiserver.ownership import Ownership
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import bad_request, internal_error, invalid
+from steersman.apiserver.strategy import Reading
+from steersman.clock import Clock
+from steersman.objects.times import format_time
+from steersman.protocol.equality import json_equal
+from steersman.randomness import Randomness
+from steersman.schema.field_errors import invalid as invalid_field
+from steersman.schema.object_meta import finalizer_warnings
+from steersman.schema.strict_decoding import cannot_handle_message, settle_numbers, strict_message
+from steersman.schema.wire_types import WireTypeError
+
+Document = dict[str, Any]
+#: How often a generated name is tried again when it is taken.
+_NAME_TRIES = 8
+_NAME_LIMIT = 63 - 5
+_WRONG_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An object on its way to replace another one."""
+
+    record: Record
+    live: Document
+    obj: Document
+    subresource: str = ""
+    #: Whether owners of fields were tracked already, as an apply does.
+    is_owned: bool = False
+    #: Whether the change came as a patch of the live object, so that it needs no resource version.
+    is_patch: bool = False
+
+
+class Writing:
+    """Creates and updates objects of every kind."""
+
+    def __init__(
+        self, ledger: Ledger, ownership: Ownership, lifecycle: Lifecycle, clock: Clock, randomness: Randomness
+    ) -> None:
+        self._ledger = ledger
+        self._ownership = ownership
+        self._lifecycle = lifecycle
+        self._clock = clock
+        self._randomness = randomness
+
+    def now(self) -> str:
+        """Give the time as objects carry it."""
+        return format_time(self._clock.now())
+
+    def create(self, call: Call) -> Answer:
+        """Answer a POST to a collection."""
+        options = write_options(call.query, "CreateOptions")
+        obj = self.decode(call, self._body(call), options)
+        if call.info.name and not obj["metadata"].get("name"):
+            obj["metadata"]["name"] = call.info.name
+        return Answer(201, self.create_object(call, obj, options))
+
+    @staticmethod
+    def _body(call: Call) -> Body:
+        media = body_media(call.request.headers.get("content-type", ""))
+        return read_body(call.request.body, media, call.served.kind)
+
+    def decode(self, call: Call, body: Body, options: WriteOptions) -> Document:
+        """Read a document as the served kind; complaints become warnings or a refusal."""
+        served = call.served
+        reading = Reading(strict=body.complaints)
+        document = self._typed(served, body.document, call.request.body)
+        try:
+            obj = served.strategy.read(document, reading)
+        except WireTypeError as error:
+            kind = body.document.get("kind") or served.kind
+            raise bad_request(_cannot_handle(kind, served, str(error))) from None
+        self._complain(call, reading, options)
+        if body.has_floats:
+            obj = settle_numbers(obj)
+        return obj
+
+    @staticmethod
+    def _typed(served: Served, document: Document, raw: bytes) -> Document:
+        """Check apiVersion and kind; built-in kinds may leave them out."""
+        if served.builtin:
+            return served.strategy.typed(document, served)
+        kind, api_version = document.get("kind"), document.get("apiVersion")
+        if not kind:
+            raise bad_request(_missing(raw, served.kind, "Kind"))
+        if api_version != served.api_version:
+            if not api_version:
+                raise bad_request(_missing(raw, served.kind, "apiVersion"))
+            raise bad_request(
+                f"the API version in the data ({api_version}) does not match the expected API version "
+                f"({served.api_version})"
+            )
+        return document
+
+    @staticmethod
+    def _complain(call: Call, reading: Reading, options: WriteOptions) -> None:
+        if reading.strict and options.field_validation != "Ignore":
+            faults = list(dict.fromkeys(reading.strict))
+            if options.field_validation == "Strict":
+                served = call.served
+                raise bad_request(cannot_handle_message(served.kind, served.version, strict_message(faults)))
+            call.warnings += faults
+        call.warnings += reading.warnings
+
+    def create_object(self, call: Call, obj: Document, options: WriteOptions, *, is_owned: bool = False) -> bytes:
+        """Make a new object of a document that was read; give it as bytes."""
+        served, metadata = call.served, obj["metadata"]
+        self._place(call, metadata)
+        self._lifecycle.check_create(served, metadata.get("namespace", ""), metadata.get("name", ""))
+        if "resourceVersion" in metadata and not options.dry_run and not is_owned:
+            version_given = True
+        else:
+            version_given = False
+            metadata.pop("resourceVersion", None)
+        meta.wipe(metadata)
+        generated = not metadata.get("name") and bool(metadata.get("generateName"))
+        if generated:
+            metadata["name"] = self._free_name(served, metadata)
+        if not is_owned:
+            obj = self._ownership.created(served, obj, call.manager, self.now())
+        metadata = obj["metadata"] = _ordered(obj["metadata"])
+        metadata["uid"] = self._randomness.uid()
+        metadata["creationTimestamp"] = self.now()
+        served.strategy.prepare_create(obj)
+        self._judge(call, obj, None, "")
+        if version_given:
+            raise internal_error("resourceVersion should not be set on objects to be created")
+        if self._ledger.get(served, metadata.get("namespace", ""), metadata["name"]) is not None:
+            raise served.already_exists(metadata["name"])
+        if options.dry_run:
+            return self._ledger.rendered(served, obj)
+        raw = self._ledger.put(served, obj, None)
+        served.strategy.after_commit(obj, None)
+        return raw
+
+    def _free_name(self, served: Served, metadata: Document) -> str:
+        prefix = metadata["generateName"][:_NAME_LIMIT]
+        name = ""
+        for _ in range(_NAME_TRIES):
+            name = prefix + self._randomness.suffix()
+            if self._ledger.get(served, metadata.get("namespace", ""), name) is None:
+                break
+        return name
+
+    @staticmethod
+    def _place(call: Call, metadata: Document) -> None:
+        """Put an object into the namespace of the request."""
+        wanted = call.info.namespace if call.served.namespaced else ""
+        given = metadata.get("namespace", "")
+        if given and given != wanted:
+            raise bad_request(_WRONG_NAMESPACE)
+        if wanted and not given:
+            metadata["namespace"] = wanted
+
+    def _judge(self, call: Call, obj: Document, old: Document | None, subresource: str) -> None:
+        """Refuse an object that breaks rules; tell the client what it should know."""
+        served, metadata = call.served, obj["metadata"]
+        verdict = served.strategy.check(obj, old, subresource)
+        if verdict.errors:
+            raise served.invalid(metadata.get("name", ""), verdict.errors, obj.get("kind") or served.kind)
+        call.warnings += verdict.warnings
+        if "finalizers" in metadata and (old is None or metadata["finalizers"] != old["metadata"].get("finalizers")):
+            call.warnings += finalizer_warnings(metadata["finalizers"])
+
+    def update(self, call: Call) -> Answer:
+        """Answer a PUT of an object or of its status."""
+        served, name = call.served, call.info.name
+        options = write_options(call.query, "UpdateOptions")
+        obj = self.decode(call, self._body(call), options)
+        metadata = obj["metadata"]
+        self._check_name(call, metadata)
+        self._place(call, metadata)
+        record = self._ledger.get(served, call.info.namespace, name)
+        if record is None:
+            if not served.strategy.create_on_update or call.info.subresource:
+                raise served.not_found(name)
+            return Answer(201, self.create_object(call, obj, options))
+        live = self._ledger.document(served, record)
+        change = Change(record, live, obj, call.info.subresource)
+        self._check_preconditions(call, change)
+        return Answer(200, self.update_object(call, change, options))
+
+    @staticmethod
+    def _check_name(call: Call, metadata: Document) -> None:
+        given, wanted = metadata.get("name", ""), call.info.name
+        if not given:
+            metadata["name"] = wanted
+        elif given != wanted:
+            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({wanted})")
+
+    def _check_preconditions(self, call: Call, change: Change) -> None:
+        """Refuse an update of another object than the one that is there, or of an older state of it."""
+        served, metadata, record = call.served, change.obj["metadata"], change.record
+        uid = metadata.get("uid", "")
+        if uid and uid != record.uid:
+            raise served.conflict(record.name, _uid_mismatch(served, record, uid))
+        self.check_version(served, record, metadata, unconditional=served.strategy.unconditional_update)
+
+    @staticmethod
+    def check_version(served: Served, record: Record, metadata: Document, *, unconditional: bool) -> None:
+        """Refuse a write that was made from another version than the live one."""
+        given = metadata.get("resourceVersion", "")
+        if given in ("", "0"):
+            if not unconditional:
+                error = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
+                raise invalid(served.plural, served.group, record.name, [error])
+            return
+        if not given.isdigit():
+            raise internal_error(_bad_version(given))
+        if int(given) != record.version:
+            raise served.modified(record.name)
+
+    def update_object(self, call: Call, change: Change, options: WriteOptions) -> bytes:
+        """Replace an object by one that was read; give it as bytes. Nothing is written when nothing changed."""
+        served, live, record = call.served, change.live, change.record
+        obj = change.obj
+        obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
+        meta.keep(obj["metadata"], live["metadata"])
+        if not change.is_owned:
+            obj = self._ownership.updated(served, live, obj, call.manager, self.now(), change.subresource)
+        obj["metadata"] = _ordered(obj["metadata"])
+        served.strategy.prepare_update(obj, live, change.subresource)
+        self._judge(call, obj, live, change.subresource)
+        if _is_unchanged(obj, live):
+            return self._ledger.raw(served, record)
+        if self._lifecycle.is_finished(served, obj):
+            return self._finish(call, change, obj, options)
+        if options.dry_run:
+            return self._ledger.rendered(served, obj)
+        raw = self._ledger.put(served, obj, record)
+        served.strategy.after_commit(obj, live)
+        return raw
+
+    def _finish(self, call: Call, change: Change, obj: Document, options: WriteOptions) -> bytes:
+        """Remove an object that was only waiting for its last finalizer; the answer shows it as it was."""
+        raw = self._ledger.rendered(call.served, obj)
+        if not options.dry_run:
+            self._ledger.remove(call.served, change.record, obj)
+            call.served.strategy.after_commit(None, change.live)
+        return raw
+
+
+def _is_unchanged(obj: Document, live: Document) -> bool:
+    """Tell whether a write changes nothing but the times of its field managers."""
+    if json_equal(obj, live):
+        return True
+    managed, before = obj["metadata"].get("managedFields"), live["metadata"].get("managedFields")
+    if not managed or not before or len(managed) != len(before):
+        return False
+    return json_equal(_timeless(obj), _timeless(live))
+
+
+def _timeless(obj: Document) -> Document:
+    metadata = obj["metadata"]
+    managed = [{**entry, "time": None} for entry in metadata["managedFields"]]
+    return {**obj, "metadata": {**metadata, "managedFields": managed}}
+
+
+#: The order in which Kubernetes writes metadata.
+_ORDER = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+
+
+def _ordered(metadata: Document) -> Document:
+    return {name: metadata[name] for name in _ORDER if name in metadata}
+
+
+def _uid_mismatch(served: Served, record: Record, uid: str) -> str:
+    group = f"{served.group}/" if not served.builtin else ""
+    namespace = f"{record.namespace}/" if record.namespace else ""
+    key = f"/registry/{group}{served.plural}/{namespace}{record.name}"
+    return (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {uid}, UID in object meta: {record.uid}"
+    )
+
+
+def _bad_version(text: str) -> str:
+    return f'strconv.ParseUint: parsing "{text}": invalid syntax'
+
+
+def _cannot_handle(kind: str, served: Served, why: str) -> str:
+    return f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: {why}'
+
+
+def _missing(raw: bytes, kind: str, what: str) -> str:
+    from steersman.schema.strict_decoding import unrecognized_message  # noqa: PLC0415 - only for refusals
+
+    return unrecognized_message(raw, kind, f"Object '{what}' is missing in '{raw.decode('utf-8', 'replace')}'")
