@@ -1,0 +1,59 @@
+"""One state of one object: its bytes, and the few facts by which it is found."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+_decode = msgspec.json.decode
+_encode = msgspec.json.encode
+
+
+class Record:
+    """An object as it was written at one version. Never changed; a write makes a new one.
+
+    ``raw`` is its JSON in the storage version, complete, with the version in ``metadata.resourceVersion``.
+    """
+
+    __slots__ = ("fields", "is_deleting", "labels", "name", "namespace", "owner_uids", "raw", "uid", "version")
+
+    def __init__(self, obj: Mapping[str, Any], version: int, fields: Mapping[str, str]) -> None:
+        metadata = obj["metadata"]
+        #: For the store and its index only: outside, versions are text that nobody counts with.
+        self.version = version
+        self.namespace: str = metadata.get("namespace", "")
+        self.name: str = metadata["name"]
+        self.uid: str = metadata.get("uid", "")
+        self.labels: Mapping[str, str] = dict(metadata.get("labels") or {})
+        #: Values that field selectors ask for.
+        self.fields = fields
+        self.owner_uids = tuple(owner["uid"] for owner in metadata.get("ownerReferences") or ())
+        self.is_deleting = metadata.get("deletionTimestamp") is not None
+        self.raw = _encode({**obj, "metadata": {**metadata, "resourceVersion": str(version)}})
+
+    @property
+    def resource_version(self) -> str:
+        """The version as clients see it."""
+        return str(self.version)
+
+    @property
+    def path(self) -> str:
+        """Where the object stands among those of its resource."""
+        return path_of(self.namespace, self.name)
+
+    def decode(self) -> dict[str, Any]:
+        """Give the object, freshly decoded: the caller's own."""
+        obj: dict[str, Any] = _decode(self.raw)
+        return obj
+
+    def at(self, version: int) -> "Record":
+        """Give the same object as of another version: how it looks in the event of its going away."""
+        return Record(self.decode(), version, self.fields)
+
+    def __repr__(self) -> str:
+        return f"<Record {self.path} at {self.version}, {len(self.raw)} bytes>"
+
+
+def path_of(namespace: str, name: str) -> str:
+    """Give the place of an object; paths sort as the API server's keys do."""
+    return f"{namespace}/{name}" if namespace else name

@@ -1,0 +1,101 @@
+"""The objects of one resource, by path, and what happened to them."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from steersman.apiserver.storage.history import Event, History
+from steersman.apiserver.storage.record import Record, path_of
+
+
+class Table:
+    """Finds objects by path and walks through them in order, now or as they were."""
+
+    __slots__ = ("_added", "_is_stale", "_order", "history", "records")
+
+    def __init__(self, history: History, records: dict[str, Record] | None = None) -> None:
+        self.records: dict[str, Record] = {} if records is None else records
+        self.history = history
+        #: Paths in order. Brought up to date when somebody reads in order: writes must stay cheap.
+        self._order: list[str] = []
+        self._added: list[str] = []
+        #: Whether something was removed since, so that the order must be made anew.
+        self._is_stale = bool(self.records)
+
+    def put(self, record: Record) -> Record | None:
+        """Keep a new state; gives the one before."""
+        path = record.path
+        before = self.records.get(path)
+        if before is None:
+            self._added.append(path)
+        self.records[path] = record
+        return before
+
+    def remove(self, namespace: str, name: str) -> Record:
+        """Forget an object; gives its last state."""
+        self._is_stale = True
+        return self.records.pop(path_of(namespace, name))
+
+    def paths(self) -> list[str]:
+        """Give all paths in order; the list is the table's own."""
+        if self._is_stale:
+            self._order = sorted(self.records)
+        elif self._added:
+            self._order += self._added
+            self._order.sort()
+        self._added = []
+        self._is_stale = False
+        return self._order
+
+    def paths_at(self, version: int) -> tuple[list[str], dict[str, Record | None]]:
+        """Give the paths as of a version, and the records that were different then (``None``: not there).
+
+        Raises Expired if the history does not reach back.
+        """
+        changed = self.changed_since(version)
+        if not changed:
+            return self.paths(), changed
+        gone = {path for path, record in changed.items() if record is None}
+        back = [path for path, record in changed.items() if record is not None and path not in self.records]
+        return sorted([path for path in self.paths() if path not in gone] + back), changed
+
+    def changed_since(self, version: int) -> dict[str, Record | None]:
+        """Give, for what was written since a version, the state at that version."""
+        result: dict[str, Record | None] = {}
+        for event in self.history.since(version):
+            result.setdefault(event.record.path, event.previous)
+        return result
+
+    def copy(self) -> "Table":
+        """Give an independent table of the same objects."""
+        return Table(self.history.copy(), dict(self.records))
+
+
+def in_namespace(paths: list[str], namespace: str, after: str) -> tuple[int, int]:
+    """Give the range of ordered paths that lie in a namespace (empty: anywhere), after a path if one is given."""
+    low, high = 0, len(paths)
+    if namespace:
+        # "0" is the character after "/".
+        low, high = bisect_left(paths, f"{namespace}/"), bisect_left(paths, f"{namespace}0")
+    if after:
+        low = max(low, bisect_right(paths, after))
+    return low, high
+
+
+class Cursor:
+    """A watcher's place in the history of a resource."""
+
+    __slots__ = ("_history", "_version")
+
+    def __init__(self, history: History, version: int) -> None:
+        self._history = history
+        self._version = version
+
+    def take(self) -> list[Event]:
+        """Give the events since the last time; raises Expired if the watcher fell behind what is kept."""
+        events = self._history.since(self._version)
+        if events:
+            self._version = events[-1].version
+        return events
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.take())
