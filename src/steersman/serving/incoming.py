@@ -84,18 +84,25 @@ class RequestReader:
         if self.undecided is not None:
             self.undecided += data
             return []
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as switch:
-            self._pass_by(data[switch.args[0] :])
-        except httptools.HttpParserError as error:
-            self.refuse(400, f"not an HTTP/1.1 request: {error}")
+        rest = self._parse(data)
+        while rest:
+            rest = self._parse(rest)
         if self.phase is Phase.HEAD:
             self._size += len(data)
             if self._size > self._limits.head:
                 self.refuse(431, f"the head of the request exceeds {self._limits.head} bytes")
         done, self._done = self._done, []
         return done
+
+    def _parse(self, data: bytes) -> bytes:
+        """Parse, and give what a parser must begin anew with."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as switch:
+            return self._pass_by(data[switch.args[0] :])
+        except httptools.HttpParserError as error:
+            self.refuse(400, f"not an HTTP/1.1 request: {error}")
+        return b""
 
     def go_on(self) -> list[Incoming | Refused]:
         """After an upgrade that was not agreed to: what came behind it is HTTP again."""
@@ -215,28 +222,22 @@ class RequestReader:
         problem = self._too_large()
         self.refuse(problem.status, problem.reason)
 
-    def _pass_by(self, rest: bytes) -> None:
+    def _pass_by(self, rest: bytes) -> bytes:
         """Deal with a request that asks for another protocol.
 
         With a body it cannot be granted, and some clients ask with every request: then the body is read by a parser
         that is told of its length only, because the first one has stopped reading.
         """
         if self._is_stopped:
-            return
+            return b""
         if self._incoming is None:
             self.undecided = rest
-            return
+            return b""
         self._parser = httptools.HttpRequestParser(self)
         self._is_primed = True
         framing = next(name for name in ("transfer-encoding", "content-length") if name in self._headers)
-        head = f"POST / HTTP/1.1\r\n{framing}: {self._headers[framing]}\r\n\r\n"
-        if not self._incoming.keep_alive:
-            head = f"POST / HTTP/1.1\r\nconnection: close\r\n{framing}: {self._headers[framing]}\r\n\r\n"
-        self._done.extend(self._take_then_feed(head.encode() + rest))
-
-    def _take_then_feed(self, data: bytes) -> list[Incoming | Refused]:
-        done, self._done = self._done, []
-        return done + self.feed(data)
+        closing = "" if self._incoming.keep_alive else "connection: close\r\n"
+        return f"POST / HTTP/1.1\r\n{closing}{framing}: {self._headers[framing]}\r\n\r\n".encode() + rest
 
 
 def _target(url: bytes) -> str:
