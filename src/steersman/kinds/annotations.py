@@ -3,6 +3,7 @@
 Decoding must accept whatever a newer server sends, so an enum stays plain text and an unclear schema stays ``Any``.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -19,6 +20,9 @@ _INT_OR_STRING = Annotation("IntOrString", frozenset({("steersman.objects.int_or
 
 #: How schemas of custom resources begin to describe a ``resource.Quantity``.
 _QUANTITY_PATTERN = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)"
+
+#: What msgspec cannot have in a field's name. Such a field stays in the bytes that an object was read from.
+_UNSPEAKABLE = re.compile(r'[\x00-\x1f"\\\ud800-\udfff]')
 
 
 def _object_meta(name: str) -> Annotation:
@@ -141,11 +145,15 @@ _CARRIED_BY_KINDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def properties_of(schema: Schema) -> dict[str, Schema]:
-    """Give the fields that a schema declares; what is no schema is left out."""
+    """Give the fields that a schema declares; what is no schema, or has no possible name, is left out."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return {}
-    return {name: part for name, part in properties.items() if isinstance(name, str) and isinstance(part, Mapping)}
+    return {
+        name: part
+        for name, part in properties.items()
+        if isinstance(name, str) and not _UNSPEAKABLE.search(name) and isinstance(part, Mapping)
+    }
 
 
 def demanded(schema: Schema) -> frozenset[str]:
