@@ -243,6 +243,7 @@ class Connection(asyncio.Protocol):
 
     def _switch(self, rest: bytes) -> None:
         self._upgraded = True
+        self._complete = False
         if rest and self._receiver is not None:
             self._receiver.body(rest)
 
