@@ -20,8 +20,8 @@ def bootstrap(ledger: Ledger, catalog: Catalog, clock: Clock, randomness: Random
     services = catalog.find("", "v1", "services")
     assert namespaces is not None and services is not None, "built in"  # noqa: S101, PT018 - the table has them
     for name in NAMESPACES:
-        ledger.put(namespaces, _namespace(name, randomness.uid(), time), None)
-    ledger.put(services, _api_service(randomness.uid(), time), None)
+        ledger.put(namespaces, _namespace(name, randomness.uid(), time))
+    ledger.put(services, _api_service(randomness.uid(), time))
 
 
 def _namespace(name: str, uid: str, time: str) -> Document:

@@ -31,6 +31,8 @@ class Call:
     served: Served
     user: User
     form: Form = PLAIN
+    #: Whether the body has numbers that must be settled before they are stored.
+    has_floats: bool = False
     #: What the client will be told beside the answer.
     warnings: list[str] = field(default_factory=list)
 

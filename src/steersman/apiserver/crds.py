@@ -126,7 +126,7 @@ class CustomResources:
         after = {"conditions": conditions, "acceptedNames": names, "storedVersions": stored}
         if after != status:
             live["status"] = after
-            self._ledger.put(served, live, record)
+            self._ledger.put(served, live)
 
     def serve(self, crd: Document) -> None:
         """Serve every served version of a definition, and no other."""
@@ -188,7 +188,7 @@ class CustomResources:
         text = "CustomResource deletion is in progress"
         conditions.append(_condition("Terminating", "True", "InstanceDeletionInProgress", text, time))
         live["status"]["conditions"] = conditions
-        self._ledger.put(served, live, record)
+        self._ledger.put(served, live)
         if not self._delete_instances(live):
             return
         record = self._ledger.get(served, "", resource)
@@ -196,9 +196,9 @@ class CustomResources:
             gone = self._ledger.document(served, record)
             gone["metadata"]["finalizers"] = [name for name in gone["metadata"]["finalizers"] if name != FINALIZER]
             if gone["metadata"]["finalizers"]:
-                self._ledger.put(served, gone, record)
+                self._ledger.put(served, gone)
                 return
-            self._ledger.remove(served, record, gone)
+            self._ledger.remove(served, record)
             self._forget(gone)
 
     def _delete_instances(self, crd: Document) -> bool:
@@ -216,9 +216,9 @@ class CustomResources:
                 if "deletionTimestamp" not in obj["metadata"]:
                     obj["metadata"]["deletionTimestamp"] = format_time(self._clock.now())
                     obj["metadata"]["deletionGracePeriodSeconds"] = 0
-                    self._ledger.put(served, obj, record)
+                    self._ledger.put(served, obj)
             else:
-                self._ledger.remove(served, record, obj)
+                self._ledger.remove(served, record)
         return not left
 
     def _forget(self, crd: Document) -> None:

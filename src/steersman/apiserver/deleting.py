@@ -1,15 +1,17 @@
 """Delete: an object at once, after its finalizers, or after its grace period; or a whole collection."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.call import Answer, Call
-from steersman.apiserver.interim_store import Record
+from steersman.apiserver.storage.record import Record
+from steersman.apiserver.storage.store import Page
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import JSON, PROTOBUF, body_media
 from steersman.apiserver.options import DeleteOptions, delete_options, list_options
-from steersman.apiserver.reading import Lister, Page
+from steersman.apiserver.reading import Lister
 from steersman.apiserver.selection import select
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import bad_request, conflict, success
@@ -104,7 +106,7 @@ class Deleting:
             return False, self._ledger.raw(served, record), live
         if options.dry_run:
             return False, self._ledger.rendered(served, obj), live
-        raw = self._ledger.put(served, obj, record)
+        raw = self._ledger.put(served, obj)
         served.strategy.after_commit(obj, live)
         return False, raw, live
 
@@ -113,7 +115,7 @@ class Deleting:
     ) -> tuple[bool, bytes, Document]:
         raw = self._ledger.rendered(served, obj)
         if not dry_run:
-            self._ledger.remove(served, record, obj)
+            self._ledger.remove(served, record)
             served.strategy.after_commit(None, live)
         return True, raw, live
 
@@ -156,11 +158,9 @@ class Deleting:
         listed = list_options(call.query)
         selection = select(served, call.info.namespace or None, listed)
         page = self._lister.page(served, selection, listed)
-        shown = []
         for record in page.records:
             self.delete_record(served, record, options)
-            shown.append(record)
-        return Page(shown, page.version if not shown else self._ledger.version, page.continue_token, page.remaining)
+        return replace(page, resource_version=self._ledger.store.resource_version) if page.records else page
 
 
 def _options_document(document: Any) -> Document:

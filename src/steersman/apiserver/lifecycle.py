@@ -24,7 +24,7 @@ class Lifecycle:
         record = self._ledger.store.get("namespaces", "", namespace)
         if record is None:
             raise not_found("namespaces", "", namespace)
-        if record.fields.get("deleting"):
+        if record.is_deleting:
             raise self._terminating(served, namespace, name)
 
     @staticmethod

@@ -5,7 +5,7 @@ from typing import Any
 
 from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.call import Answer, Call
-from steersman.apiserver.interim_store import Record
+from steersman.apiserver.storage.record import Record
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patch_media
 from steersman.apiserver.options import WriteOptions, write_options

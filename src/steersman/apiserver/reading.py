@@ -1,61 +1,36 @@
 """Get and list: objects as they are, or as they were at a version that is still known."""
 
 import base64
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from steersman.apiserver.call import Answer, Call
-from steersman.apiserver.interim_store import Record
 from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.ownership import refusal_of
 from steersman.apiserver.options import ListOptions, list_options, version_or_400, version_or_500
 from steersman.apiserver.selection import Selection, select
 from steersman.apiserver.served import Served
-from steersman.apiserver.status import bad_request, expired, version_too_large
+from steersman.apiserver.status import Refusal, bad_request, version_too_large
+from steersman.apiserver.storage.continue_token import ContinueToken
+from steersman.apiserver.storage.store import ContinueExpired, Match, Page
+from steersman.apiserver.storage.store import ListOptions as StoreOptions
+from steersman.errors import ApiError, DecodeError
 from steersman.objects.codec import encode_json
 from steersman.schema.strict_decoding import decode_json as go_decode
-from steersman.errors import DecodeError
 
 Document = dict[str, Any]
 _TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105 - the format's name, no secret
-_LOST = (
-    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
-    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
-    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
-    "deleted between the time the first chunk was returned and now may show up in the list."
-)
+
+def list_metadata(page: Page) -> Document:
+    """Give the metadata of a list."""
+    made: Document = {"resourceVersion": page.resource_version}
+    if page.continue_token:
+        made["continue"] = page.continue_token
+    if page.remaining is not None:
+        made["remainingItemCount"] = page.remaining
+    return made
 
 
-@dataclass(slots=True)
-class Page:
-    """What a list gives."""
-
-    records: list[Record]
-    version: int
-    continue_token: str = ""
-    remaining: int | None = None
-
-    def metadata(self) -> Document:
-        """Give the list's metadata."""
-        made: Document = {"resourceVersion": str(self.version)}
-        if self.continue_token:
-            made["continue"] = self.continue_token
-        if self.remaining is not None:
-            made["remainingItemCount"] = self.remaining
-        return made
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    version: int
-    start: str
-
-
-def _encode_token(version: int, start: str) -> str:
-    text = encode_json({"v": _TOKEN_VERSION, "rv": version, "start": start})
-    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
-
-
-def _decode_token(token: str) -> _Token:
+def _decode_token(token: str) -> tuple[int, str]:
     try:
         data = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         value = go_decode(data).value
@@ -73,7 +48,7 @@ def _decode_token(token: str) -> _Token:
         raise _bad_token(f"encoded start key empty (version {_TOKEN_VERSION})")
     if start.startswith("..") or "/../" in start:
         raise _bad_token(start)
-    return _Token(version, start)
+    return version, start
 
 
 def _bad_token(why: str) -> Exception:
@@ -88,62 +63,38 @@ class Lister:
 
     def page(self, served: Served, selection: Selection, options: ListOptions) -> Page:
         """Give one page of objects; raises when the version that was asked for is gone or not there yet."""
-        if options.continue_token:
-            return self._continued(served, selection, options)
-        exact = self._exact_version(options)
-        version = self._ledger.version if exact is None else exact
-        return self._cut(self._at(served, exact), selection, options.limit, version)
+        asked = StoreOptions(
+            namespace=selection.namespace or "",
+            selector=None if selection.is_everything else selection.matches,
+            limit=options.limit,
+            continue_token=self._token(options),
+            resource_version=self._version(options),
+            match=cast("Match", options.match),
+        )
+        try:
+            return self._ledger.store.list(served.stored_as, asked)
+        except ContinueExpired as error:
+            refusal = refusal_of(error)
+            raise Refusal(410, "Expired", refusal.message, continue_token=error.continue_token) from None
+        except ApiError as error:
+            raise refusal_of(error) from None
 
-    def _exact_version(self, options: ListOptions) -> int | None:
-        """Give the version of an exact list; ``None`` for one of the current state."""
-        if not options.resource_version or options.resource_version == "0":
-            return None
+    def _version(self, options: ListOptions) -> str:
+        if not options.resource_version or options.continue_token:
+            return ""
         version = version_or_400(options.resource_version)
         if version > self._ledger.version:
             raise version_too_large(version, self._ledger.version)
-        is_exact = options.match == "Exact" or (options.limit > 0 and not options.match)
-        return version if is_exact else None
-
-    def _at(self, served: Served, version: int | None) -> list[Record]:
-        found = self._ledger.records_at(served.stored_as, version)
-        if found is None:
-            raise expired(f"The provided resource version is too old: {version}")
-        return found
-
-    def _continued(self, served: Served, selection: Selection, options: ListOptions) -> Page:
-        if options.resource_version and options.resource_version != "0":
-            raise bad_request("specifying resource version is not allowed when using continue")
-        token = _decode_token(options.continue_token)
-        # A negative version asks for the rest of the list as it is now.
-        exact = token.version if token.version > 0 else None
-        found = self._ledger.records_at(served.stored_as, exact)
-        if found is None:
-            raise expired(_LOST)
-        version = self._ledger.version if exact is None else exact
-        rest = [record for record in found if _key(record, selection.namespace) >= token.start.removeprefix("/")]
-        return self._cut(rest, selection, options.limit, version)
+        return options.resource_version
 
     @staticmethod
-    def _cut(records: list[Record], selection: Selection, limit: int, version: int) -> Page:
-        if selection.is_everything and selection.namespace is None:
-            matching = records
-        else:
-            matching = [record for record in records if selection.matches(record)]
-        if not limit or len(matching) <= limit:
-            return Page(matching, version)
-        shown = matching[:limit]
-        start = _key(shown[-1], selection.namespace) + "\0"
-        if selection.namespace is not None:
-            start = f"/{start}"
-        remaining = len(matching) - limit if selection.is_everything else None
-        return Page(shown, version, _encode_token(version, start), remaining)
-
-
-def _key(record: Record, namespace: str | None) -> str:
-    """Give the key by which lists are ordered, below the namespace that is listed."""
-    if namespace is None and record.namespace:
-        return f"{record.namespace}/{record.name}"
-    return record.name
+    def _token(options: ListOptions) -> str:
+        if not options.continue_token:
+            return ""
+        if options.resource_version and options.resource_version != "0":
+            raise bad_request("specifying resource version is not allowed when using continue")
+        version, start = _decode_token(options.continue_token)
+        return ContinueToken(version, start.removeprefix("/").removesuffix("\0")).encode()
 
 
 class ReadingVerbs:
@@ -174,7 +125,7 @@ class ReadingVerbs:
     def list_body(self, served: Served, page: Page) -> bytes:
         """Write a list as JSON."""
         raws = [self._ledger.raw(served, record) for record in page.records]
-        metadata = page.metadata()
+        metadata = list_metadata(page)
         if served.builtin:
             cut = len(served.prefix)
             items = b",".join(b"{" + raw[cut:] for raw in raws)

@@ -8,10 +8,11 @@ from typing import Any
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import YAML, Form, error_form, wants_pretty
-from steersman.apiserver.reading import Page
+from steersman.apiserver.reading import list_metadata
 from steersman.apiserver.request_info import Query
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal
+from steersman.apiserver.storage.store import Page
 from steersman.apiserver.table import AGE, NAME, TableStyle, custom_columns, partial_metadata, table
 from steersman.clock import Clock
 from steersman.objects.codec import decode_json, encode_json
@@ -85,12 +86,12 @@ class Rendering:
             return self._respond(call, 200, list_body, form)
         objects = [self._ledger.document(call.served, record) for record in page.records]
         if form.transform == "Table":
-            document = table(objects, page.metadata(), self.style(call, form), self._clock.now())
+            document = table(objects, list_metadata(page), self.style(call, form), self._clock.now())
         else:
             document = {
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": f"meta.k8s.io/{form.version}",
-                "metadata": page.metadata(),
+                "metadata": list_metadata(page),
                 "items": [partial_metadata(obj, form.version) for obj in objects] or None,
             }
         return self._respond(call, 200, write_document(document, form), form)

@@ -15,7 +15,6 @@ from steersman.apiserver.catalog import Catalog
 from steersman.apiserver.crds import CustomResources
 from steersman.apiserver.deleting import Deleting
 from steersman.apiserver.endpoints import Endpoints
-from steersman.apiserver.interim_store import Store
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
 from steersman.apiserver.negotiation import negotiate
@@ -27,6 +26,7 @@ from steersman.apiserver.rendering import NOT_FOUND, Rendering, refusal_response
 from steersman.apiserver.request_info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
+from steersman.apiserver.storage.store import Store
 from steersman.apiserver.strategies.registry import Strategies
 from steersman.apiserver.verbs import Verbs
 from steersman.apiserver.watch_hub import WatchHub
@@ -55,7 +55,7 @@ class ApiServer:
         self.clock = clock or RealClock()
         self.randomness = randomness or Randomness()
         self.catalog = Catalog()
-        self.ledger = Ledger(Store())
+        self.ledger = Ledger(Store(), self.clock)
         self.hub = WatchHub(self.ledger, self.clock)
         self._authentication = Authentication(tokens)
         self._authorizer = authorizer or AdminOnly()

@@ -21,6 +21,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
         *,
         details: dict[str, Any] | None = None,
         headers: Sequence[tuple[str, str]] = (),
+        continue_token: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -28,13 +29,15 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
         self.message = message
         self.details = details
         self.headers = tuple(headers)
+        #: Where an expired list can go on, inconsistently.
+        self.continue_token = continue_token
 
     def document(self) -> dict[str, Any]:
         """Give the ``Status`` object, in the order in which Kubernetes writes it."""
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self.continue_token} if self.continue_token else {},
             "status": "Failure",
             "message": self.message,
         }

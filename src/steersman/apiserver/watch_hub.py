@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from steersman.apiserver.interim_store import Event, Record
+from steersman.apiserver.storage.history import Event
+from steersman.apiserver.storage.record import Record
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.selection import Selection
 from steersman.clock import Clock, Timer
@@ -183,7 +184,7 @@ class WatchHub:
         if plain and key in shared:
             chunk, cursor = shared[key]
         else:
-            events = self._ledger.store.since(watcher.resource, watcher.cursor)
+            events = self._ledger.since(watcher.resource, watcher.cursor)
             if events is None:
                 self._expire(watcher)
                 return
@@ -198,9 +199,7 @@ class WatchHub:
 
     def _expire(self, watcher: Watcher) -> None:
         """End a watch that fell behind what is remembered."""
-        oldest = self._ledger.store.version
-        status = expired_status(watcher.cursor, oldest)
-        watcher.stream.write(frame("ERROR", status))
+        watcher.stream.write(frame("ERROR", expired_status(watcher.cursor, self._ledger.version)))
         self._end(watcher)
 
     def _frames(self, watcher: Watcher, events: list[Event]) -> Iterator[bytes]:
@@ -219,10 +218,10 @@ class WatchHub:
         """Say what an event is to a watcher: leaving a selection looks like a delete, entering it like an add."""
         if selection.is_everything:
             if selection.namespace is None or selection.namespace == event.record.namespace:
-                return event.kind
+                return event.type
             return None
         before = event.previous is not None and selection.matches(event.previous)
-        if event.kind == "DELETED":
+        if event.type == "DELETED":
             return "DELETED" if before else None
         after = selection.matches(event.record)
         if after:
@@ -246,19 +245,7 @@ class WatchHub:
     @staticmethod
     def _departed(previous: Record, version: int) -> Record:
         """Give an object as it was before it left a selection, with the version at which it left."""
-        old = f'"resourceVersion":"{previous.version}"'.encode()
-        new = f'"resourceVersion":"{version}"'.encode()
-        raw = previous.raw.replace(old, new, 1)
-        return Record(
-            version,
-            previous.namespace,
-            previous.name,
-            previous.uid,
-            raw,
-            previous.labels,
-            previous.fields,
-            previous.owners,
-        )
+        return previous.at(version)
 
     def _schedule_bookmark(self, watcher: Watcher) -> None:
         def fire() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from steersman.apiserver.call import Call
-from steersman.apiserver.interim_store import Record
+from steersman.apiserver.storage.record import Record
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import Form
 from steersman.apiserver.options import ListOptions, version_or_500
@@ -46,9 +46,9 @@ class Watching:
         if options.send_initial and version > self._ledger.version:
             self._refuse(exchange, stream_headers, version_too_large(version, self._ledger.version))
             return
-        if version and not wants_initial and self._ledger.store.since(served.stored_as, version) is None:
+        if version and not wants_initial and self._ledger.since(served.stored_as, version) is None:
             stream = exchange.stream(200, stream_headers)
-            stream.write(frame("ERROR", expired_status(version, self._ledger.oldest(served.stored_as))))
+            stream.write(frame("ERROR", expired_status(version, self._ledger.version)))
             stream.close()
             return
         cursor = version if version and not wants_initial else self._ledger.version

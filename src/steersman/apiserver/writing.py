@@ -9,7 +9,7 @@ from typing import Any
 from steersman.apiserver import metadata as meta
 from steersman.apiserver.bodies import Body, read_body
 from steersman.apiserver.call import Answer, Call
-from steersman.apiserver.interim_store import Record
+from steersman.apiserver.storage.record import Record
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
 from steersman.apiserver.negotiation import body_media
@@ -88,8 +88,7 @@ class Writing:
             kind = body.document.get("kind") or served.kind
             raise bad_request(_cannot_handle(kind, served, str(error))) from None
         self._complain(call, reading, options)
-        if body.has_floats:
-            obj = settle_numbers(obj)
+        call.has_floats = call.has_floats or body.has_floats
         return obj
 
     @staticmethod
@@ -135,18 +134,24 @@ class Writing:
             metadata["name"] = self._free_name(served, metadata)
         if not is_owned:
             obj = self._ownership.created(served, obj, call.manager, self.now())
-        metadata = obj["metadata"] = _ordered(obj["metadata"])
-        metadata["uid"] = self._randomness.uid()
-        metadata["creationTimestamp"] = self.now()
+        metadata = obj["metadata"] = _ordered(
+            {
+                **obj["metadata"],
+                "uid": self._randomness.uid(),
+                "creationTimestamp": self.now(),
+            }
+        )
         served.strategy.prepare_create(obj)
         self._judge(call, obj, None, "")
+        if call.has_floats:
+            settle_numbers(obj)
         if version_given:
             raise internal_error("resourceVersion should not be set on objects to be created")
         if self._ledger.get(served, metadata.get("namespace", ""), metadata["name"]) is not None:
             raise served.already_exists(metadata["name"])
         if options.dry_run:
             return self._ledger.rendered(served, obj)
-        raw = self._ledger.put(served, obj, None)
+        raw = self._ledger.put(served, obj)
         served.strategy.after_commit(obj, None)
         return raw
 
@@ -238,13 +243,15 @@ class Writing:
         obj["metadata"] = _ordered(obj["metadata"])
         served.strategy.prepare_update(obj, live, change.subresource)
         self._judge(call, obj, live, change.subresource)
+        if call.has_floats:
+            settle_numbers(obj)
         if _is_unchanged(obj, live):
             return self._ledger.raw(served, record)
         if self._lifecycle.is_finished(served, obj):
             return self._finish(call, change, obj, options)
         if options.dry_run:
             return self._ledger.rendered(served, obj)
-        raw = self._ledger.put(served, obj, record)
+        raw = self._ledger.put(served, obj)
         served.strategy.after_commit(obj, live)
         return raw
 
@@ -252,7 +259,7 @@ class Writing:
         """Remove an object that was only waiting for its last finalizer; the answer shows it as it was."""
         raw = self._ledger.rendered(call.served, obj)
         if not options.dry_run:
-            self._ledger.remove(call.served, change.record, obj)
+            self._ledger.remove(call.served, change.record)
             call.served.strategy.after_commit(None, change.live)
         return raw
 

@@ -62,11 +62,8 @@ class NamespaceStrategy(BuiltinStrategy):
         return label_faults(name[:-1] + "a" if prefix and name.endswith("-") else name)
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give the phase, and whether the namespace is going."""
-        found = {"status.phase": (obj.get("status") or {}).get("phase", "")}
-        if "deletionTimestamp" in obj["metadata"]:
-            found["deleting"] = "true"
-        return found
+        """Give the phase."""
+        return {"status.phase": (obj.get("status") or {}).get("phase", "")}
 
     def field_label_error(self, label: str) -> str:
         """Namespaces are selected by name and phase."""
