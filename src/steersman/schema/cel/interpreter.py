@@ -1,0 +1,539 @@
+"""A checked tree becomes closures that evaluate it exactly: error absorption, texts of errors, cost.
+
+This is the reference: whatever the faster generated code cannot decide is decided here. Every closure takes the frame of
+one evaluation: the meter, then the variables.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from steersman.schema.cel.comparison import contains
+from steersman.schema.cel.cost_factors import LIST_CREATE, MAP_CREATE, SELECT
+from steersman.schema.cel.errors import EvaluationError, NoSuchOverload
+from steersman.schema.cel.library import FUNCTIONS
+from steersman.schema.cel.library.conversions import FOLDED
+from steersman.schema.cel.library.core import optional_index
+from steersman.schema.cel.library.regex import compiled
+from steersman.schema.cel.metering import is_flat, price_of
+from steersman.schema.cel.overloads import dispatch
+from steersman.schema.cel.shapes import LIST_CLASSES, MAP_CLASSES, SchemaMap, find, keys_of
+from steersman.schema.cel.syntax import (
+    ACCUMULATOR,
+    Call,
+    Comprehension,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Node,
+    Select,
+)
+from steersman.schema.cel.types import CelType, Kind
+from steersman.schema.cel.values import MISSING, NONE, Absent, CelMap, Present
+
+Frame = list[Any]
+Run = Callable[[Frame], Any]
+
+
+class InstantiationError(Exception):
+    """The expression can never work: a constant part of it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A compiled expression; ``constant`` is its value when that is known beforehand."""
+
+    run: Run
+    constant: Any = MISSING
+
+    @property
+    def is_constant(self) -> bool:
+        """True when nothing has to be evaluated."""
+        return self.constant is not MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """The value of an accumulator whose step failed; reading it fails again."""
+
+    error: EvaluationError
+
+
+def _constant(value: Any) -> Code:
+    return Code(lambda _frame: value, value)
+
+
+class Interpreter:
+    """Compiles one tree; ``slots`` maps the names of variables to their places in the frame."""
+
+    def __init__(self, variables: Sequence[str]) -> None:
+        self._slots: dict[str, list[int]] = {name: [place] for place, name in enumerate(variables, 1)}
+        self.frame_size = len(variables) + 1
+
+    def compile(self, node: Node) -> Code:
+        """Turn a node and all below it into a closure; raises ``InstantiationError``."""
+        match node:
+            case Literal():
+                return _constant(node.value)
+            case Ident():
+                return self._ident(node)
+            case Select():
+                return self._select(node)
+            case Call():
+                return self._call(node)
+            case ListExpr():
+                return self._list(node)
+            case MapExpr():
+                return self._map(node)
+            case Comprehension():
+                return self._comprehension(node)
+            case _:
+                raise InstantiationError(f"not an expression: {node!r}")
+
+    # Names and fields
+
+    def _ident(self, node: Ident) -> Code:
+        if node.constant is not None:
+            return _constant(node.constant)
+        slot = self._slots[node.name][-1]
+
+        def run(frame: Frame) -> Any:
+            frame[0].spend(SELECT)
+            value = frame[slot]
+            if value.__class__ is _Failed:
+                raise value.error
+            return value
+
+        return Code(run)
+
+    def _select(self, node: Select) -> Code:
+        operand = self.compile(node.operand).run
+        name = node.field
+        if node.test_only:
+            return Code(lambda frame: has_field(operand(frame), name))
+
+        def run(frame: Frame) -> Any:
+            container = operand(frame)
+            frame[0].spend(SELECT)
+            return field_of(container, name)
+
+        return Code(run)
+
+    # Calls
+
+    def _call(self, node: Call) -> Code:
+        special = _SPECIAL.get(node.function)
+        if special is not None:
+            return special(self, node)
+        operands = [self.compile(operand) for operand in node.operands]
+        candidates = [FUNCTIONS.by_id[overload] for overload in node.overloads]
+        exact = len(candidates) == 1 and all(map(_is_definite, (operand.type for operand in node.operands)))
+        function = candidates[0].run if exact else dispatch(node.function, candidates)
+        if node.function in FOLDED and operands[0].is_constant:
+            return _folded(function, operands[0].constant)
+        if node.function == "@in" and operands[1].is_constant:
+            return _in_constant(operands[0], operands[1].constant)
+        if node.function in ("find", "findAll", "matches") and operands[1].is_constant:
+            _check_pattern(operands[1].constant)
+        return Code(_invocation(function, [operand.run for operand in operands], node))
+
+    def _dyn(self, node: Call) -> Code:
+        return self.compile(node.args[0])
+
+    def _conditional(self, node: Call) -> Code:
+        condition, then, otherwise = (self.compile(arg).run for arg in node.args)
+
+        def run(frame: Frame) -> Any:
+            chosen = condition(frame)
+            if chosen is True:
+                return then(frame)
+            if chosen is False:
+                return otherwise(frame)
+            raise NoSuchOverload
+
+        return Code(run)
+
+    def _logical(self, node: Call) -> Code:
+        left, right = (self.compile(arg).run for arg in node.args)
+        decisive = node.function == "_||_"
+
+        def run(frame: Frame) -> Any:
+            error: EvaluationError | None = None
+            for side in (left, right):
+                try:
+                    value = side(frame)
+                except EvaluationError as raised:
+                    error = error or raised
+                    continue
+                if value is decisive:
+                    return decisive
+                if value.__class__ is not bool:
+                    error = error or NoSuchOverload()
+            if error is not None:
+                raise error
+            return not decisive
+
+        return Code(run)
+
+    def _not_strictly_false(self, node: Call) -> Code:
+        inner = self.compile(node.args[0]).run
+
+        def run(frame: Frame) -> Any:
+            try:
+                value = inner(frame)
+            except EvaluationError:
+                value = True
+            frame[0].spend(1)
+            return value is not False
+
+        return Code(run)
+
+    def _optional_select(self, node: Call) -> Code:
+        operand = self.compile(node.args[0]).run
+        name = node.args[1].value if isinstance(node.args[1], Literal) else ""
+
+        def run(frame: Frame) -> Any:
+            container = operand(frame)
+            frame[0].spend(SELECT)
+            return optional_field(container, name)
+
+        return Code(run)
+
+    def _or(self, node: Call) -> Code:
+        first, second = (self.compile(operand).run for operand in node.operands)
+        unwrap = node.function == "orValue"
+
+        def run(frame: Frame) -> Any:
+            optional = first(frame)
+            if isinstance(optional, Present):
+                return optional.value if unwrap else optional
+            if isinstance(optional, Absent):
+                return second(frame)
+            return optional
+
+        return Code(run)
+
+    # Aggregates
+
+    def _list(self, node: ListExpr) -> Code:
+        elements = [self.compile(element) for element in node.elements]
+        if not node.optional and all(element.is_constant for element in elements):
+            return _constant([element.constant for element in elements])
+        runs = [element.run for element in elements]
+        optional = node.optional
+
+        def plain(frame: Frame) -> Any:
+            values = [run(frame) for run in runs]
+            frame[0].spend(LIST_CREATE)
+            return values
+
+        def selective(frame: Frame) -> Any:
+            values = [run(frame) for run in runs]
+            frame[0].spend(LIST_CREATE)
+            return list(chain.from_iterable(_kept(place in optional, value) for place, value in enumerate(values)))
+
+        return Code(selective if optional else plain)
+
+    def _map(self, node: MapExpr) -> Code:
+        parts = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in node.entries]
+        if all(key.is_constant and value.is_constant and not optional for key, value, optional in parts):
+            try:
+                return _constant(CelMap((key.constant, value.constant) for key, value, _ in parts))
+            except EvaluationError as error:
+                raise InstantiationError(str(error)) from None
+
+        def run(frame: Frame) -> Any:
+            pairs = [(key.run(frame), value.run(frame), optional) for key, value, optional in parts]
+            frame[0].spend(MAP_CREATE)
+            return CelMap((key, kept) for key, value, optional in pairs for kept in _kept(optional, value))
+
+        return Code(run)
+
+    # Comprehensions
+
+    def _slot(self, name: str) -> int:
+        slot = self.frame_size
+        self.frame_size += 1
+        self._slots.setdefault(name, []).append(slot)
+        return slot
+
+    def _comprehension(self, node: Comprehension) -> Code:
+        if node.is_bind:
+            return self._bind(node)
+        source = self.compile(node.iter_range).run
+        first_slot = self._slot(node.iter_var)
+        second_slot = self._slot(node.iter_var2) if node.iter_var2 is not None else None
+        elements = _pairs_into(first_slot, second_slot) if second_slot is not None else _elements_into(first_slot)
+        build = _builder(node)
+        try:
+            if build is not None:
+                return self._builder_fold(node, source, elements, build)
+            return self._generic_fold(node, source, elements)
+        finally:
+            self._slots[node.iter_var].pop()
+            if node.iter_var2 is not None:
+                self._slots[node.iter_var2].pop()
+
+    def _bind(self, node: Comprehension) -> Code:
+        value = self.compile(node.init).run
+        slot = self._slot(node.accumulator)
+        result = self.compile(node.result).run
+        self._slots[node.accumulator].pop()
+
+        def run(frame: Frame) -> Any:
+            try:
+                frame[slot] = value(frame)
+            except EvaluationError as error:
+                frame[slot] = _Failed(error)
+            return result(frame)
+
+        return Code(run)
+
+    def _generic_fold(self, node: Comprehension, source: Run, elements: "_Elements") -> Code:
+        init = self.compile(node.init).run
+        slot = self._slot(ACCUMULATOR)
+        condition = self.compile(node.condition)
+        step = self.compile(node.step).run
+        result = self.compile(node.result).run
+        self._slots[ACCUMULATOR].pop()
+        absorbs = not condition.is_constant
+
+        def run(frame: Frame) -> Any:
+            container = source(frame)
+            frame[slot] = init(frame)
+            for _ in elements(frame, container):
+                if condition.run(frame) is False:
+                    break
+                try:
+                    frame[slot] = step(frame)
+                except EvaluationError as error:
+                    if not absorbs:
+                        raise
+                    frame[slot] = _Failed(error)
+            return result(frame)
+
+        return Code(run)
+
+    def _builder_fold(self, node: Comprehension, source: Run, elements: "_Elements", build: "_Builder") -> Code:
+        """Compile a fold that only adds to a new list or map, so that it need not copy it each time."""
+        keep = self.compile(build.predicate).run if build.predicate is not None else None
+        values = [self.compile(value).run for value in build.values]
+        add, price = build.add, build.price
+        make = build.make
+
+        def run(frame: Frame) -> Any:
+            container = source(frame)
+            made = make()
+            spend = frame[0].spend
+            for _ in elements(frame, container):
+                if keep is not None:
+                    kept = keep(frame)
+                    if kept is False:
+                        spend(SELECT)
+                        continue
+                    if kept is not True:
+                        raise NoSuchOverload
+                spend(price)
+                made = add(made, *(value(frame) for value in values))
+            spend(SELECT)
+            return made
+
+        return Code(run)
+
+
+_Elements = Callable[[Frame, Any], Any]
+
+
+def _elements_into(slot: int) -> _Elements:
+    def elements(frame: Frame, container: Any) -> Any:
+        for frame[slot] in _iterated(container):
+            yield
+
+    return elements
+
+
+def _pairs_into(first: int, second: int) -> _Elements:
+    def elements(frame: Frame, container: Any) -> Any:
+        pairs = enumerate(container) if container.__class__ in LIST_CLASSES else _map_items(container)
+        for frame[first], frame[second] in pairs:
+            yield
+
+    return elements
+
+
+def _iterated(container: Any) -> Any:
+    if container.__class__ in LIST_CLASSES:
+        return container
+    if container.__class__ in MAP_CLASSES:
+        return keys_of(container)
+    raise NoSuchOverload
+
+
+def _map_items(container: Any) -> Any:
+    if container.__class__ in MAP_CLASSES:
+        return container.items()
+    raise NoSuchOverload
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """A step that adds to the accumulator: what is added, how, and under which condition."""
+
+    values: list[Node]
+    add: Callable[..., Any]
+    price: int
+    make: Callable[[], Any]
+    predicate: Node | None = None
+
+
+def _append(made: list[Any], value: Any) -> list[Any]:
+    made.append(value)
+    return made
+
+
+def _insert(made: CelMap, key: Any, value: Any) -> CelMap:
+    made.insert(key, value, "insert failed: key {} already exists")
+    return made
+
+
+def _insert_all(made: CelMap, more: Any) -> CelMap:
+    for key in keys_of(more):
+        _insert(made, key, find(more, key))
+    return made
+
+
+def _builder(node: Comprehension) -> _Builder | None:
+    """Recognize the steps of ``map``, ``filter`` and the ``transform`` macros."""
+    step, predicate = node.step, None
+    if isinstance(step, Call) and step.function == "_?_:_" and isinstance(node.init, ListExpr | MapExpr):
+        predicate, step = step.args[0], step.args[1]
+    if not isinstance(step, Call):
+        return None
+    if step.function == "_+_" and isinstance(node.init, ListExpr):
+        added = step.args[1]
+        if isinstance(added, ListExpr):
+            return _Builder(added.elements, _append, SELECT + LIST_CREATE + 1, list, predicate)
+    if step.function == "cel.@mapInsert":
+        insert = _insert if len(step.args) == 3 else _insert_all  # noqa: PLR2004 - accumulator, key, value
+        return _Builder(step.args[1:], insert, SELECT + 1, CelMap, predicate)
+    return None
+
+
+def _kept(optional: bool, value: Any) -> Sequence[Any]:
+    """Give the value, or what is inside an optional one, or nothing."""
+    if not optional:
+        return (value,)
+    if isinstance(value, Present):
+        return (value.value,)
+    if isinstance(value, Absent):
+        return ()
+    raise EvaluationError(f"cannot initialize optional entry from non-optional value {value}")
+
+
+def _invocation(function: Callable[..., Any], operands: list[Run], node: Call) -> Run:
+    price = price_of(node.function, node.overloads)
+    if is_flat(price):
+        return _flat_invocation(function, operands)
+
+    def run(frame: Frame) -> Any:
+        args = [operand(frame) for operand in operands]
+        try:
+            result = function(*args)
+        except EvaluationError:
+            frame[0].spend(price(args, None))
+            raise
+        frame[0].spend(price(args, result))
+        return result
+
+    return run
+
+
+def _flat_invocation(function: Callable[..., Any], operands: list[Run]) -> Run:
+    def run(frame: Frame) -> Any:
+        args = [operand(frame) for operand in operands]
+        frame[0].spend(1)
+        return function(*args)
+
+    return run
+
+
+def _folded(function: Callable[..., Any], argument: Any) -> Code:
+    try:
+        return _constant(function(argument))
+    except EvaluationError as error:
+        raise InstantiationError(str(error)) from None
+
+
+def _check_pattern(pattern: Any) -> None:
+    if pattern.__class__ is str:
+        try:
+            compiled(pattern)
+        except EvaluationError as error:
+            raise InstantiationError(str(error)) from None
+
+
+def _in_constant(value: Code, container: Any) -> Code:
+    """Look a value up in a constant list or map; the list costs nothing."""
+    kinds = {element.__class__ for element in container} if container.__class__ is list else set()
+    members = frozenset(container) if kinds in ({str}, {int}) else frozenset()
+    kind = next(iter(kinds)) if members else None
+
+    def run(frame: Frame) -> Any:
+        wanted = value.run(frame)
+        if wanted.__class__ is kind:
+            return wanted in members
+        return contains(container, wanted)
+
+    return Code(run)
+
+
+_DEFINITE = frozenset(Kind) - {Kind.DYN, Kind.ERROR, Kind.PARAM}
+
+
+def _is_definite(kind: CelType) -> bool:
+    return kind.kind in _DEFINITE and all(map(_is_definite, kind.params))
+
+
+def field_of(container: Any, name: str) -> Any:
+    """Give a field of an object or the value under a key of a map; of an optional, an optional."""
+    if container.__class__ in MAP_CLASSES:
+        value = find(container, name)
+        if value is not MISSING:
+            return value
+    elif isinstance(container, Present | Absent):
+        return optional_field(container, name)
+    raise EvaluationError(f"no such key: {name}")
+
+
+def has_field(container: Any, name: str) -> bool:
+    """Tell whether a field or key is there."""
+    if isinstance(container, SchemaMap):
+        return container.has(name)
+    if container.__class__ in MAP_CLASSES:
+        return find(container, name) is not MISSING
+    return isinstance(container, Present) and has_field(container.value, name)
+
+
+def optional_field(container: Any, name: str) -> Present | Absent:
+    """Give a field if it is there; also of an optional object."""
+    if isinstance(container, Present):
+        return optional_field(container.value, name)
+    if isinstance(container, Absent):
+        return NONE
+    if container.__class__ in MAP_CLASSES:
+        return optional_index(container, name)
+    raise EvaluationError(f"no such key: {name}")
+
+
+_SPECIAL: Mapping[str, Callable[[Interpreter, Call], Code]] = {
+    "dyn": Interpreter._dyn,  # noqa: SLF001 - the class's own table of special forms
+    "_?_:_": Interpreter._conditional,  # noqa: SLF001 - same
+    "_&&_": Interpreter._logical,  # noqa: SLF001 - same
+    "_||_": Interpreter._logical,  # noqa: SLF001 - same
+    "@not_strictly_false": Interpreter._not_strictly_false,  # noqa: SLF001 - same
+    "_?._": Interpreter._optional_select,  # noqa: SLF001 - same
+    "or": Interpreter._or,  # noqa: SLF001 - same
+    "orValue": Interpreter._or,  # noqa: SLF001 - same
+}
