@@ -1,0 +1,1 @@
+"""Typed verbs over a transport: read, write, watch and wait for objects; discovery; events."""

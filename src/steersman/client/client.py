@@ -1,0 +1,342 @@
+"""`Client`: the typed verbs of the Kubernetes API. Async only; safe in any number of tasks of one event loop."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from copy import copy
+from dataclasses import replace
+from typing import Any, Self, overload
+
+from steersman.client.discovery import Discovery
+from steersman.client.interfaces import K, O, Ref
+from steersman.client.listing import read_all, read_page
+from steersman.client.logs import log_lines
+from steersman.client.session import Session, Target, read_as
+from steersman.client.wait import wait_deleted, wait_established, wait_for
+from steersman.client.watching import Watcher
+from steersman.client.writing import Writing
+from steersman.clock import Clock, RealClock
+from steersman.errors import NotFound
+from steersman.kinds.autoscaling_v1 import Scale
+from steersman.objects.codec import ObjectList, decode, decode_json, encode, encode_json
+from steersman.objects.identity import GroupVersionKind, ObjectKey
+from steersman.objects.resource import KubeObject, Unstructured
+from steersman.protocol.list_watch import ListWatchSettings
+from steersman.protocol.options import DeleteOptions, GetOptions, ListOptions, LogOptions, Preconditions, WriteOptions
+from steersman.protocol.requests import PatchType
+from steersman.randomness import Randomness
+from steersman.transport.base import Transport
+from steersman.transport.config import ClusterConfig
+from steersman.transport.http import HttpTransport
+
+#: Who owns the fields that a client writes, unless it is told otherwise.
+FIELD_MANAGER = "steersman"
+
+
+class Client(Writing):
+    """Reads and writes the objects of one cluster, by class or by ``GroupVersionKind``.
+
+    Where no namespace is named, ``namespace`` is meant; ``ALL_NAMESPACES`` is every one of them.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        namespace: str = "default",
+        field_manager: str = FIELD_MANAGER,
+        clock: Clock | None = None,
+        randomness: Randomness | None = None,
+    ) -> None:
+        session = Session(
+            transport,
+            namespace=namespace,
+            clock=clock or RealClock(),
+            randomness=randomness or Randomness(),
+        )
+        super().__init__(session, WriteOptions(field_manager=field_manager))
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls,
+        *,
+        kubeconfig: str | os.PathLike[str] | None = None,
+        context: str | None = None,
+        field_manager: str = FIELD_MANAGER,
+    ) -> AsyncIterator[Self]:
+        """Connect as operators do: to the given or default kubeconfig, or from inside a pod to its own cluster."""
+        config = ClusterConfig.load(kubeconfig, context=context)
+        async with cls.connect_to(config, field_manager=field_manager) as client:
+            yield client
+
+    @classmethod
+    @asynccontextmanager
+    async def in_cluster(cls, *, field_manager: str = FIELD_MANAGER) -> AsyncIterator[Self]:
+        """Connect with the service account of the pod this runs in."""
+        async with cls.connect_to(ClusterConfig.in_cluster(), field_manager=field_manager) as client:
+            yield client
+
+    @classmethod
+    @asynccontextmanager
+    async def connect_to(cls, config: ClusterConfig, *, field_manager: str = FIELD_MANAGER) -> AsyncIterator[Self]:
+        """Connect to a cluster that is described by a value."""
+        clock = RealClock()
+        transport = HttpTransport(config, clock=clock)
+        try:
+            yield cls(transport, namespace=config.namespace, field_manager=field_manager, clock=clock)
+        finally:
+            await transport.close()
+
+    def __repr__(self) -> str:
+        dry = " dry-run" if self._options.dry_run else ""
+        return f"<Client {self._session.transport!r} namespace={self.namespace}{dry}>"
+
+    # Views.
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that is meant where none is named."""
+        return self._session.namespace
+
+    @property
+    def field_manager(self) -> str:
+        """Who owns the fields that this client writes."""
+        return self._options.field_manager
+
+    @property
+    def discovery(self) -> Discovery:
+        """What the server serves."""
+        return self._session.discovery
+
+    @property
+    def transport(self) -> Transport:
+        """What carries this client's requests."""
+        return self._session.transport
+
+    @property
+    def status(self) -> Writing:
+        """The same verbs, for the status of objects: ``client.status.update(obj)``."""
+        return Writing(self._session, self._options, subresource="status")
+
+    def dry_run(self) -> Self:
+        """Give a view of this client whose writes are checked and answered by the server, but never stored."""
+        return self._with(replace(self._options, dry_run=True))
+
+    def as_manager(self, field_manager: str) -> Self:
+        """Give a view of this client that writes under another field manager."""
+        return self._with(replace(self._options, field_manager=field_manager))
+
+    def _with(self, options: WriteOptions) -> Self:
+        view = copy(self)
+        view._options = options  # noqa: SLF001 - a view is this client with other options
+        return view
+
+    # Reading.
+
+    @overload
+    async def get(self, kind: type[K], name: str, namespace: str | None = None, *, resource_version: str = "") -> K: ...
+    @overload
+    async def get(
+        self, kind: GroupVersionKind, name: str, namespace: str | None = None, *, resource_version: str = ""
+    ) -> Unstructured: ...
+    async def get(self, kind: Any, name: str, namespace: str | None = None, *, resource_version: str = "") -> Any:
+        """Give an object, or raise ``NotFound``. Version ``"0"`` takes whatever the server has at hand."""
+        requests = await self._session.requests(kind)
+        key = ObjectKey(self._session.scope(requests, namespace), name)
+        options = GetOptions(resource_version=resource_version)
+        return read_as(kind, await self._session.send(requests.get(key, options)))
+
+    @overload
+    async def try_get(self, kind: type[K], name: str, namespace: str | None = None) -> K | None: ...
+    @overload
+    async def try_get(self, kind: GroupVersionKind, name: str, namespace: str | None = None) -> Unstructured | None: ...
+    async def try_get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
+        """Give an object, or ``None`` if there is none."""
+        try:
+            return await self.get(kind, name, namespace)
+        except NotFound:
+            return None
+
+    @overload
+    def list(
+        self, kind: type[K], *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
+    ) -> AsyncIterator[K]: ...
+    @overload
+    def list(
+        self,
+        kind: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> AsyncIterator[Unstructured]: ...
+    def list(
+        self, kind: Any, *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
+    ) -> AsyncIterator[Any]:
+        """Give objects one after another: ``[pod async for pod in client.list(Pod)]``. Pages are fetched as needed."""
+        options = ListOptions(label_selector=label_selector, field_selector=field_selector)
+        return read_all(self._session, kind, namespace, options)
+
+    @overload
+    async def list_page(
+        self, kind: type[K], options: ListOptions, *, namespace: str | None = None
+    ) -> ObjectList[K]: ...
+    @overload
+    async def list_page(
+        self, kind: GroupVersionKind, options: ListOptions, *, namespace: str | None = None
+    ) -> ObjectList[Unstructured]: ...
+    async def list_page(self, kind: Any, options: ListOptions, *, namespace: str | None = None) -> ObjectList[Any]:
+        """Give one page, with its version and the token of the next; every option of a list can be set."""
+        return await read_page(self._session, kind, namespace, options)
+
+    @overload
+    def watch(
+        self,
+        kind: type[K],
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        since: str = "",
+    ) -> Watcher[K]: ...
+    @overload
+    def watch(
+        self,
+        kind: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        since: str = "",
+    ) -> Watcher[Unstructured]: ...
+    def watch(
+        self,
+        kind: Any,
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        since: str = "",
+    ) -> Watcher[Any]:
+        """Follow objects: what is there now, then every change; it resumes by itself. See ``Watcher``."""
+        settings = ListWatchSettings(label_selector=label_selector, field_selector=field_selector)
+        return Watcher(self._session, kind, namespace, settings, since)
+
+    def logs(self, target: Target, options: LogOptions | None = None) -> AsyncIterator[str]:
+        """Give the log of a pod's container line by line; with ``follow`` for as long as the container runs."""
+        return log_lines(self._session, target, options or LogOptions())
+
+    # Writing; update, replace, patch and apply are those of ``Writing``.
+
+    async def create(self, obj: O, *, options: WriteOptions | None = None) -> O:
+        """Create an object; ``AlreadyExists`` if there is one of its name."""
+        requests, key = await self._session.locate(obj)
+        request = requests.create(key.namespace, encode(obj), self._write_options(options))
+        return self._read(obj, await self._session.send(request))
+
+    async def delete(
+        self, target: O | Ref[O], *, options: DeleteOptions | None = None, missing_ok: bool = False
+    ) -> None:
+        """Delete an object; one that is handed over is deleted only if it is still the same one, by its uid.
+
+        Objects with finalizers, or that end gracefully, are still there afterwards: see ``wait_deleted``.
+        """
+        requests, key = await self._session.locate(target)
+        request = requests.delete(key, self._delete_options(target, options))
+        try:
+            await self._session.send(request)
+        except NotFound:
+            if not missing_ok:
+                raise
+
+    def _delete_options(self, target: Target, options: DeleteOptions | None) -> DeleteOptions:
+        if options is None:
+            uid = "" if isinstance(target, Ref) else target.uid
+            options = DeleteOptions(preconditions=Preconditions(uid=uid))
+        return replace(options, dry_run=options.dry_run or self._options.dry_run)
+
+    async def delete_all(
+        self,
+        kind: type[KubeObject] | GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        options: DeleteOptions | None = None,
+    ) -> None:
+        """Delete the selected objects of one namespace, or of a cluster-scoped kind."""
+        requests = await self._session.requests(kind)
+        selection = ListOptions(label_selector=label_selector, field_selector=field_selector)
+        options = options or DeleteOptions()
+        options = replace(options, dry_run=options.dry_run or self._options.dry_run)
+        await self._session.send(
+            requests.delete_collection(self._session.scope(requests, namespace), selection, options)
+        )
+
+    # Subresources; the status has a view of its own.
+
+    async def get_scale(self, target: Target) -> Scale:
+        """Give how many replicas there are, and how many are wanted."""
+        requests, key = await self._session.locate(target)
+        return decode(Scale, await self._session.send(requests.get(key, subresource="scale")))
+
+    async def scale(self, target: Target, replicas: int) -> Scale:
+        """Ask for a number of replicas."""
+        requests, key = await self._session.locate(target)
+        body = encode_json({"spec": {"replicas": replicas}})
+        request = requests.patch(key, PatchType.MERGE, body, self._options, subresource="scale")
+        return decode(Scale, await self._session.send(request))
+
+    async def create_subresource(self, target: Target, subresource: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Create something about an object, such as a ``token`` of a service account, and give the answer."""
+        requests, key = await self._session.locate(target)
+        request = requests.create_subresource(key, subresource, encode_json(body), self._options)
+        answer: dict[str, Any] = decode_json(await self._session.send(request))
+        return answer
+
+    async def evict(self, target: Target, *, options: DeleteOptions | None = None) -> None:
+        """Ask for a pod to leave its node; ``TooManyRequests`` while a disruption budget does not allow it."""
+        _, key = await self._session.locate(target)
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": key.name, "namespace": key.namespace},
+        }
+        sent = self._delete_options(target, options).body
+        await self.create_subresource(
+            target, "eviction", {**body, **({"deleteOptions": decode_json(sent)} if sent else {})}
+        )
+
+    # Waiting.
+
+    async def wait_for(
+        self,
+        target: O | Ref[O],
+        condition: Callable[[O], bool],
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - it is measured by the injected clock
+    ) -> O:
+        """Wait until an object exists and meets a condition, and give it; ``WaitTimeout`` says what was last seen."""
+        return await wait_for(self._session, target, condition, timeout)
+
+    async def wait_deleted(
+        self,
+        target: Target,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - it is measured by the injected clock
+    ) -> None:
+        """Wait until an object is gone, or another one has taken its name."""
+        await wait_deleted(self._session, target, timeout)
+
+    async def wait_established(
+        self,
+        crd: str | KubeObject | Unstructured,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - it is measured by the injected clock
+    ) -> None:
+        """Wait until a custom resource definition is established and its objects can be listed.
+
+        Fails at once when the server does not accept its names.
+        """
+        await wait_established(self._session, crd if isinstance(crd, str) else crd.name, timeout)

@@ -1,0 +1,121 @@
+"""What changed in an object since it was read, with everything kept that its class does not know.
+
+A typed object shows only the fields of its class. An update must not delete the others, not even those inside the items
+of a list. So the change is *grafted*: found between the typed view then and now, and put onto the document as read.
+"""
+
+from typing import Any
+
+from steersman.objects.codec import bytes_read, decode, decode_json, to_json
+from steersman.objects.resource import KubeObject, Unstructured
+from steersman.protocol.equality import json_equal
+from steersman.protocol.patches import merge_patch_between
+
+#: Members that tell the items of a list apart, in the order in which they are tried.
+_IDENTITIES = (
+    "name",
+    "key",
+    "type",
+    "uid",
+    "id",
+    "mountPath",
+    "devicePath",
+    "containerPort",
+    "port",
+    "ip",
+    "topologyKey",
+)
+
+_Document = dict[str, Any]
+
+
+def document_read(obj: KubeObject | Unstructured) -> _Document:
+    """Give the document that an object was read from; an object that was made here is an error that says what to do."""
+    read = bytes_read(obj)
+    if read is None:
+        raise ValueError(
+            f"{obj!r} was not read from the server, so it is not known what changed: "
+            "get it first, or use apply() or replace()"
+        )
+    document: _Document = decode_json(read)
+    return document
+
+
+def document_now(obj: KubeObject | Unstructured) -> _Document:
+    """Give the whole document of an object as it is now, with the unknown fields it was read with."""
+    if isinstance(obj, Unstructured) or bytes_read(obj) is None:
+        return to_json(obj)
+    read = document_read(obj)
+    before = to_json(decode(type(obj), bytes_read(obj) or b""))
+    grafted: _Document = graft(read, before, to_json(obj))
+    return grafted
+
+
+def change_since_read(obj: KubeObject | Unstructured) -> _Document:
+    """Give the merge patch of what changed in an object since it was read; empty when nothing did."""
+    return merge_patch_between(document_read(obj), document_now(obj))
+
+
+def graft(read: Any, before: Any, now: Any) -> Any:
+    """Give ``read`` with the difference between two typed views of it, ``before`` and ``now``, applied."""
+    if json_equal(before, now):
+        return read
+    if isinstance(read, dict) and isinstance(before, dict) and isinstance(now, dict):
+        return _graft_members(read, before, now)
+    if isinstance(read, list) and isinstance(before, list) and isinstance(now, list) and len(read) == len(before):
+        return _graft_items(read, before, now)
+    return now
+
+
+def _graft_members(read: _Document, before: _Document, now: _Document) -> _Document:
+    kept = {name: value for name, value in read.items() if name in now or name not in before}
+    for name, value in now.items():
+        kept[name] = graft(read[name], before[name], value) if name in read and name in before else value
+    return kept
+
+
+def _graft_items(read: list[Any], before: list[Any], now: list[Any]) -> list[Any]:
+    partners = _partners(before, now)
+    return [
+        item if partner is None else graft(read[partner], before[partner], item)
+        for item, partner in zip(now, partners, strict=True)
+    ]
+
+
+def _partners(before: list[Any], now: list[Any]) -> list[int | None]:
+    """Say for each item which one it was before, if any: by the member that names it, by being equal, or by place."""
+    identity = _identity(before, now)
+    if identity is not None:
+        places = {_text(item[identity]): place for place, item in enumerate(before)}
+        return [places.get(_text(item[identity])) for item in now]
+    free = dict(enumerate(before))
+    partners: list[int | None] = [None] * len(now)
+    for index, item in enumerate(now):
+        place = next((place for place, old in free.items() if json_equal(old, item)), None)
+        if place is not None:
+            del free[place]
+            partners[index] = place
+    if len(before) == len(now):
+        # Nothing was added or removed: an item that equals none of the old ones is a changed one.
+        return [index if partner is None and index in free else partner for index, partner in enumerate(partners)]
+    return partners
+
+
+def _identity(before: list[Any], now: list[Any]) -> str | None:
+    """Give the member that all items have and that is different in each of them."""
+    if not all(isinstance(item, dict) for item in (*before, *now)):
+        return None
+    return next(
+        (name for name in _IDENTITIES if _tells_apart(name, before) and _tells_apart(name, now)),
+        None,
+    )
+
+
+def _tells_apart(name: str, items: list[_Document]) -> bool:
+    values = [item.get(name) for item in items]
+    scalars = all(isinstance(value, (str, int)) for value in values)
+    return scalars and len({_text(value) for value in values}) == len(values)
+
+
+def _text(value: Any) -> tuple[str, str]:
+    return type(value).__name__, str(value)

@@ -1,0 +1,115 @@
+"""What every verb of a client stands on: the transport, where kinds are served, and answers turned into values."""
+
+from typing import Any
+
+from steersman.client.discovery import Discovery
+from steersman.client.interfaces import Ref
+from steersman.client.warnings import Warnings
+from steersman.clock import Clock
+from steersman.objects.codec import decode, decode_json, encode_json
+from steersman.objects.identity import GroupVersionKind, ObjectKey
+from steersman.objects.registry import registry
+from steersman.objects.resource import KubeObject, Unstructured, gvk_of, resource_of
+from steersman.protocol.http import Request
+from steersman.protocol.requests import Requests
+from steersman.protocol.responses import body_of, warnings_of
+from steersman.randomness import Randomness
+from steersman.transport.base import Transport
+
+#: A class of objects, or a kind that needs none.
+Kind = type[KubeObject] | type[Unstructured] | GroupVersionKind
+#: An object, or the name of one.
+Target = KubeObject | Unstructured | Ref[Any]
+
+
+class Session:
+    """Sends requests to one server and knows where its kinds are served."""
+
+    def __init__(self, transport: Transport, *, namespace: str, clock: Clock, randomness: Randomness) -> None:
+        self.transport = transport
+        self.namespace = namespace
+        self.clock = clock
+        self.randomness = randomness
+        self.discovery = Discovery(transport, clock=clock)
+        self._warnings = Warnings()
+        self._by_class: dict[type[KubeObject], Requests] = {}
+        self._by_kind: dict[GroupVersionKind, Requests] = {}
+
+    async def send(self, request: Request) -> bytes:
+        """Send and give the body of a success; raise what any other answer means."""
+        response = await self.transport.request(request)
+        if texts := warnings_of(response):
+            self._warnings.show(texts)
+        return body_of(response)
+
+    # Where kinds are served.
+
+    async def requests(self, kind: Kind) -> Requests:
+        """Give the builder of requests about a kind; one without a class is looked up on the server."""
+        if isinstance(kind, GroupVersionKind):
+            return self._by_kind.get(kind) or await self._discover(kind)
+        if issubclass(kind, Unstructured):
+            raise TypeError("a kind without a class is named by its GroupVersionKind")
+        return self.requests_of_class(kind)
+
+    def requests_of_class(self, kind: type[KubeObject]) -> Requests:
+        """Give the builder of requests about a declared class."""
+        requests = self._by_class.get(kind)
+        if requests is None:
+            requests = self._by_class[kind] = Requests(resource_of(kind))
+        return requests
+
+    async def _discover(self, gvk: GroupVersionKind) -> Requests:
+        declared = registry.find(gvk)
+        resource = await self.discovery.resource(gvk) if declared is None else resource_of(declared)
+        requests = self._by_kind[gvk] = Requests(resource)
+        return requests
+
+    async def locate(self, target: Target) -> tuple[Requests, ObjectKey]:
+        """Give where an object is: the builder of its kind, and its key in the right scope."""
+        kind = target.kind if isinstance(target, Ref) else kind_of(target)
+        requests = await self.requests(kind)
+        return requests, ObjectKey(self.scope(requests, target.namespace or None), target.name)
+
+    def scope(self, requests: Requests, namespace: str | None) -> str:
+        """Give the namespace that is meant: the named one, else this client's own; none for cluster-scoped kinds."""
+        if not requests.resource.namespaced:
+            return namespace or ""
+        return self.namespace if namespace is None else namespace
+
+
+def kind_of(obj: KubeObject | Unstructured) -> Kind:
+    """Give what an object's verbs are addressed by: its class, or its kind."""
+    return obj.gvk if isinstance(obj, Unstructured) else type(obj)
+
+
+def class_of(target: Kind | Target) -> type[Any]:
+    """Give the class that answers about a target are read as."""
+    kind = target.kind if isinstance(target, Ref) else target
+    if isinstance(kind, (GroupVersionKind, Unstructured)):
+        return Unstructured
+    return kind if isinstance(kind, type) else type(kind)
+
+
+def read_as(target: Kind | Target, body: bytes) -> Any:
+    """Read an answer as what the request was about."""
+    return decode(class_of(target), body)
+
+
+def read_item(target: Kind, item: bytes) -> Any:
+    """Read an item of a list, which may leave out its kind."""
+    if not isinstance(target, GroupVersionKind):
+        return decode(class_of(target), item)
+    content = decode_json(item)
+    if isinstance(content, dict) and ("kind" not in content or "apiVersion" not in content):
+        item = encode_json({"apiVersion": target.api_version, "kind": target.kind, **content})
+    return decode(Unstructured, item)
+
+
+def described(target: Kind | Target) -> str:
+    """Name a kind or an object in a message."""
+    if isinstance(target, (Ref, GroupVersionKind)):
+        return str(target)
+    if isinstance(target, type):
+        return target.__name__
+    return f"{gvk_of(target).kind} {target.key}"

@@ -1,0 +1,154 @@
+"""Waiting for objects: until a condition holds, until they are gone, until a kind can be used."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from steersman.client.interfaces import O, Ref
+from steersman.client.session import Kind, Session, Target, described, kind_of
+from steersman.client.watching import Watcher
+from steersman.errors import DeclarationError, NotFound, ServiceUnavailable, TooManyRequests, WaitTimeout
+from steersman.objects.codec import to_json
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.resource import KubeObject, Unstructured
+from steersman.protocol.list_watch import ListWatchSettings
+from steersman.protocol.options import ListOptions
+from steersman.protocol.requests import Requests
+from steersman.protocol.watch_frames import Applied, Deleted
+
+_CRD = ApiResource(
+    gvk=GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
+    plural="customresourcedefinitions",
+    namespaced=False,
+)
+#: Seconds between looks at whether a new kind can be listed; servers need about 50 ms.
+_LOOK_EVERY = 0.05
+
+
+def has_condition(type_: str, status: str = "True") -> Callable[[KubeObject | Unstructured], bool]:
+    """Make a condition for ``wait_for``: the object's status has a condition of that type and status."""
+
+    def holds(obj: KubeObject | Unstructured) -> bool:
+        return _conditions(to_json(obj)).get(type_, {}).get("status") == status
+
+    holds.__name__ = f"{type_}={status}"
+    return holds
+
+
+def _conditions(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Give the conditions of a document's status by their types."""
+    return {item["type"]: item for item in (document.get("status") or {}).get("conditions") or ()}
+
+
+class _LastSeen:
+    """What a wait saw last, for its message when time is up."""
+
+    def __init__(self, waiting_for: str) -> None:
+        self.waiting_for = waiting_for
+        self.state = "nothing was seen"
+
+
+async def wait_for(session: Session, target: O | Ref[O], condition: Callable[[O], bool], within: float | None) -> O:
+    """Wait until an object exists and meets a condition."""
+    last = _LastSeen(f"{described(target)} to meet {getattr(condition, '__name__', 'its condition')}")
+    async with _limit(session, within, last), await _watch_one(session, target) as events:
+        async for event in events:
+            match event:
+                case Applied(object=obj):
+                    if condition(obj):
+                        met: O = obj
+                        return met
+                    last.state = f"version {obj.resource_version} did not"
+                case Deleted():
+                    last.state = "it was deleted"
+    raise AssertionError("a watch never ends by itself")
+
+
+async def wait_deleted(session: Session, target: Target, within: float | None) -> None:
+    """Wait until an object is gone, or another one has taken its name."""
+    last = _LastSeen(f"{described(target)} to be gone")
+    uid = "" if isinstance(target, Ref) else target.uid
+    async with _limit(session, within, last), await _watch_one(session, target) as events:
+        present = await events.initial()
+        if not present or (uid and present[0].uid != uid):
+            return
+        last.state = f"it is there at version {present[0].resource_version}"
+        async for event in events:
+            if isinstance(event, Deleted) or (uid and event.object.uid != uid):
+                return
+            last.state = f"it is there at version {event.object.resource_version}"
+
+
+async def wait_established(session: Session, name: str, within: float | None) -> None:
+    """Wait until a custom resource definition is established and its objects can be listed."""
+    last = _LastSeen(f"CustomResourceDefinition {name} to be established")
+    async with _limit(session, within, last):
+        definition = await _established(session, name, last)
+        for requests in _served(definition):
+            await _listable(session, requests, last)
+
+
+async def _established(session: Session, name: str, last: _LastSeen) -> dict[str, Any]:
+    async with Watcher[Unstructured](session, _CRD.gvk, None, _only(name)) as events:
+        async for event in events:
+            content = event.object.content
+            conditions = _conditions(content)
+            names = conditions.get("NamesAccepted", {})
+            if names.get("status") == "False":
+                raise DeclarationError(
+                    f"CustomResourceDefinition {name}: the server does not accept its names: {names.get('message')}"
+                )
+            if isinstance(event, Applied) and conditions.get("Established", {}).get("status") == "True":
+                return content
+            last.state = "it was deleted" if isinstance(event, Deleted) else "it is not established yet"
+    raise AssertionError("a watch never ends by itself")
+
+
+def _served(definition: dict[str, Any]) -> list[Requests]:
+    """Give the builders of requests about every version that a definition serves."""
+    spec = definition["spec"]
+    return [
+        Requests(
+            ApiResource(
+                gvk=GroupVersionKind(spec["group"], version["name"], spec["names"]["kind"]),
+                plural=spec["names"]["plural"],
+                namespaced=spec["scope"] == "Namespaced",
+            )
+        )
+        for version in spec["versions"]
+        if version.get("served")
+    ]
+
+
+async def _listable(session: Session, requests: Requests, last: _LastSeen) -> None:
+    """Look until the list is served: for some milliseconds after ``Established`` it is not."""
+    while True:
+        try:
+            await session.send(requests.list("", ListOptions(limit=1)))
+        except (NotFound, TooManyRequests, ServiceUnavailable) as error:
+            last.state = f"established, but listing says: {error}"
+            await session.clock.sleep(_LOOK_EVERY)
+        else:
+            return
+
+
+# What all waits share.
+
+
+def _only(name: str) -> ListWatchSettings:
+    return ListWatchSettings(field_selector=f"metadata.name={name}")
+
+
+async def _watch_one(session: Session, target: Target) -> Watcher[Any]:
+    kind: Kind = target.kind if isinstance(target, Ref) else kind_of(target)
+    _, key = await session.locate(target)
+    return Watcher(session, kind, key.namespace or None, _only(key.name))
+
+
+@asynccontextmanager
+async def _limit(session: Session, within: float | None, last: _LastSeen) -> AsyncIterator[None]:
+    try:
+        async with session.clock.timeout(within):
+            yield
+    except TimeoutError:
+        raise WaitTimeout(f"waited {within or 0:g} s for {last.waiting_for}: {last.state}") from None

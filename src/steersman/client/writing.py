@@ -1,0 +1,132 @@
+"""The verbs that write an object or one of its subresources; ``Client`` and its ``status`` are both made of them."""
+
+from dataclasses import replace
+from typing import Any
+
+from steersman.client.graft import change_since_read, document_now
+from steersman.client.interfaces import O, Ref
+from steersman.client.session import Session, read_as
+from steersman.objects.codec import encode_json, to_json
+from steersman.objects.identity import ObjectKey
+from steersman.objects.resource import KubeObject, Unstructured
+from steersman.protocol.options import ApplyOptions, WriteOptions
+from steersman.protocol.requests import PatchType, Requests
+
+#: Metadata that the server sets: no part of anybody's intent.
+_SET_BY_SERVER = (
+    "managedFields",
+    "resourceVersion",
+    "uid",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+
+
+class Writing:
+    """Writes objects, or with a ``subresource`` only that part of them, under one field manager."""
+
+    def __init__(self, session: Session, options: WriteOptions, *, subresource: str = "") -> None:
+        self._session = session
+        self._options = options
+        self._subresource = subresource
+
+    def _write_options(self, options: WriteOptions | None) -> WriteOptions:
+        """Fill in what a call leaves open; a dry run stays one whatever the call says."""
+        if options is None:
+            return self._options
+        return replace(
+            options,
+            field_manager=options.field_manager or self._options.field_manager,
+            dry_run=options.dry_run or self._options.dry_run,
+        )
+
+    async def update(self, obj: O, *, options: WriteOptions | None = None) -> O:
+        """Send what changed since the object was read, as a patch; ``Conflict`` if it changed meanwhile.
+
+        Fields that the class does not know survive. Nothing is sent when nothing changed. An object that was not read
+        cannot be updated: ``get`` it first, or use ``apply`` or ``replace``.
+        """
+        requests, key = await self._session.locate(obj)
+        patch = self._part(change_since_read(obj), requests)
+        if not patch:
+            return obj
+        if obj.resource_version:
+            patch.setdefault("metadata", {})["resourceVersion"] = obj.resource_version
+        return await self._patch(obj, requests, key, patch, options)
+
+    async def replace(self, obj: O, *, options: WriteOptions | None = None) -> O:
+        """Replace the whole object by this one; fields that it was read with and its class does not know are kept."""
+        requests, key = await self._session.locate(obj)
+        body = encode_json(document_now(obj))
+        request = requests.update(key, body, self._write_options(options), subresource=self._subresource)
+        return self._read(obj, await self._session.send(request))
+
+    async def patch(
+        self,
+        target: O | Ref[O],
+        body: dict[str, Any] | list[Any],
+        *,
+        patch_type: PatchType = PatchType.MERGE,
+        options: WriteOptions | None = None,
+    ) -> O:
+        """Change parts of an object, whatever its other parts are; ``apply`` has a verb of its own."""
+        requests, key = await self._session.locate(target)
+        request = requests.patch(
+            key, patch_type, encode_json(body), self._write_options(options), subresource=self._subresource
+        )
+        return self._read(target, await self._session.send(request))
+
+    async def apply(self, obj: O, *, force: bool = False) -> O:
+        """Let the server make the fields that are set here so, and own them for this client's field manager.
+
+        ``Conflict`` names the managers that own one of them, unless forced. What was set before and is left out now is
+        removed.
+        """
+        requests, key = await self._session.locate(obj)
+        manager = self._options
+        options = ApplyOptions(
+            field_manager=manager.field_manager,
+            field_validation=manager.field_validation,
+            dry_run=manager.dry_run,
+            force=force,
+        )
+        intent = _intent(obj)
+        body = encode_json({**_identity(intent), **self._part(intent, requests)})
+        request = requests.patch(key, PatchType.APPLY, body, options, subresource=self._subresource)
+        return self._read(obj, await self._session.send(request))
+
+    async def _patch(
+        self, obj: O, requests: Requests, key: ObjectKey, patch: dict[str, Any], options: WriteOptions | None
+    ) -> O:
+        request = requests.patch(
+            key, PatchType.MERGE, encode_json(patch), self._write_options(options), subresource=self._subresource
+        )
+        return self._read(obj, await self._session.send(request))
+
+    def _part(self, document: dict[str, Any], requests: Requests) -> dict[str, Any]:
+        """Give the members of a document that are written here: the status, or everything else."""
+        if self._subresource:
+            return {name: value for name, value in document.items() if name == self._subresource}
+        if "status" in requests.resource.subresources:
+            return {name: value for name, value in document.items() if name != "status"}
+        return document
+
+    def _read(self, target: O | Ref[O], body: bytes) -> O:
+        result: O = read_as(target, body)
+        return result
+
+
+def _intent(obj: KubeObject | Unstructured) -> dict[str, Any]:
+    """Give what the author wants of an object: all of it but what only the server sets."""
+    document = to_json(obj)
+    metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SET_BY_SERVER}
+    return {**document, "metadata": metadata}
+
+
+def _identity(document: dict[str, Any]) -> dict[str, Any]:
+    """Give the members that say which object a document is about."""
+    metadata = {name: document["metadata"][name] for name in ("name", "namespace") if name in document["metadata"]}
+    return {"apiVersion": document["apiVersion"], "kind": document["kind"], "metadata": metadata}
