@@ -26,7 +26,7 @@ class Write:
     """What a write left behind on the server."""
 
     uid: str
-    #: The version that the write gave it; empty when the object was removed.
+    #: The version that the write gave it; empty when its deletion was asked for.
     version: str
 
 
@@ -90,4 +90,4 @@ def _has(store: Store, key: ObjectKey, write: Write) -> bool:
     if write.version:
         return store.has_seen(key, write.uid, write.version)
     record = store.get(key)
-    return record is None or record.uid != write.uid
+    return record is None or record.uid != write.uid or record.is_deleting

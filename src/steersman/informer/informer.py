@@ -23,6 +23,7 @@ from steersman.informer.store import Store
 from steersman.informer.subscription import Handler, Subscription
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.resource import KubeObject, Unstructured, resource_of
+from steersman.objects.selectors import LabelSelector
 from steersman.protocol.list_watch import ListWatchSettings
 from steersman.protocol.requests import Requests
 
@@ -78,6 +79,7 @@ class Informer(StoreReader[K], Generic[K]):
             resource if resource is not None else _declared_resource(cast("type[KubeObject | Unstructured]", kind))
         )
         self.selection = selection
+        self.label_selector = LabelSelector.parse(selection.label_selector)
         store = Store({BY_NAMESPACE: by_namespace, **options.indexes})
         super().__init__(kind, store)
         self._link = link
@@ -155,6 +157,15 @@ class Informer(StoreReader[K], Generic[K]):
     def store(self) -> Store:
         """The records themselves, to read."""
         return self._store
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it leaves out some objects, or parts of them, that its namespaces have."""
+        return bool(self.selection.label_selector or self.selection.field_selector or self.selection.metadata_only)
+
+    def covers_namespace(self, namespace: str) -> bool:
+        """Tell whether objects of a namespace are replicated."""
+        return not self.selection.namespaces or namespace in self.selection.namespaces
 
     @property
     def is_synced(self) -> bool:

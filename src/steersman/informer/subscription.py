@@ -1,5 +1,6 @@
 """One handler of an informer: its own buffer and its own pace, so that it can hold up nobody but itself."""
 
+import asyncio
 import inspect
 import logging
 from collections import deque
@@ -36,13 +37,17 @@ class Subscription:
         self._clock = clock
         self._buffer: deque[Change | _Synced] = deque()
         self._wakeup = Wakeup()
-        self._is_synced = False
+        self._synced = asyncio.Event()
         self._synced_marked = False
 
     @property
     def is_synced(self) -> bool:
         """Whether the handler has been told of every initial object."""
-        return self._is_synced
+        return self._synced.is_set()
+
+    async def wait_synced(self) -> None:
+        """Wait until the handler has been told of every initial object."""
+        await self._synced.wait()
 
     @property
     def backlog(self) -> int:
@@ -67,7 +72,7 @@ class Subscription:
             while self._buffer:
                 item = self._buffer.popleft()
                 if isinstance(item, _Synced):
-                    self._is_synced = True
+                    self._synced.set()
                 else:
                     await self._deliver(item)
             await self._wakeup.wait()
@@ -82,4 +87,4 @@ class Subscription:
             await self._clock.sleep(_PAUSE)
 
     def __repr__(self) -> str:
-        return f"<Subscription {self.name} backlog={len(self._buffer)} synced={self._is_synced}>"
+        return f"<Subscription {self.name} backlog={len(self._buffer)} synced={self.is_synced}>"

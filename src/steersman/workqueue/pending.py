@@ -147,6 +147,11 @@ class Pending(Generic[K, C]):
         self._delayed.clear()
         self._heap.clear()
 
+    def discard(self) -> None:
+        """Forget every key that was not handed out; those under way are not wanted again."""
+        self._ready.clear()
+        self._wanted.clear()
+
     @property
     def is_closed(self) -> bool:
         """Whether it refuses new keys."""

@@ -154,6 +154,13 @@ class WorkQueue(Generic[K, C]):
             self._wake_one()
         self._check_drained()
 
+    def abandon(self) -> None:
+        """Shut down and forget what is ready too: workers finish what they have and get nothing more."""
+        self._pending.discard()
+        if not self._pending.is_closed:
+            self.shut_down()
+        self._check_drained()
+
     async def drain(self) -> None:
         """Shut down, then wait until all ready keys were worked on and every worker is done."""
         if not self._pending.is_closed:

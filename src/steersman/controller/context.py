@@ -1,0 +1,245 @@
+"""What the author's function is handed beside the object: reading, writing, telling, and the causes of this run.
+
+Reads come from the caches of the kinds that the controller watches, all others from the server. Every write is
+remembered, so that the key is not reconciled again before the caches have it.
+"""
+
+import asyncio
+import builtins
+import logging
+import threading
+from collections.abc import Callable, Coroutine, MutableMapping
+from copy import copy
+from typing import Any, Generic, Protocol, TypeVar
+
+from steersman.client.client import Client
+from steersman.controller.causes import Cause
+from steersman.controller.expectations import Target, Write
+from steersman.controller.surroundings import EventKind, Surroundings, covers
+from steersman.informer.index import BY_CONTROLLER
+from steersman.informer.informer import Informer
+from steersman.objects.codec import encode
+from steersman.objects.identity import ObjectKey
+from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
+from steersman.objects.selectors import LabelSelector
+
+K = TypeVar("K", bound=KubeObject)
+C = TypeVar("C", bound=KubeObject)
+T = TypeVar("T")
+
+
+class OnWrite(Protocol):
+    """Told of each write."""
+
+    def __call__(self, target: Target, write: Write, informer: Informer[Any], *, is_update: bool) -> None:
+        """Take note of an object that was written, what that left behind, and the replica that will show it."""
+
+
+class ContextLog(logging.LoggerAdapter[logging.Logger]):
+    """Adds which object is being reconciled to every line."""
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        """Merge the fields of this reconcile with those of the line."""
+        kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
+        return msg, kwargs
+
+
+class Context(Generic[K]):
+    """One run of a reconciler for one object."""
+
+    def __init__(
+        self, obj: K, surroundings: Surroundings, *, why: tuple[Cause, ...], log: ContextLog, on_write: OnWrite
+    ) -> None:
+        self._obj = obj
+        self._surroundings = surroundings
+        self._why = why
+        self._log = log
+        self._on_write = on_write
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._again_after: float | None = None
+        self._desired: set[Target] = set()
+
+    # Knowing.
+
+    @property
+    def why(self) -> tuple[Cause, ...]:
+        """The causes of this run."""
+        return self._why
+
+    @property
+    def log(self) -> ContextLog:
+        """A logger whose lines carry controller, kind, key and the number of this run."""
+        return self._log
+
+    @property
+    def client(self) -> Client:
+        """The client itself, for what is not here; its writes are not waited for."""
+        return self._surroundings.client
+
+    @property
+    def again_after(self) -> float | None:
+        """Seconds after which the author asked for another run."""
+        return self._again_after
+
+    # Reading.
+
+    async def get(self, kind: type[C], name: str, namespace: str | None = None) -> C | None:
+        """Give an object by name, in the namespace of the reconciled one unless told otherwise; ``None`` if absent."""
+        key = self._key_for(kind, name, namespace)
+        informer = self._surroundings.caches.find(kind)
+        if informer is not None and self._shows(informer, key):
+            return informer.get(key)
+        return await self._surroundings.client.try_get(kind, key.name, key.namespace or None)
+
+    async def list(
+        self, kind: type[C], selector: LabelSelector | str | None = None, *, namespace: str | None = None
+    ) -> builtins.list[C]:
+        """Give objects by labels, in the namespace of the reconciled one unless told otherwise; ``""`` means all."""
+        place = self._obj.namespace if namespace is None else namespace
+        informer = self._surroundings.caches.find(kind)
+        if informer is not None and not informer.is_partial and (not place or informer.covers_namespace(place)):
+            return informer.list(selector, namespace=place or None)
+        labels = "" if selector is None else str(selector)
+        return [obj async for obj in self._surroundings.client.list(kind, namespace=place, label_selector=labels)]
+
+    def owned(self, kind: type[C]) -> builtins.list[C]:
+        """Give the objects of an owned kind that the reconciled one controls, by its uid, from the cache."""
+        informer = self._surroundings.caches.find(kind)
+        if informer is None:
+            raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
+        return [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
+
+    # Writing.
+
+    async def apply(self, obj: C, *, owned: bool = True, force: bool = True) -> C:
+        """Apply an object on the server as this operator's full intent, with the owner reference unless told otherwise.
+
+        Nothing is sent if the same intent was applied last and the object has not changed since.
+        """
+        intent = self._prepared(obj, owned=owned)
+        target = self._target(intent)
+        self._desired.add(target)
+        data = encode(intent)
+        informer = self._surroundings.caches.find(type(obj))
+        if informer is not None:
+            record = informer.store.get(target.key)
+            if record is not None and self._surroundings.applied.is_current(target, data, record.resource_version):
+                return informer.decode(record)
+        applied = await self._surroundings.client.apply(intent, force=force)
+        self._surroundings.applied.remember(target, data, applied.resource_version)
+        self._wrote(applied, is_update=True)
+        return applied
+
+    async def create(self, obj: C, *, owned: bool = True) -> C:
+        """Create an object, with the owner reference unless told otherwise."""
+        created = await self._surroundings.client.create(self._prepared(obj, owned=owned))
+        self._desired.add(self._target(created))
+        self._wrote(created, is_update=False)
+        return created
+
+    async def update(self, obj: C) -> C:
+        """Send what changed in an object since it was read."""
+        updated = await self._surroundings.client.update(obj)
+        self._wrote(updated, is_update=True)
+        return updated
+
+    async def patch(self, obj: C, patch: dict[str, Any]) -> C:
+        """Change parts of an object by a JSON merge patch."""
+        patched = await self._surroundings.client.patch(obj, patch)
+        self._wrote(patched, is_update=True)
+        return patched
+
+    async def delete(self, obj: KubeObject) -> None:
+        """Delete an object; one that is gone already is fine. One of the same name that came later is not touched."""
+        await self._surroundings.client.delete(obj, missing_ok=True)
+        informer = self._surroundings.caches.find(type(obj))
+        if informer is not None and covers(informer, obj):
+            self._on_write(self._target(obj), Write(obj.uid, ""), informer, is_update=False)
+
+    async def prune(self, *kinds: type[KubeObject]) -> builtins.list[ObjectKey]:
+        """Delete the owned objects of these kinds that this run has neither applied nor created; give their keys."""
+        pruned = []
+        for kind in kinds:
+            for child in self.owned(kind):
+                if self._target(child) not in self._desired and not child.is_deleting:
+                    await self.delete(child)
+                    pruned.append(child.key)
+        return pruned
+
+    # Telling.
+
+    def condition(self, type_: str, status: bool | None, reason: str, message: str = "") -> bool:
+        """Set a condition of the reconciled object, for its present generation; answer whether anything changed."""
+        own = getattr(self._obj, "status", None)
+        if not isinstance(own, Status):
+            raise TypeError(f"the status of {type(self._obj).__name__} has no conditions: derive it from Status")
+        now = self._surroundings.clock.now().replace(microsecond=0)
+        return own.set_condition(type_, status, reason, message, now=now, generation=self._obj.generation)
+
+    def event(self, reason: str, message: str, *, kind: EventKind = "Normal") -> None:
+        """Tell people what happened to the reconciled object; never waits and never raises."""
+        self._on_loop(lambda: self._surroundings.events.event(self._obj, reason, message, kind=kind))
+
+    def requeue_after(self, seconds: float) -> None:
+        """Run again after so many seconds if this run succeeds, even if nothing changes; the shortest wish counts."""
+        if seconds <= 0:
+            raise ValueError(f"requeue_after needs a positive number of seconds, got {seconds}")
+        self._again_after = seconds if self._again_after is None else min(self._again_after, seconds)
+
+    def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
+        """Wait in a plain ``def`` reconciler for what a method here gives: ``ctx.wait(ctx.apply(obj))``."""
+        if threading.get_ident() == self._thread:
+            awaitable.close()
+            raise RuntimeError("ctx.wait is for plain functions: an async one awaits")
+        return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result()
+
+    # Inside.
+
+    def _on_loop(self, call: Callable[[], None]) -> None:
+        if threading.get_ident() == self._thread:
+            call()
+        else:
+            self._loop.call_soon_threadsafe(call)
+
+    def _key_for(self, kind: type[KubeObject], name: str, namespace: str | None) -> ObjectKey:
+        if not resource_of(kind).namespaced:
+            return ObjectKey("", name)
+        return ObjectKey(self._obj.namespace if namespace is None else namespace, name)
+
+    @staticmethod
+    def _shows(informer: Informer[Any], key: ObjectKey) -> bool:
+        return not informer.is_partial and informer.covers_namespace(key.namespace)
+
+    @staticmethod
+    def _target(obj: KubeObject) -> Target:
+        return Target(gvk_of(obj), obj.key)
+
+    def _prepared(self, obj: C, *, owned: bool) -> C:
+        """Give a copy with the namespace and the owner that it gets by default; the author's object stays as it is."""
+        prepared = copy(obj)
+        prepared.metadata = copy(obj.metadata)
+        if resource_of(type(obj)).namespaced and not obj.namespace:
+            prepared.metadata.namespace = self._obj.namespace or None
+        if owned:
+            if self._obj.namespace and prepared.namespace != self._obj.namespace:
+                raise ValueError(
+                    f"{self._obj!r} cannot own {prepared!r}: an owner is cluster-scoped or in the same namespace; "
+                    f"write owned=False"
+                )
+            reference = self._obj.owner_reference()
+            others = [owner for owner in obj.metadata.owner_references if owner.uid != reference.uid]
+            prepared.metadata.owner_references = [*others, reference]
+        return prepared
+
+    def note_write(self, obj: KubeObject) -> None:
+        """Hold the key back until the cache has an object that was written elsewhere."""
+        self._wrote(obj, is_update=True)
+
+    def _wrote(self, obj: KubeObject, *, is_update: bool) -> None:
+        informer = self._surroundings.caches.find(type(obj))
+        if informer is not None and covers(informer, obj):
+            self._on_write(self._target(obj), Write(obj.uid, obj.resource_version), informer, is_update=is_update)
+
+    def __repr__(self) -> str:
+        return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"

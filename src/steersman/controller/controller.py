@@ -1,0 +1,420 @@
+"""The controller: changes become keys, workers take them one at a time, the author's function is called.
+
+Promises: a key is never worked on twice at the same time; a change that comes during a run leads to another run; no run
+begins before every cache it reads is complete, or before the caches have what its last run wrote; no object, failure or
+author's bug stops the others.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, assert_never
+
+from steersman.client.client import Client
+from steersman.clock import Clock
+from steersman.controller.applied import AppliedIntents
+from steersman.controller.attempt import Attempt
+from steersman.controller.causes import Cause, What, cause_of
+from steersman.controller.context import Context, ContextLog
+from steersman.controller.declaration import Reconciler
+from steersman.controller.expectations import Target, Write
+from steersman.controller.field_changes import changed_fields
+from steersman.controller.holds import Holds, Wanted
+from steersman.controller.hot_loops import HotLoops
+from steersman.controller.malformed import REASON, mark_malformed
+from steersman.controller.observer import ControllerObserver, NoObserver
+from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped
+from steersman.controller.surroundings import Events, Surroundings
+from steersman.controller.triggers import Trigger
+from steersman.errors import DecodeError, WaitTimeout
+from steersman.informer.changes import Change, Updated, record_of
+from steersman.informer.index import BY_CONTROLLER, by_controller
+from steersman.informer.informer import Informer, Selection
+from steersman.informer.informers import Informers
+from steersman.informer.record import Record
+from steersman.informer.subscription import Subscription
+from steersman.objects.codec import decode
+from steersman.objects.identity import ObjectKey
+from steersman.objects.resource import KubeObject, Unstructured, resource_of
+from steersman.workqueue.pending import LOW, NORMAL
+from steersman.workqueue.queue import QueueObserver, WorkQueue
+
+K = TypeVar("K", bound=KubeObject)
+C = TypeVar("C", bound=KubeObject)
+
+_log = logging.getLogger("steersman.controller")
+
+#: How often a key whose object had changed meanwhile is tried again at once, and after how many seconds each.
+CONFLICT_RETRIES, CONFLICT_WAIT = 5, 0.01
+#: Own writes that are remembered, to know a run's causes for its own doing.
+_REMEMBERED_WRITES = 16_384
+
+
+_NO_OBSERVER = NoObserver()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerParts:
+    """What a controller is made with."""
+
+    #: Writes under the operator's own field manager.
+    client: Client
+    informers: Informers
+    events: Events
+    clock: Clock
+    #: The namespaces to look at; none of them means all.
+    namespaces: tuple[str, ...] = ()
+    observer: ControllerObserver = _NO_OBSERVER
+    queue_observer: QueueObserver | None = None
+
+
+class Controller(Generic[K]):
+    """Runs one reconciler. ``attach`` it, let the informers run, ``wait_synced``, then ``run``."""
+
+    def __init__(self, reconciler: Reconciler[K], parts: ControllerParts) -> None:
+        self.reconciler = reconciler
+        self._parts = parts
+        self._clock = parts.clock
+        self._observer = parts.observer
+        self.queue: WorkQueue[ObjectKey, Cause] = WorkQueue(clock=parts.clock, observer=parts.queue_observer)
+        self._informers: dict[type[KubeObject], Informer[Any]] = {}
+        self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
+        self._holds = Holds(parts.clock, reconciler.options.hold, self._put_back)
+        self._holds.on_expired = self._on_hold_expired
+        self._hot = HotLoops()
+        self._cool_until: dict[ObjectKey, float] = {}
+        #: Objects that are left alone until their uid or generation is another.
+        self._given_up: dict[ObjectKey, tuple[str, object]] = {}
+        self._conflicts: dict[ObjectKey, int] = {}
+        #: The last version of each object that this controller wrote, oldest first.
+        self._own_versions: OrderedDict[tuple[str, ObjectKey], str] = OrderedDict()
+        self._runs = 0
+        self._surroundings = Surroundings(parts.client, self, parts.clock, parts.events, AppliedIntents())
+
+    # Life.
+
+    def attach(self) -> None:
+        """Subscribe to every kind that triggers it; informers that run already tell it at once."""
+        for trigger in self.reconciler.triggers():
+            informer = self._parts.informers.get(trigger.kind, self._selection(trigger))
+            self._informers.setdefault(trigger.kind, informer)
+            resync = self.reconciler.options.resync if trigger.kind is self.reconciler.kind else None
+            name = f"{self.reconciler.name}/{informer.resource.plural}"
+            subscription = informer.add_handler(_Listener(self, trigger, informer), name=name, resync=resync)
+            self._subscriptions.append((trigger, informer, subscription))
+        for owned in self.reconciler.options.owns:
+            self._informers[owned].ensure_record_index(BY_CONTROLLER, by_controller)
+
+    async def wait_synced(self, *, within: float | None = None) -> None:
+        """Wait until every kind that is not optional is complete; the ``WaitTimeout`` says which is not, and why."""
+        try:
+            async with self._clock.timeout(within):
+                for trigger, _, subscription in self._subscriptions:
+                    if not trigger.optional:
+                        await subscription.wait_synced()
+        except TimeoutError:
+            late = [
+                informer for trigger, informer, sub in self._subscriptions if not (sub.is_synced or trigger.optional)
+            ]
+            reasons = "; ".join(f"{informer.resource.gvk}: {informer.freshness().reason}" for informer in late)
+            raise WaitTimeout(f"{self.reconciler.name}: caches did not sync in {within} s: {reasons}") from None
+
+    async def run(self) -> None:
+        """Work until the queue is shut down or this is cancelled."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(self.reconciler.options.workers):
+                    tasks.create_task(self._work(), name=f"worker/{self.reconciler.name}/{number}")
+        finally:
+            self._holds.close()
+
+    async def drain(self) -> None:
+        """Take nothing new, and wait until what is under way is done."""
+        self._holds.close()
+        self.queue.abandon()
+        await self.queue.drain()
+
+    def find(self, kind: type[C]) -> Informer[C] | None:
+        """Give the replica of a kind that this controller watches."""
+        return self._informers.get(kind)
+
+    def ask(self, key: ObjectKey, detail: str = "") -> None:
+        """Reconcile an object now, for a reason from outside."""
+        self.queue.add(key, causes=(Cause(What.ASKED, detail=detail),))
+
+    @property
+    def held_count(self) -> int:
+        """How many keys wait for the caches to see what they wrote."""
+        return len(self._holds)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is ready, under way, held back or waiting to be delivered."""
+        waiting = any(subscription.backlog for _, _, subscription in self._subscriptions)
+        return self.queue.is_idle and not self._holds and not waiting
+
+    def _selection(self, trigger: Trigger) -> Selection:
+        namespaced = resource_of(trigger.kind).namespaced
+        own = trigger.kind is self.reconciler.kind
+        return Selection(
+            namespaces=self._parts.namespaces if namespaced else (),
+            label_selector=self.reconciler.options.selector if own else "",
+        )
+
+    # From a change to a key.
+
+    def on_change(self, trigger: Trigger, informer: Informer[Any], change: Change) -> None:
+        """Take in one change of a watched kind."""
+        record = record_of(change)
+        target = Target(informer.resource.gvk, record.key)
+        self._holds.observe(target, change, informer)
+        try:
+            keys = trigger.keys(change)
+        except Exception:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
+            _log.exception(
+                "cannot tell what a change is about",
+                extra={"controller": self.reconciler.name, "kind": target.gvk.kind, "key": str(record.key)},
+            )
+            return
+        if keys:
+            self._enqueue(keys, target, change)
+
+    def _enqueue(self, keys: list[ObjectKey], target: Target, change: Change) -> None:
+        cause = cause_of(target.gvk.kind, change)
+        priority = LOW if cause.what in (What.EXISTS, What.RESYNC) else NORMAL
+        for key in keys:
+            if isinstance(change, Updated) and self._hot.is_suspect(key, target):
+                self._hot.note_fields(key, target, changed_fields(change.old, change.new))
+            self.queue.add(key, priority=priority, causes=(cause,))
+
+    # Working.
+
+    async def _work(self) -> None:
+        while (taken := await self.queue.get()) is not None:
+            try:
+                await self._process(taken)
+            finally:
+                self.queue.done(taken.key)
+
+    async def _process(self, taken: Wanted) -> None:
+        key = taken.key
+        if self._holds.hold(taken):
+            return
+        record = self._informers[self.reconciler.kind].store.get(key)
+        if record is None:
+            self._forget(key)
+        elif not (self._is_left_alone(record) or self._is_echo(taken) or self._cools_down(taken)):
+            await self._reconcile(taken, record)
+
+    async def _reconcile(self, taken: Wanted, record: Record) -> None:
+        try:
+            obj = decode(self.reconciler.kind, record.data)
+        except DecodeError as error:
+            await self._on_malformed(record, error)
+            return
+        self._runs += 1
+        updated: list[Target] = []
+        ctx = self._context(obj, taken, updated)
+        started = self._clock.monotonic()
+        self._observer.began()
+        outcome: Outcome = Stopped()
+        try:
+            outcome = await Attempt(self.reconciler, obj, ctx, self._clock).run()
+        finally:
+            self._observer.ended(outcome, self._clock.monotonic() - started)
+        self._note_run(taken, updated)
+        self._settle(taken, outcome, record, ctx)
+
+    def _context(self, obj: K, taken: Wanted, updated: list[Target]) -> Context[K]:
+        key = taken.key
+
+        def on_write(target: Target, write: Write, informer: Informer[Any], *, is_update: bool) -> None:
+            before = informer.store.get(target.key)
+            if is_update and (before is None or before.resource_version != write.version):
+                updated.append(target)
+            self._remember_own(target, write)
+            self._holds.wrote(key, target, write, informer)
+
+        fields = {
+            "controller": self.reconciler.name,
+            "kind": self.reconciler.resource.gvk.kind,
+            "key": str(key),
+            "reconcile": self._runs,
+        }
+        log = ContextLog(_log, fields)
+        return Context(obj, self._surroundings, why=taken.causes, log=log, on_write=on_write)
+
+    def _settle(self, taken: Wanted, outcome: Outcome, record: Record, ctx: Context[K]) -> None:
+        """Decide when the key runs again."""
+        key = taken.key
+        if not isinstance(outcome, Outdated):
+            self._conflicts.pop(key, None)
+        match outcome:
+            case Done(again_after):
+                self._on_done(key, again_after)
+            case RetryLater(reason, after):
+                self._retry(taken, after, reason)
+                ctx.log.info("reconcile asks for another try", extra={"reason": reason, "after": after})
+            case Outdated(error):
+                self._on_conflict(taken, str(error), ctx)
+            case GaveUp(reason, message):
+                self.queue.forget(key)
+                self._given_up[key] = _state_of(record)
+                ctx.log.warning(
+                    "reconcile gave up until the object changes", extra={"reason": reason, "error": message}
+                )
+            case Failed(error):
+                self._on_failure(taken, error, ctx)
+            case Stopped():
+                pass
+            case _:
+                assert_never(outcome)
+
+    def _on_done(self, key: ObjectKey, again_after: float | None) -> None:
+        self.queue.forget(key)
+        if again_after is not None:
+            self.queue.add_after(key, again_after, causes=(Cause(What.TIMER),))
+
+    def _on_failure(self, taken: Wanted, error: BaseException, ctx: Context[K]) -> None:
+        seconds = self._retry(taken, None, type(error).__name__)
+        why = [str(cause) for cause in taken.causes]
+        ctx.log.error("reconcile failed", exc_info=error, extra={"retry_in": seconds, "why": why})
+
+    def _retry(self, taken: Wanted, after: float | None, detail: str) -> float:
+        causes = (Cause(What.RETRY, detail=detail),)
+        if after is None:
+            return self.queue.add_rate_limited(taken.key, priority=taken.priority, causes=causes)
+        self.queue.forget(taken.key)
+        self.queue.add_after(taken.key, after, priority=taken.priority, causes=causes)
+        return after
+
+    def _on_conflict(self, taken: Wanted, message: str, ctx: Context[K]) -> None:
+        tries = self._conflicts.get(taken.key, 0) + 1
+        self._conflicts[taken.key] = tries
+        if tries <= CONFLICT_RETRIES:
+            self.queue.add_after(
+                taken.key,
+                CONFLICT_WAIT * tries,
+                priority=taken.priority,
+                causes=(Cause(What.RETRY, detail="Conflict"),),
+            )
+            return
+        seconds = self._retry(taken, None, "Conflict")
+        ctx.log.warning("reconcile keeps conflicting", extra={"error": message, "retry_in": seconds})
+
+    # Keys that wait, or are left alone.
+
+    def _put_back(self, taken: Wanted) -> None:
+        self.queue.add(taken.key, priority=taken.priority, causes=taken.causes)
+
+    def _on_hold_expired(self, key: ObjectKey, missing: list[Target]) -> None:
+        self._observer.hold_expired()
+        _log.warning(
+            "the cache has not seen what was written; going on without",
+            extra={"controller": self.reconciler.name, "key": str(key), "missing": [str(target) for target in missing]},
+        )
+
+    def _is_left_alone(self, record: Record) -> bool:
+        state = self._given_up.get(record.key)
+        if state is None:
+            return False
+        if state == _state_of(record) and not record.is_deleting:
+            return True
+        del self._given_up[record.key]
+        return False
+
+    def _forget(self, key: ObjectKey) -> None:
+        """Remember nothing of an object that is gone."""
+        self.queue.forget(key)
+        self._holds.forget(key)
+        self._hot.forget(key)
+        self._cool_until.pop(key, None)
+        self._given_up.pop(key, None)
+        self._conflicts.pop(key, None)
+
+    async def _on_malformed(self, record: Record, error: DecodeError) -> None:
+        self._observer.malformed()
+        self._given_up[record.key] = _state_of(record)
+        kind = self.reconciler.resource.gvk.kind
+        extra = {"controller": self.reconciler.name, "kind": kind, "key": str(record.key), "error": str(error)}
+        _log.warning("left alone an object that does not decode", extra=extra)
+        parts = self._parts
+        parts.events.event(decode(Unstructured, record.data), REASON, str(error), kind="Warning")
+        failure = await mark_malformed(parts.client, self.reconciler.resource, record.data, str(error), parts.clock)
+        if failure is not None:
+            _log.warning("cannot set the condition of a malformed object", extra={**extra, "error": str(failure)})
+
+    # Own writes, and loops.
+
+    def _is_echo(self, taken: Wanted) -> bool:
+        """Tell whether a key is wanted only because its last run added the finalizer: that run went on with it."""
+        kind = self.reconciler.resource.gvk.kind
+        return bool(taken.causes) and all(
+            cause.detail == "finalizers" and (cause.kind, cause.key) == (kind, taken.key) and self._is_own(cause)
+            for cause in taken.causes
+        )
+
+    def _remember_own(self, target: Target, write: Write) -> None:
+        place = (target.gvk.kind, target.key)
+        self._own_versions[place] = write.version
+        self._own_versions.move_to_end(place)
+        if len(self._own_versions) > _REMEMBERED_WRITES:
+            self._own_versions.popitem(last=False)
+
+    def _is_own(self, cause: Cause) -> bool:
+        return cause.version != "" and self._own_versions.get((cause.kind, cause.key)) == cause.version
+
+    def _note_run(self, taken: Wanted, updated: list[Target]) -> None:
+        key = taken.key
+        by_itself = bool(taken.causes) and all(map(self._is_own, taken.causes))
+        self._hot.ran(key, updated, by_itself=by_itself)
+        loop = self._hot.loop(key)
+        if loop is None:
+            if self._cool_until.pop(key, None) is not None:
+                self._observer.hot_loops(len(self._hot))
+            return
+        self._cool_until[key] = self._clock.monotonic() + loop.wait
+        self._observer.hot_loops(len(self._hot))
+        _log.warning(
+            "an object triggers itself: its reconcile keeps changing the same fields",
+            extra={
+                "controller": self.reconciler.name,
+                "key": str(key),
+                "target": str(loop.target),
+                "fields": list(loop.fields),
+                "runs": loop.runs,
+                "wait": loop.wait,
+            },
+        )
+
+    def _cools_down(self, taken: Wanted) -> bool:
+        """Put off a key that triggers itself; any other cause lets it run."""
+        until = self._cool_until.get(taken.key)
+        if until is None or not (taken.causes and all(map(self._is_own, taken.causes))):
+            return False
+        left = until - self._clock.monotonic()
+        if left <= 0:
+            return False
+        self.queue.add_after(taken.key, left, priority=taken.priority, causes=taken.causes)
+        return True
+
+    def __repr__(self) -> str:
+        return f"<Controller {self.reconciler.name} {self.queue!r} held={len(self._holds)}>"
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    """One trigger's ear at one informer."""
+
+    controller: Controller[Any]
+    trigger: Trigger
+    informer: Informer[Any]
+
+    def __call__(self, change: Change) -> None:
+        self.controller.on_change(self.trigger, self.informer, change)
+
+
+def _state_of(record: Record) -> tuple[str, object]:
+    """Give what must differ for an object to be another one than it was; kinds that do not count count by version."""
+    return (record.uid, record.generation or record.resource_version)

@@ -1,0 +1,109 @@
+"""What an author declares: a function that reconciles a kind, its cleanup, and what else triggers it."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from steersman.controller.context import Context
+from steersman.controller.predicates import Predicate, always, meaningful
+from steersman.controller.triggers import Trigger, Watch, to_controller, to_itself, to_mapped
+from steersman.errors import DeclarationError
+from steersman.objects.identity import ApiResource
+from steersman.objects.resource import KubeObject, resource_of
+
+K = TypeVar("K", bound=KubeObject)
+
+#: The author's function; a plain ``def`` runs in a thread.
+ReconcileFunction: TypeAlias = Callable[[K, Context[K]], Awaitable[None] | None]
+#: Told of every failure of a reconcile; what it raises takes the failure's place.
+ErrorFunction: TypeAlias = Callable[[K, Context[K], BaseException], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcilerOptions:
+    """How a kind is reconciled."""
+
+    #: Kinds whose objects trigger the one that controls them.
+    owns: tuple[type[KubeObject], ...] = ()
+    #: Kinds whose objects trigger others, by a function.
+    watches: tuple[Watch, ...] = ()
+    #: Which changes of the reconciled kind matter.
+    when: Predicate = meaningful
+    #: Which changes of owned kinds matter.
+    owns_when: Predicate = always
+    #: How many objects are reconciled at the same time.
+    workers: int = 1
+    #: Seconds that one reconcile may take.
+    timeout: float | None = None
+    #: Seconds between reconciles of every object even though nothing changed.
+    resync: float | None = None
+    #: Only objects with these labels.
+    selector: str = ""
+    #: Do not wait for the kind when it is not served (yet).
+    optional: bool = False
+    #: Seconds that a key is held back for the cache to see what its last run wrote.
+    hold: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise DeclarationError(f"workers must be at least 1, got {self.workers}")
+        for name, seconds in (("timeout", self.timeout), ("resync", self.resync), ("hold", self.hold)):
+            if seconds is not None and seconds <= 0:
+                raise DeclarationError(f"{name} must be positive, got {seconds}")
+
+
+class Reconciler(Generic[K]):
+    """A declared reconciler. It can be called as the function that it was made from."""
+
+    def __init__(
+        self,
+        name: str,
+        kind: type[K],
+        function: ReconcileFunction[K],
+        *,
+        finalizer: str = "",
+        options: ReconcilerOptions | None = None,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.resource: ApiResource = resource_of(kind)
+        self.function = function
+        self.options = options if options is not None else ReconcilerOptions()
+        self.cleanup_function: ReconcileFunction[K] | None = None
+        self.error_function: ErrorFunction[K] | None = None
+        self.finalizer = finalizer or self._default_finalizer()
+
+    def __call__(self, obj: K, ctx: Context[K]) -> Awaitable[None] | None:
+        """Call the author's function itself."""
+        return self.function(obj, ctx)
+
+    def cleanup(self, function: ReconcileFunction[K]) -> ReconcileFunction[K]:
+        """Declare what is done before an object goes; its presence adds and removes the finalizer."""
+        if self.cleanup_function is not None:
+            raise DeclarationError(f"{self.name} has a cleanup already")
+        self.cleanup_function = function
+        return function
+
+    def on_error(self, function: ErrorFunction[K]) -> ErrorFunction[K]:
+        """Declare who is told of failures: ``(obj, ctx, error)``; what it raises takes the failure's place."""
+        if self.error_function is not None:
+            raise DeclarationError(f"{self.name} has an on_error already")
+        self.error_function = function
+        return function
+
+    def triggers(self) -> Iterable[Trigger]:
+        """Give everything that makes an object be reconciled, the kind itself first."""
+        options = self.options
+        yield Trigger(self.kind, to_itself, options.when, options.optional)
+        to_owner = to_controller(self.resource.gvk, namespaced=self.resource.namespaced)
+        for owned in options.owns:
+            yield Trigger(owned, to_owner, options.owns_when)
+        for watch in options.watches:
+            yield Trigger(watch.kind, to_mapped(watch.kind, watch.to), watch.when, watch.optional)
+
+    def _default_finalizer(self) -> str:
+        group = self.resource.gvk.group or "steersman.dev"
+        return f"{group}/{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<Reconciler {self.name} of {self.resource.gvk}>"

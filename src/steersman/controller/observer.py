@@ -1,0 +1,43 @@
+"""Who counts what a controller does."""
+
+from typing import Protocol
+
+from steersman.controller.outcome import Outcome
+
+
+class ControllerObserver(Protocol):
+    """Told of each step of a controller; must neither wait nor raise."""
+
+    def began(self) -> None:
+        """Tell that a reconcile begins."""
+
+    def ended(self, outcome: Outcome, seconds: float) -> None:
+        """Tell how a reconcile ended, and how long it took."""
+
+    def hold_expired(self) -> None:
+        """Tell that a key was let go although the cache had not seen what it wrote."""
+
+    def malformed(self) -> None:
+        """Tell that an object did not decode."""
+
+    def hot_loops(self, count: int) -> None:
+        """Tell how many keys trigger themselves."""
+
+
+class NoObserver:
+    """Counts nothing."""
+
+    def began(self) -> None:
+        """Ignore it."""
+
+    def ended(self, outcome: Outcome, seconds: float) -> None:
+        """Ignore it."""
+
+    def hold_expired(self) -> None:
+        """Ignore it."""
+
+    def malformed(self) -> None:
+        """Ignore it."""
+
+    def hot_loops(self, count: int) -> None:
+        """Ignore it."""

@@ -1,0 +1,63 @@
+"""The status as the author changes it: compared with what was read, written once, and only if it differs."""
+
+from typing import Any
+
+from steersman.client.client import Client
+from steersman.objects.codec import decode_json, encode_json
+from steersman.objects.resource import KubeObject, Status, resource_of
+from steersman.protocol.patches import merge_patch_between
+
+#: The condition that says whether an object is as it should be.
+READY = "Ready"
+
+
+class StatusDraft:
+    """Remembers an object's status as it was read."""
+
+    def __init__(self, obj: KubeObject) -> None:
+        self._obj = obj
+        self._before = self._encoded()
+        self._generation = obj.generation
+        self._ready_before = self._ready()
+
+    def observe_generation(self) -> None:
+        """Note in the status which generation it speaks of: the one that was read."""
+        status = getattr(self._obj, "status", None)
+        if isinstance(status, Status) and self._generation:
+            status.observed_generation = self._generation
+
+    def retire_failure(self) -> None:
+        """Take back a Ready=False that speaks of an earlier generation, if the run that succeeded left it as it was."""
+        status = getattr(self._obj, "status", None)
+        ready = self._ready()
+        if not isinstance(status, Status) or ready is None or ready is not self._ready_before:
+            return
+        if ready.status == "False" and ready.observed_generation not in (None, self._generation):
+            status.conditions.remove(ready)
+
+    def patch(self) -> dict[str, Any] | None:
+        """Give the merge patch of what changed; ``None`` if nothing did."""
+        after = self._encoded()
+        if after == self._before:
+            return None
+        old, new = decode_json(self._before), decode_json(after)
+        changes = merge_patch_between(old or {}, new or {})
+        # The uid makes sure that an object of the same name which came later is not meant.
+        return {"metadata": {"uid": self._obj.uid}, "status": changes}
+
+    async def write(self, client: Client) -> KubeObject | None:
+        """Write what changed; give the object as the server has it now, ``None`` if there was nothing to write."""
+        patch = self.patch()
+        if patch is None:
+            return None
+        writer = client.status if "status" in resource_of(type(self._obj)).subresources else client
+        written = await writer.patch(self._obj, patch)
+        self._before = self._encoded()
+        return written
+
+    def _encoded(self) -> bytes:
+        return encode_json(getattr(self._obj, "status", None))
+
+    def _ready(self) -> Any:
+        status = getattr(self._obj, "status", None)
+        return status.condition(READY) if isinstance(status, Status) else None

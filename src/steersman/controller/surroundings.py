@@ -1,0 +1,57 @@
+"""What a reconcile works with: the client, the caches, the clock, and who is told of its writes."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from steersman.client.client import Client
+from steersman.clock import Clock
+from steersman.controller.applied import AppliedIntents
+from steersman.informer.informer import Informer
+from steersman.objects.resource import KubeObject, Unstructured
+
+K = TypeVar("K", bound=KubeObject)
+
+
+class Caches(Protocol):
+    """Where the replicas of a controller are found."""
+
+    def find(self, kind: type[K]) -> Informer[K] | None:
+        """Give the replica of a kind that the controller watches."""
+
+
+EventKind: TypeAlias = Literal["Normal", "Warning"]
+
+
+class Events(Protocol):
+    """Who tells people what happened to objects."""
+
+    def event(
+        self,
+        obj: KubeObject | Unstructured,
+        reason: str,
+        message: str,
+        *,
+        kind: Literal["Normal", "Warning"] = "Normal",
+    ) -> None:
+        """Tell; never waits and never raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all reconciles of one controller share."""
+
+    #: Writes under the operator's own field manager.
+    client: Client
+    caches: Caches
+    clock: Clock
+    events: Events
+    applied: AppliedIntents
+
+
+def covers(informer: Informer[Any], obj: KubeObject) -> bool:
+    """Tell whether a replica will ever show an object."""
+    namespaces = informer.selection.namespaces
+    if namespaces and obj.namespace not in namespaces:
+        return False
+    selector = informer.label_selector
+    return selector.matches(obj.labels) and not informer.selection.field_selector

@@ -1,0 +1,94 @@
+"""`Operator`: what an author declares in one place, and runs three ways with the same code."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from steersman.controller.declaration import ReconcileFunction, Reconciler, ReconcilerOptions
+from steersman.controller.predicates import Predicate, always, meaningful
+from steersman.controller.triggers import Watch
+from steersman.errors import DeclarationError
+from steersman.manager.runnable import Runnable
+from steersman.objects.resource import KubeObject
+
+K = TypeVar("K", bound=KubeObject)
+
+
+class Operator:
+    """Reconcilers with one name: the name is the operator's field manager, and that of its lease."""
+
+    def __init__(self, name: str) -> None:
+        if not name:
+            raise DeclarationError("an operator needs a name")
+        self.name = name
+        self._reconcilers: list[Reconciler[Any]] = []
+        self._servers: list[Runnable] = []
+
+    def reconciler(  # noqa: PLR0913 - the author's options, each by its name, where the author reads them
+        self,
+        kind: type[K],
+        *,
+        owns: Iterable[type[KubeObject]] = (),
+        watches: Iterable[Watch] = (),
+        when: Predicate = meaningful,
+        owns_when: Predicate = always,
+        workers: int = 1,
+        timeout: float | None = None,
+        resync: float | None = None,
+        selector: str = "",
+        optional: bool = False,
+        name: str = "",
+        finalizer: str = "",
+    ) -> Callable[[ReconcileFunction[K]], Reconciler[K]]:
+        """Decorate the function that makes the world as an object of this kind says.
+
+        ``owns`` lists kinds whose objects trigger the one that controls them, ``watches`` others with a function that
+        gives the keys to reconcile. ``when`` decides which changes of the kind itself matter: by default all but those
+        of the status alone. ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds,
+        and all of them every ``resync`` seconds. An ``optional`` kind need not be served. The names are those of the
+        controller in logs and metrics, and of the finalizer that a cleanup needs.
+        """
+        options = ReconcilerOptions(
+            owns=tuple(owns),
+            watches=tuple(watches),
+            when=when,
+            owns_when=owns_when,
+            workers=workers,
+            timeout=timeout,
+            resync=resync,
+            selector=selector,
+            optional=optional,
+        )
+
+        def decorate(function: ReconcileFunction[K]) -> Reconciler[K]:
+            declared = Reconciler(name or kind.__name__.lower(), kind, function, finalizer=finalizer, options=options)
+            self._add(declared)
+            return declared
+
+        return decorate
+
+    def add_server(self, server: Runnable) -> None:
+        """Run something on every replica, before anything else starts: webhooks, an API of the operator's own."""
+        self._servers.append(server)
+
+    @property
+    def reconcilers(self) -> tuple[Reconciler[Any], ...]:
+        """What was declared, in order."""
+        return tuple(self._reconcilers)
+
+    @property
+    def servers(self) -> tuple[Runnable, ...]:
+        """What runs on every replica."""
+        return tuple(self._servers)
+
+    @property
+    def kinds(self) -> tuple[type[KubeObject], ...]:
+        """Every kind that is reconciled, each once."""
+        return tuple(dict.fromkeys(reconciler.kind for reconciler in self._reconcilers))
+
+    def _add(self, reconciler: Reconciler[Any]) -> None:
+        if any(known.name == reconciler.name for known in self._reconcilers):
+            raise DeclarationError(f"operator {self.name!r} has two reconcilers named {reconciler.name!r}: name= one")
+        self._reconcilers.append(reconciler)
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.name} reconcilers={[reconciler.name for reconciler in self._reconcilers]}>"

@@ -1,0 +1,35 @@
+"""Stopping by signal: the first asks politely, the second does not ask."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+_log = logging.getLogger("steersman.manager")
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+#: The exit code of a process that was told twice.
+IMPATIENT = 1
+
+
+@asynccontextmanager
+async def stop_on_signals() -> AsyncIterator[asyncio.Event]:
+    """Give an event that SIGTERM and SIGINT set; a second signal ends the process at once."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def on_signal(number: signal.Signals) -> None:
+        if stop.is_set():
+            _log.warning("second signal: leaving at once", extra={"signal": number.name})
+            os._exit(IMPATIENT)
+        _log.info("stopping", extra={"signal": number.name})
+        stop.set()
+
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, on_signal, number)
+    try:
+        yield stop
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
