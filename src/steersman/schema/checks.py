@@ -11,7 +11,15 @@ from steersman.schema.field_errors import ErrorType, too_many
 from steersman.schema.findings import Check, Finding, Style, gather
 from steersman.schema.structural import Structural
 from steersman.schema.type_checks import JSON_TYPES, NULL, type_check
-from steersman.schema.value_checks import all_of, enum_check, format_check, number_check, text_check
+from steersman.schema.value_checks import (
+    all_of,
+    enum_check,
+    format_check,
+    number_check,
+    quick_integer,
+    quick_text,
+    text_check,
+)
 
 #: The check for each class of values; `None` where nothing can be wrong.
 Table = dict[type, Check | None]
@@ -226,6 +234,16 @@ def scalar_checks(node: Structural, cls: type) -> list[Check | None]:
     return checks
 
 
+_QUICK: dict[type, Callable[[Structural, Check], Check]] = {str: quick_text, int: quick_integer}
+
+
+def _quickened(node: Structural, cls: type, check: Check | None, combination: Check | None) -> Check | None:
+    """Put a single fast test before the checks of a class, where there is one."""
+    if check is None or combination is not None or JSON_TYPES[cls] not in node.types or cls not in _QUICK:
+        return check
+    return _QUICK[cls](node, check)
+
+
 def table_of(node: Structural) -> Table:
     """Build the checks of a node for every class of values."""
     combination = _combination_check(node)
@@ -238,5 +256,5 @@ def table_of(node: Structural) -> Table:
             checks += [list_size_check(node), _items_check(node)]
         if cls is not NULL:
             checks.append(combination)
-        table[cls] = all_of([check for check in checks if check is not None])
+        table[cls] = _quickened(node, cls, all_of([check for check in checks if check is not None]), combination)
     return table

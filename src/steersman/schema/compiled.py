@@ -14,7 +14,7 @@ from steersman.schema.embedded import embedded_check
 from steersman.schema.field_errors import NO_FIELD, ErrorType, FieldError, invalid
 from steersman.schema.findings import Check, Finding
 from steersman.schema.list_types import list_type_check
-from steersman.schema.pruning import coerce_of, paths_of, prune_of
+from steersman.schema.pruning import coerce_of, paths_of, prune_table
 from steersman.schema.ratcheting import Ratchet
 from steersman.schema.rules import BrokenRule, RuleTree, rule_tree
 from steersman.schema.structural import ABSENT, Structural, parse_schema
@@ -61,7 +61,7 @@ class CompiledSchema:
     def __init__(self, node: Structural, *, is_root: bool) -> None:
         self.node = node
         self._table = table_of(node)
-        self._prune = prune_of(node)
+        self._prune = prune_table(node)
         self._coerce = coerce_of(_children_of(node)) if is_root else coerce_of(node)
         self._fill = fill_of(node)
         self._embedded = walk_of(_children_of(node) if is_root else node, embedded_check)
@@ -85,10 +85,15 @@ class CompiledSchema:
         `metadata` of embedded resources is read as a typed structure; `DecodeError` says what in it has a wrong type.
         """
         try:
-            unknown = paths_of(self._prune(obj))
+            unknown = self.unknown_fields(obj)
             return unknown + sorted(self._coerce(obj, "")) if self._coerce is not None else unknown
         except RecursionError:
             raise DecodeError(_TOO_DEEP) from None
+
+    def unknown_fields(self, obj: Any) -> list[str]:
+        """Drop unknown fields and nulls that are no values, in place, and give their paths; read nothing else."""
+        prune = self._prune.get(obj.__class__)
+        return paths_of(prune(obj)) if prune is not None else []
 
     def default(self, obj: Any) -> None:
         """Fill in defaults, in place."""
@@ -140,8 +145,8 @@ class CompiledSchema:
         if any(error.type in _BLOCKING for error in errors):
             return Verdict([*errors, _NOT_CHECKED], [])
         broken = self.broken_rules(obj, old)
-        refused = [rule_error(rule) for rule in broken if not rule.unchanged]
-        return Verdict([*errors, *refused], [str(rule_error(rule)) for rule in broken if rule.unchanged])
+        refused = [rule.error for rule in broken if not rule.unchanged]
+        return Verdict([*errors, *refused], [str(rule.error) for rule in broken if rule.unchanged])
 
     def broken_rules(self, obj: Any, old: Any = ABSENT) -> list[BrokenRule]:
         """Run the rules alone."""
@@ -157,11 +162,6 @@ def _children_of(node: Structural) -> Structural:
     return Structural(
         node.schema, properties=node.properties, additional=node.additional, items=node.items, embedded=False
     )
-
-
-def rule_error(rule: BrokenRule, base: str = "") -> FieldError:
-    """Give the error of a broken rule."""
-    raise NotImplementedError(rule, base)
 
 
 def compile_schema(schema: dict[str, Any], *, is_root: bool = True) -> CompiledSchema:

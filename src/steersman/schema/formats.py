@@ -49,13 +49,17 @@ def _is_date(text: str) -> bool:
     return True
 
 
-_CLOCK = re.compile(r"(\d\d):(\d\d):(\d\d)(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
+#: Days up to the 28th, which every month has, are told apart from those that need a calendar.
+_DATE_TIME = re.compile(
+    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8]|(3[01]|29))[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:.\d+)?"
+    r"(?:[Zz]|[+-]\d\d:\d\d)",
+    re.ASCII,
+).fullmatch
 
 
 def _is_date_time(text: str) -> bool:
-    date, _, clock = text.lower().partition("t")
-    parts = _CLOCK.fullmatch(clock)
-    return parts is not None and _is_date(date) and parts[1] <= "23" and parts[2] <= "59" and parts[3] <= "59"
+    match = _DATE_TIME(text)
+    return match is not None and (match[1] is None or _is_date(text[:10]))
 
 
 _GO_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)([.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)

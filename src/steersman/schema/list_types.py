@@ -1,5 +1,6 @@
 """Lists that are sets or maps: no item, or no key, may be there twice."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from steersman.schema.field_errors import ErrorType
@@ -36,8 +37,16 @@ def _finding(index: int, value: Any) -> Finding:
     return finding
 
 
+def _has_no_twins(identities: Iterable[Any], size: int) -> bool:
+    """Say quickly that nothing is there twice; Python calls more values equal than JSON does, so a yes is certain."""
+    try:
+        return len(set(identities)) == size
+    except TypeError:
+        return False
+
+
 def _set_check(value: Any) -> list[Finding] | None:
-    if value.__class__ is not list:
+    if value.__class__ is not list or _has_no_twins(value, len(value)):
         return None
     # Nulls are the type check's business.
     repeated = _duplicates([None if item is None else _exact(item) for item in value])
@@ -57,9 +66,19 @@ def map_key(node: Structural, item: Any) -> dict[str, Any] | None:
     return key
 
 
+def _differ_in(name: str, items: list[Any]) -> bool:
+    """Say quickly that all items differ in one field already."""
+    try:
+        return _has_no_twins([item[name] for item in items], len(items))
+    except (KeyError, TypeError):
+        return False
+
+
 def _map_check(node: Structural) -> Check:
+    name = node.list_map_keys[0]
+
     def check(value: Any) -> list[Finding] | None:
-        if value.__class__ is not list:
+        if value.__class__ is not list or _differ_in(name, value):
             return None
         keys = [map_key(node, item) for item in value]
         # 1 and 1.0 are one key, as they are one JSON text; 1 and true are two.

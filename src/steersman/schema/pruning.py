@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from steersman.errors import DecodeError
-from steersman.schema.field_errors import invalid
+from steersman.schema.field_errors import FieldError, invalid
 from steersman.schema.findings import path_text
 from steersman.schema.object_meta import read_object_meta
 from steersman.schema.structural import META_FIELDS, Structural
@@ -18,6 +18,11 @@ Dropped = list[list[str | int]]
 
 #: Prunes a value in place: gives what was dropped, or nothing.
 Prune = Callable[[Any], Dropped | None]
+
+#: The pruning of objects and of lists; `None` where nothing can be pruned.
+PruneTable = dict[type, Prune | None]
+
+_SCALARS = frozenset({str, int, float, bool})
 
 
 def _gather(found: Dropped | None, inner: Dropped, step: str | int) -> Dropped:
@@ -35,15 +40,26 @@ def _drop(value: dict[str, Any], names: list[str]) -> Dropped:
     return [[name] for name in names]
 
 
-def _drop_everything(value: Any) -> Dropped | None:
-    """Prune a value whose schema says nothing: objects lose all their fields."""
-    if value.__class__ is dict:
-        return _drop(value, list(value)) or None
+def _drop_fields(value: dict[str, Any]) -> Dropped | None:
+    return _drop(value, list(value)) or None
+
+
+def _drop_in_items(value: list[Any]) -> Dropped | None:
+    return _pruned_items(value, _NOTHING_IS_KNOWN)
+
+
+#: For values whose schema says nothing: objects lose all their fields.
+_NOTHING_IS_KNOWN: PruneTable = {dict: _drop_fields, list: _drop_in_items}
+#: For values that are kept as they are.
+_ALL_IS_KEPT: PruneTable = {dict: None, list: None}
+
+
+def _pruned_items(value: list[Any], table: PruneTable) -> Dropped | None:
     found: Dropped | None = None
-    if value.__class__ is list:
-        for index, item in enumerate(value):
-            if inner := _drop_everything(item):
-                found = _gather(found, inner, index)
+    for index, item in enumerate(value):
+        cls = item.__class__
+        if cls in table and (walk := table[cls]) is not None and (inner := walk(item)):
+            found = _gather(found, inner, index)
     return found
 
 
@@ -66,34 +82,34 @@ def _null_prune(node: Structural, meta: frozenset[str]) -> Callable[[dict[str, A
     return prune
 
 
-def _field_prunes(node: Structural, meta: frozenset[str]) -> Callable[[str], Prune | None]:
-    """Give the function from a name to the pruning of the value under it."""
-    walks: dict[str, Prune | None] = {name: prune_of(child) for name, child in node.properties.items()}
-    walks |= dict.fromkeys(meta)
-    if node.additional is None:
-        return walks.get
-    others = prune_of(node.values) if node.values is not None else _drop_everything
-    return lambda name: walks.get(name, others)
+def _other_table(node: Structural) -> PruneTable:
+    """Give the pruning of fields that are not declared."""
+    if node.values is not None:
+        return prune_table(node.values)
+    return _ALL_IS_KEPT if node.additional is None else _NOTHING_IS_KNOWN
 
 
-def _object_prune(node: Structural) -> Callable[[dict[str, Any]], Dropped | None]:
+def _object_prune(node: Structural) -> Prune:
     meta = META_FIELDS if node.embedded else frozenset()
-    prune_of_field, prune_nulls = _field_prunes(node, meta), _null_prune(node, meta)
-    known = frozenset(node.properties) | meta
+    prune_nulls, others = _null_prune(node, meta), _other_table(node)
+    tables = {name: prune_table(child) for name, child in node.properties.items()} | dict.fromkeys(meta, _ALL_IS_KEPT)
+    table_of = tables.get
+    is_known = frozenset(tables).issuperset
     closed = node.additional is None and not node.preserves_unknown
 
     def prune(value: dict[str, Any]) -> Dropped | None:
         found: Dropped | None = None
-        if closed and not value.keys() <= known:
-            found = _drop(value, [name for name in value if name not in known])
+        if closed and not is_known(value):
+            found = _drop(value, [name for name in value if name not in tables])
         has_null = False
         for name, child in value.items():
             cls = child.__class__
-            if cls is dict or cls is list:
-                if (walk := prune_of_field(name)) is not None and (inner := walk(child)):
-                    found = _gather(found, inner, name)
-            elif child is None:
+            if cls in _SCALARS:
+                continue
+            if child is None:
                 has_null = True
+            elif (walk := table_of(name, others)[cls]) is not None and (inner := walk(child)):
+                found = _gather(found, inner, name)
         if has_null:
             prune_nulls(value)
         return found
@@ -101,33 +117,25 @@ def _object_prune(node: Structural) -> Callable[[dict[str, Any]], Dropped | None
     return prune
 
 
-def prune_of(node: Structural) -> Prune:
+def prune_table(node: Structural) -> PruneTable:
     """Build the pruning of the values of a node."""
     if not (node.properties or node.additional is not None or node.items or node.embedded):
-        return _prune_nothing if node.preserves_unknown else _drop_everything
-    prune_object = _object_prune(node)
-    items = prune_of(node.items) if node.items is not None else None
-
-    def prune(value: Any) -> Dropped | None:
-        if value.__class__ is dict:
-            return prune_object(value)
-        found: Dropped | None = None
-        if value.__class__ is list and items is not None:
-            for index, item in enumerate(value):
-                if inner := items(item):
-                    found = _gather(found, inner, index)
-        return found
-
-    return prune
-
-
-def _prune_nothing(_value: Any) -> None:
-    return None
+        return _ALL_IS_KEPT if node.preserves_unknown else _NOTHING_IS_KNOWN
+    items = prune_table(node.items) if node.items is not None else _ALL_IS_KEPT
+    return {dict: _object_prune(node), list: lambda value: _pruned_items(value, items)}
 
 
 def paths_of(dropped: Dropped | None) -> list[str]:
     """Write dropped fields as sorted paths."""
     return sorted(path_text(reversed(steps)) for steps in dropped) if dropped else []
+
+
+class MalformedResourceError(DecodeError):
+    """The type or metadata of an embedded resource has a wrong JSON type."""
+
+    def __init__(self, error: FieldError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 #: Reads the metadata of embedded resources in place: gives the unknown fields.
@@ -137,13 +145,13 @@ Coerce = Callable[[Any, str], list[str]]
 def _coerce_resource(value: dict[str, Any], path: str) -> list[str]:
     for name in ("apiVersion", "kind"):
         if name in value and value[name].__class__ is not str:
-            raise DecodeError(str(invalid(f"{path}.{name}", value[name], "must be a string")))
+            raise MalformedResourceError(invalid(f"{path}.{name}", value[name], "must be a string"))
     if "metadata" not in value:
         return []
     try:
         value["metadata"], unknown = read_object_meta(value["metadata"], f"{path}.metadata")
     except WireTypeError as error:
-        raise DecodeError(str(invalid(f"{path}.metadata", value["metadata"], str(error)))) from None
+        raise MalformedResourceError(invalid(f"{path}.metadata", value["metadata"], str(error))) from None
     return unknown
 
 

@@ -8,20 +8,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from steersman.schema.field_errors import NO_FIELD, OMITTED, ErrorType, FieldError
 from steersman.schema.findings import Key, path_text
 from steersman.schema.ratcheting import old_field, old_items, same
 from steersman.schema.structural import ABSENT, Structural
 
 if TYPE_CHECKING:
-    from steersman.schema.cel import Budget, CompiledRules, RuleFailure
+    from steersman.schema.cel import Budget, CompiledRules, RuleError, RuleFailure
+
+
+_TYPES = {type_.value[1]: type_ for type_ in ErrorType}
+
+
+def error_of(found: "RuleFailure | RuleError", path: str) -> FieldError:
+    """Give the error of a rule that is broken, or that does not compile, at a place."""
+    type_ = _TYPES[found.reason]
+    detail = found.message.removeprefix(type_.value[0]).removeprefix(": ")
+    where = f"{path}{found.field}" if path else found.field.removeprefix(".")
+    return FieldError(type_, where or NO_FIELD, OMITTED, detail)
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenRule:
     """A rule that a value breaks."""
 
-    path: str
-    failure: "RuleFailure"
+    error: FieldError
     #: The value is as it was stored: the server warns, but does not refuse.
     unchanged: bool
 
@@ -48,11 +59,12 @@ class RuleTree:
         if value is None:
             return
         if self.rules is not None:
-            failures = self.rules.check(value, None if old is ABSENT else old, budget)
+            failures = self.rules.check(value, None if old is ABSENT else old, budget=budget)
             if failures:
                 unchanged = old is not ABSENT and same(value, old)
                 for failure in failures:
-                    report(BrokenRule(path_text(steps), failure, unchanged))
+                    error = error_of(failure, path_text(steps))
+                    report(BrokenRule(error, unchanged and failure.can_ratchet))
         for step, tree, child, old_child in self._inside(value, old):
             tree._visit(child, old_child, budget, (*steps, step), report)  # noqa: SLF001 - of the same class
 

@@ -23,15 +23,44 @@ _FORMAT_RANGES = {
 _RELATIVE_ERROR = 1e-9
 
 
-def compile_pattern(pattern: str) -> Callable[[str], Any]:
+#: RE2's words for what is wrong with a pattern, and Go's.
+_GO_FAULTS = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "trailing \\": "trailing backslash at end of expression",
+}
+
+
+def pattern_fault(pattern: str) -> str:
+    """Say in Go's words what is wrong with a pattern; empty if nothing is."""
+    try:
+        compile_pattern(pattern)
+    except DecodeError as error:
+        what, _, fragment = str(error).partition(": ")
+        return f"error parsing regexp: {_GO_FAULTS.get(what, what)}: `{fragment}`"
+    return ""
+
+
+def compile_pattern(pattern: str) -> Callable[[str], bool]:
     """Compile a pattern of a schema: RE2, linear in time and bounded in memory, searched for anywhere in the text."""
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True
     try:
-        return re2.compile(pattern, options).search  # type: ignore[no-any-return]  # re2 has no types
+        search = re2.compile(pattern, options).search
     except re2.error as error:
         text = error.args[0]
         raise DecodeError(text.decode() if isinstance(text, bytes) else str(text)) from None
+    # A set of one answers five times faster, but may give up on huge patterns: only its yes is certain.
+    quick = re2.Set.SearchSet(options)
+    quick.Add(pattern)
+    quick.Compile()
+    match = quick.Match
+    return lambda text: bool(match(text)) or search(text) is not None
 
 
 def enum_check(node: Structural) -> Check | None:
@@ -120,6 +149,33 @@ def all_of(checks: list[Check]) -> Check | None:
         return found
 
     return check
+
+
+def quick_text(node: Structural, slow: Check) -> Check:
+    """Put a single fast test before the checks of a text, where one tells that all its rules are kept."""
+    schema = node.schema
+    if schema.get("pattern") or string_format(schema.get("format") or ""):
+        return slow
+    low, high = schema.get("minLength") or 0, schema.get("maxLength")
+    if schema.get("enum"):
+        allowed = frozenset(value for value in schema["enum"] if value.__class__ is str)
+        return slow if low or high is not None else lambda value: None if value in allowed else slow(value)
+    if high is None:
+        return lambda value: None if len(value) >= low else slow(value)
+    return lambda value: None if low <= len(value) <= high else slow(value)
+
+
+def quick_integer(node: Structural, slow: Check) -> Check:
+    """Put a single fast test before the checks of an int, where its rules are those of a range."""
+    schema = node.schema
+    if schema.get("enum") or schema.get("multipleOf"):
+        return slow
+    low, high = _FORMAT_RANGES.get(schema.get("format") or "", (INT64_MIN, INT64_MAX))
+    if bound := _bound(node, "minimum", "exclusiveMinimum"):
+        low = max(low, math.floor(bound[0]) + 1 if bound[1] else math.ceil(bound[0]))
+    if bound := _bound(node, "maximum", "exclusiveMaximum"):
+        high = min(high, math.ceil(bound[0]) - 1 if bound[1] else math.floor(bound[0]))
+    return lambda value: None if low <= value <= high else slow(value)
 
 
 def _out_of_range(type_name: str, format_name: str) -> Callable[[float], bool] | None:

@@ -1,6 +1,6 @@
 """``x-kubernetes-validations``: the rules of one schema node, compiled once and checked on many values."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from steersman.schema.cel.declarations import MAX_REQUEST, Declaration, declare
 from steersman.schema.cel.errors import CostExceeded, EvaluationError, NoSuchOverload
 from steersman.schema.cel.estimates import add, multiply
 from steersman.schema.cel.field_path import normalized_field_path
-from steersman.schema.cel.interpreter import InstantiationError
+from steersman.schema.cel.interpreter import Failed, InstantiationError
 from steersman.schema.cel.metering import Meter
 from steersman.schema.cel.program import CheckedExpression, Program
 from steersman.schema.cel.shapes import Shape, shape_of
@@ -44,6 +44,7 @@ class _NoOld:
 
 
 ABSENT = _NoOld()
+_UNRESOLVED = Failed(EvaluationError("no such attribute(s): oldSelf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +175,14 @@ class CompiledRules:
         return _Check(self, self._shape, value, old, budget).run(self._rules)
 
     def _failure(self, detail: str) -> RuleFailure:
-        """A failure that is not the answer of a rule: the type stands for the value."""
+        """Fail for another reason than that a rule does not hold: the type stands for the value."""
         return RuleFailure("", f"Invalid value: {quoted(self._type)}: {detail}")
 
 
 class _Check:
     """One run of rules over one value."""
 
-    def __init__(self, rules: CompiledRules, shape: Shape, value: Any, old: Any, budget: Budget) -> None:  # noqa: PLR0913 - the parts of one run
+    def __init__(self, rules: CompiledRules, shape: Shape, value: Any, old: Any, budget: Budget) -> None:
         self._owner = rules
         self._shape = shape
         self._value = value
@@ -201,14 +202,14 @@ class _Check:
                 break
         return failures
 
-    def _values(self, rule: _Rule) -> tuple[Any, Any]:
-        """Give ``self`` and ``oldSelf`` as the rule sees them."""
+    def _values(self, rule: _Rule, *, for_message: bool = False) -> tuple[Any, Any]:
+        """Give ``self`` and ``oldSelf`` as the rule sees them; its message sees ``oldSelf`` never as an optional."""
         current = self._shape.wrap(self._value)
-        if not rule.uses_old:
-            return current, None
-        if not rule.optional_old:
-            return current, self._shape.wrap(self._old)
-        return current, NONE if self._old is ABSENT else Present(self._shape.wrap(self._old))
+        if self._old is ABSENT:
+            optional = rule.optional_old and rule.uses_old and not for_message
+            return current, NONE if optional else _UNRESOLVED
+        earlier = self._shape.wrap(self._old)
+        return current, Present(earlier) if rule.optional_old and not for_message else earlier
 
     def _rule(self, rule: _Rule) -> RuleFailure | None:
         meter = Meter()
@@ -263,11 +264,9 @@ class _Check:
         meter = Meter()
         text: Any = None
         try:
-            text = rule.message_program.evaluate(*self._values(rule), meter=meter)
+            text = rule.message_program.evaluate(*self._values(rule, for_message=True), meter=meter)
         except EvaluationError:
             text = None
-        except CostExceeded:
-            raise CostExceeded from None
         if not self._budget.spend(meter.cost):
             raise CostExceeded
         return _usable(text) if text.__class__ is str else None
@@ -281,7 +280,7 @@ def _usable(text: str) -> str | None:
 
 
 _INVALID = "FieldValueInvalid"
-_MESSAGES = {
+_MESSAGES: dict[str | None, Callable[[str, str], str]] = {
     None: lambda shown, detail: f"Invalid value{shown}: {detail}",
     "FieldValueInvalid": lambda shown, detail: f"Invalid value{shown}: {detail}",
     "FieldValueForbidden": lambda _shown, detail: f"Forbidden: {detail}",
@@ -300,8 +299,8 @@ def compile_rules(
     """Compile the rules of a schema node.
 
     ``max_cardinality`` is how often the node may occur in one object (``None``: no limit), for the cost estimate.
-    ``is_root`` holds for the root of a resource, where ``metadata.name`` is visible. ``uncorrelatable`` names the part of
-    the schema around this node in which earlier values cannot be found, if there is one.
+    ``is_root`` holds for the root of a resource, where ``metadata.name`` is visible. ``uncorrelatable`` names the part
+    of the schema around this node in which earlier values cannot be found, if there is one.
     """
     compiler = _Compiler(schema, max_cardinality, uncorrelatable)
     compiler.check_forms()
@@ -408,6 +407,10 @@ class _Compiler:
         if uses_old:
             self.compiled.uses_old_self = True
             self._check_correlatable(place, rule)
+        elif rule.get("optionalOldSelf") is not None:
+            shown = json_text(rule["optionalOldSelf"])
+            detail = "may not be set if oldSelf is not used in rule"
+            self._report(place, "optionalOldSelf", f"Invalid value: {shown}: {detail}")
         message_program = self._message_program(place, rule, variables, declared, objects)
         path = rule.get("fieldPath")
         normalized = normalized_field_path(path, self._schema) if path else ""
@@ -436,7 +439,7 @@ class _Compiler:
         except InstantiationError as error:
             return self._refuse(place, "rule", rule, f"program instantiation failed: {error}")
 
-    def _message_program(  # noqa: PLR0913 - what compiling an expression of a rule needs
+    def _message_program(
         self,
         place: int,
         rule: Mapping[str, Any],
@@ -460,8 +463,9 @@ class _Compiler:
         self._observe(place, name, "estimated messageExpression cost", program.estimated_cost)
         return program
 
-    def _refuse(self, place: int, name: str, rule: Mapping[str, Any], detail: str) -> None:
+    def _refuse(self, place: int, name: str, rule: Mapping[str, Any], detail: str) -> Program | None:
         self._report(place, name, f"Invalid value: {_rule_text(rule)}: {detail}")
+        return None
 
     def _total(self, cost: int, declared: Declaration) -> int:
         """Multiply by how often the rule may run on one object."""

@@ -1,0 +1,77 @@
+"""Defaults must keep the rules of their own schemas."""
+
+from dataclasses import replace
+from typing import Any
+
+from steersman.errors import DecodeError
+from steersman.schema.compiled import CompiledSchema
+from steersman.schema.defaulting import copied
+from steersman.schema.embedded import embedded_check
+from steersman.schema.field_errors import NO_FIELD, FieldError, invalid
+from steersman.schema.pruning import MalformedResourceError, coerce_of
+from steersman.schema.ratcheting import same
+from steersman.schema.structural import META_FIELDS, Structural, parse_schema
+from steersman.schema.walks import walk_of
+
+
+def _untyped(node: Structural) -> None:
+    """Make int-or-string nodes take anything: the server does not check the type of their defaults."""
+    for part in node.walk():
+        if part.schema.get("x-kubernetes-int-or-string"):
+            part.types = ()
+
+
+def _under(error: FieldError, path: str) -> FieldError:
+    return replace(error, field=path if error.field == NO_FIELD else f"{path}.{error.field}")
+
+
+def _default_errors(node: Structural, path: str) -> list[FieldError]:
+    value = copied(node.default)
+    compiled = CompiledSchema(node, is_root=False)
+    errors = []
+    unknown = compiled.unknown_fields(value)
+    if unknown or not same(value, node.default):
+        errors.append(invalid(path, node.default, "must not have unknown fields"))
+    value = copied(node.default)
+    coerce, embedded = coerce_of(node), walk_of(node, embedded_check)
+    try:
+        if coerce is not None:
+            coerce(value, path)
+    except MalformedResourceError as malformed:
+        return [*errors, malformed.error]
+    found = [finding.error(path) for finding in (embedded(value) if embedded is not None else None) or ()]
+    if found:
+        return errors + found
+    found = compiled.value_errors(value, base=path)
+    if found:
+        return errors + found
+    return errors + [_under(rule.error, path) for rule in compiled.broken_rules(value)]
+
+
+def _walk(node: Structural, path: str, *, inside_metadata: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if node.embedded:
+        inside_metadata = False
+    if node.default is not None and not inside_metadata:
+        errors += _default_errors(node, f"{path}.default")
+    if node.items is not None:
+        errors += _walk(node.items, f"{path}.items", inside_metadata=inside_metadata)
+    for name, child in node.properties.items():
+        meta = inside_metadata or (node.embedded and name in META_FIELDS)
+        errors += _walk(child, f"{path}.properties[{name}]", inside_metadata=meta)
+    return errors
+
+
+def default_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
+    """Tell which defaults of a structural schema break their own rules.
+
+    Defaults of map values are not looked at, as on the server.
+    """
+    node = parse_schema(schema)
+    node.embedded = True
+    _untyped(node)
+    try:
+        return _walk(node, path, inside_metadata=False)
+    except DecodeError:
+        # A schema that does not compile has been complained about already.
+        return []

@@ -1,0 +1,62 @@
+"""The CEL rules of a CustomResourceDefinition: whether they compile, and whether they can be afforded."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from steersman.schema.field_errors import FieldError
+from steersman.schema.rules import error_of
+
+Schema = dict[str, Any]
+
+
+def _times(cardinality: int | None, limit: int | None) -> int | None:
+    """Say how often values occur that occur at most ``limit`` times in each of ``cardinality`` values."""
+    return None if cardinality is None or limit is None else cardinality * max(limit, 0)
+
+
+@dataclass(slots=True)
+class _Survey:
+    """Walks a schema and collects what is wrong with its rules."""
+
+    #: Fields that have errors already; rules at or above them are not compiled.
+    faulty: list[str]
+    errors: list[FieldError] = field(default_factory=list)
+    costs: list[Any] = field(default_factory=list)
+
+    def visit(self, schema: Schema, path: str, cardinality: int | None, uncorrelatable: str | None) -> None:
+        """Look at the rules of a schema and of those inside."""
+        for name, part in (schema.get("properties") or {}).items():
+            self.visit(part, f"{path}.properties[{name}]", cardinality, uncorrelatable)
+        additional, items = schema.get("additionalProperties"), schema.get("items")
+        if additional.__class__ is dict:
+            often = _times(cardinality, schema.get("maxProperties"))
+            self.visit(additional, f"{path}.additionalProperties", often, uncorrelatable)
+        if items.__class__ is dict:
+            lost = path if schema.get("x-kubernetes-list-type") != "map" else None
+            often = _times(cardinality, schema.get("maxItems"))
+            self.visit(items, f"{path}.items", often, uncorrelatable or lost)
+        if schema.get("x-kubernetes-validations") and not any(name.startswith(path) for name in self.faulty):
+            self._compile(schema, path, cardinality, uncorrelatable)
+
+    def _compile(self, schema: Schema, path: str, cardinality: int | None, uncorrelatable: str | None) -> None:
+        from steersman.schema.cel import RuleCost, compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+
+        compiled = compile_rules(
+            schema,
+            max_cardinality=cardinality,
+            is_root=path.endswith("openAPIV3Schema"),
+            uncorrelatable=uncorrelatable,
+        )
+        self.errors += [error_of(error, path) for error in compiled.errors]
+        self.costs += [RuleCost(path + cost.field, cost.cost) for cost in compiled.costs]
+
+
+def rule_errors(schema: Schema, path: str, faulty: list[str]) -> list[FieldError]:
+    """Tell what is wrong with the rules of a schema; those around ``faulty`` fields are not asked."""
+    survey = _Survey(faulty)
+    survey.visit(schema, path, 1, None)
+    if not survey.costs:
+        return survey.errors
+    from steersman.schema.cel import total_cost_errors  # noqa: PLC0415 - schemas without rules need no compiler
+
+    return survey.errors + [error_of(error, "" if error.field else path) for error in total_cost_errors(survey.costs)]
