@@ -131,9 +131,14 @@ def load(text: str | bytes, *, source: str = "") -> list[dict[str, Any]]:
 
     Whatever is wrong is a ``DecodeError`` that names the source, the line and the key.
     """
+    return [item for document in load_documents(text, source=source) for item in _opened(document, source)]
+
+
+def load_documents(text: str | bytes, *, source: str = "") -> list[dict[str, Any]]:
+    """Read every document of a text as JSON, just as strictly, whatever it describes: a kubeconfig is no object."""
     if len(text) > MAX_SIZE:
         raise DecodeError(f"{_place(source)}exceeds {MAX_SIZE} bytes")
-    return [item for document in _documents(text, source) for item in _opened(document, source)]
+    return list(_documents(text, source))
 
 
 def load_objects(text: str | bytes, *, source: str = "") -> list[Unstructured]:

@@ -221,9 +221,7 @@ class ExecCredentials:
         finally:
             await self._end(process)
         if code != 0:
-            raise ConfigError(
-                f"{plugin.origin}: {plugin.command} failed with exit code {code}; run it by hand to see why"
-            )
+            raise ConfigError(f"{plugin.origin}: {plugin.command} failed ({code}); run it by hand to see why")
         return output
 
     async def _read(self, process: asyncio.subprocess.Process) -> bytes:
@@ -232,9 +230,7 @@ class ExecCredentials:
         while chunk := await process.stdout.read(65536):
             output += chunk
             if len(output) > _LONGEST_OUTPUT:
-                raise ConfigError(
-                    f"{self._plugin.origin}: {self._plugin.command} printed more than {_LONGEST_OUTPUT} bytes"
-                )
+                raise ConfigError(f"{self._plugin.origin}: {self._plugin.command} printed too much")
         return bytes(output)
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:

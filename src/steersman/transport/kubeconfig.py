@@ -194,7 +194,7 @@ def _read(content: bytes, path: Path) -> _File:
     if len(content) > _LARGEST:
         raise ConfigError(f"kubeconfig {path}: larger than {_LARGEST} bytes")
     try:
-        documents = manifests.load(content, source=str(path))
+        documents = manifests.load_documents(content, source=str(path))
     except DecodeError as error:
         raise ConfigError(f"kubeconfig {error}") from None
     if len(documents) > 1:
