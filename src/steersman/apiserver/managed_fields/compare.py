@@ -7,7 +7,7 @@ one side only, it is added or removed itself, with everything below it.
 from dataclasses import dataclass
 from typing import Any, Final
 
-from steersman.apiserver.managed_fields.field_set import LEAF, Fields, recursive_difference, union_nodes
+from steersman.apiserver.managed_fields.field_set import LEAF, Fields, recursive_difference, union, union_nodes
 from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
 from steersman.protocol.equality import json_equal
 
@@ -26,9 +26,24 @@ class Comparison:
     modified: Fields
     added: Fields
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.removed or self.modified or self.added)
+
+    @property
+    def set_now(self) -> Fields:
+        """What the new object sets, and the old one did not, or not so."""
+        return union(self.modified, self.added)
+
+    @property
+    def all(self) -> Fields:
+        """Every path in which they differ."""
+        return union(self.set_now, self.removed)
+
     def without(self, fields: Fields) -> "Comparison":
         """Leave out some fields and all that is below them."""
-        if not fields:
+        if not fields or self.is_empty:
             return self
         return Comparison(
             recursive_difference(self.removed, fields),
@@ -59,13 +74,12 @@ def _everything_in_map(value: dict[str, Any], branch: MapType) -> Fields:
     result: Fields = {".": LEAF}
     fields, names = branch.fields, branch.names
     for key, below in value.items():
-        kind = fields.get(key)
-        if kind is None:
-            result["f:" + key] = everything_in(below, branch.type_of(key))
-        elif kind.scalar is not None and kind.map is None:
-            result[names[key]] = LEAF
+        kind = fields.get(key) or branch.type_of(key)
+        element = names.get(key) or "f:" + key
+        if below.__class__ is dict or below.__class__ is list:
+            result[element] = everything_in(below, kind)
         else:
-            result[names[key]] = everything_in(below, kind)
+            result[element] = LEAF
     return result
 
 
@@ -137,7 +151,7 @@ def _compare_maps(old: dict[str, Any], new: dict[str, Any], branch: MapType) -> 
         if before is _ABSENT:
             collector.added[names.get(key) or "f:" + key] = everything_in(value, kind)
         # Valid values of a tight type are the same if Python says so; this is what makes small changes cheap.
-        elif not (before == value and kind.is_tight):
+        elif not (before == value and (kind.is_tight or json_equal(before, value))):
             collector.take(names.get(key) or "f:" + key, _compare(before, value, kind))
     for key, value in old.items():
         if key not in new:

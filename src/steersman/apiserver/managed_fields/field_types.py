@@ -5,7 +5,7 @@ schemas, inline (custom resources) or linked by ``$ref`` (built-in kinds), and n
 cyclic.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from steersman.apiserver.managed_fields.path_element import key_element, value_element
@@ -19,7 +19,7 @@ _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 class FieldType:
     """The type of one place in an object: any of its branches may be absent, not all of them."""
 
-    __slots__ = ("_is_tight", "list", "map", "scalar")
+    __slots__ = ("_holds_atomic", "_is_tight", "list", "map", "scalar")
 
     def __init__(
         self, *, scalar: str | None = None, list_: "ListType | None" = None, map_: "MapType | None" = None
@@ -29,6 +29,7 @@ class FieldType:
         self.list = list_
         self.map = map_
         self._is_tight: bool | None = None
+        self._holds_atomic: bool | None = None
 
     def branch_of(self, value: Any) -> "MapType | ListType | str":
         """Give the branch that a value picks; null and what fits nowhere pick map, then scalar, then list."""
@@ -51,6 +52,20 @@ class FieldType:
         if self._is_tight is None:
             self._is_tight = _all_tight(self)
         return self._is_tight
+
+    @property
+    def is_atomic(self) -> bool:
+        """Whether a value here is a leaf although it may have parts."""
+        if self.map is not None:
+            return self.map.is_atomic
+        return self.scalar is None and self.list is not None and self.list.is_atomic
+
+    @property
+    def holds_atomic(self) -> bool:
+        """Whether a path from here may lead to an atomic part; free-form values do not count."""
+        if self._holds_atomic is None:
+            self._holds_atomic = any(node.is_atomic for node in _reachable(self) if node is not self)
+        return self._holds_atomic
 
 
 class ListType:
@@ -140,6 +155,8 @@ def _untyped_atomic() -> FieldType:
 DEDUCED: Final = _deduced()
 #: Free-form and a leaf: embedded raw JSON.
 UNTYPED_ATOMIC: Final = _untyped_atomic()
+#: Only managedFields have it, and they are set aside before anything is compared.
+_NEVER_COMPARED: Final = FieldType(map_=MapType(is_atomic=True, element=FieldType(scalar="untyped")))
 _UNTYPED_SCALAR: Final = FieldType(scalar="untyped")
 _SCALARS: Final = {
     "integer": FieldType(scalar="numeric"),
@@ -151,16 +168,18 @@ _PLAIN_STRING_FORMATS: Final = ("", "byte")
 
 
 def _all_tight(root: FieldType) -> bool:
+    return not any(node is DEDUCED or node is UNTYPED_ATOMIC for node in _reachable(root))
+
+
+def _reachable(root: FieldType) -> Iterator[FieldType]:
     seen, waiting = {id(root)}, [root]
     while waiting:
         node = waiting.pop()
-        if node is DEDUCED or node is UNTYPED_ATOMIC:
-            return False
+        yield node
         for below in _below(node):
             if id(below) not in seen:
                 seen.add(id(below))
                 waiting.append(below)
-    return True
 
 
 def _below(node: FieldType) -> list[FieldType]:
@@ -181,6 +200,7 @@ class TypeBuilder:
             "io.k8s.apimachinery.pkg.api.resource.Quantity": _UNTYPED_SCALAR,
             "io.k8s.apimachinery.pkg.util.intstr.IntOrString": _UNTYPED_SCALAR,
             "io.k8s.apimachinery.pkg.runtime.RawExtension": UNTYPED_ATOMIC,
+            "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": _NEVER_COMPARED,
         }
 
     def named(self, name: str) -> FieldType:

@@ -36,10 +36,7 @@ def unchanged_since(live: Object, kind: FieldType) -> Fields:
         comparison = compare(applied, live, kind)
     except (msgspec.DecodeError, TypeMismatch, ValueError):
         return {}
-    result = fields_of(applied, kind)
-    for changed in (comparison.modified, comparison.added, comparison.removed):
-        result = difference(result, changed)
-    return result
+    return difference(fields_of(applied, kind), comparison.all)
 
 
 def refreshed(obj: Object, config: Object) -> Object:

@@ -5,6 +5,7 @@ A step is a plain string everywhere: it is a key of the FieldsV1 tree and needs 
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -18,9 +19,17 @@ _PREFIX: Final = 2
 def json_text(value: Any) -> str:
     """Write JSON as Go does: compact, keys sorted, ``<``, ``>`` and ``&`` escaped, whole floats without a point."""
     if value.__class__ is str:
-        text = _encode(value).decode()
-    else:
-        text = msgspec.json.encode(_whole(value), order="sorted").decode()
+        return _quoted(value)
+    return _escaped(_encode(_whole(value), order="sorted").decode())
+
+
+# The keys of list items are few and come again in every object.
+@lru_cache(maxsize=4096)
+def _quoted(text: str) -> str:
+    return _escaped(_encode(text).decode())
+
+
+def _escaped(text: str) -> str:
     if "<" in text or ">" in text or "&" in text:
         text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -107,23 +107,15 @@ def _named_fields_of(value: Any, kind: FieldType) -> Fields:
 
 def collapse_atomic(fields: Fields, kind: FieldType) -> Fields:
     """Give a set with everything below an atomic part replaced by the part: its schema may have become atomic."""
-    if kind is DEDUCED:
-        return fields
     changed: Fields = {}
     for element, node in fields.items():
         if not node:
             continue
         below, _ = _step(kind, element)
-        if _is_atomic(below):
+        if below.is_atomic:
             changed[element] = LEAF
-        else:
+        elif below.holds_atomic:
             inner = collapse_atomic(node, below)
             if inner is not node:
                 changed[element] = inner
     return {**fields, **changed} if changed else fields
-
-
-def _is_atomic(kind: FieldType) -> bool:
-    if kind.map is not None:
-        return kind.map.is_atomic
-    return kind.scalar is None and kind.list is not None and kind.list.is_atomic

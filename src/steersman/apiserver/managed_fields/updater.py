@@ -118,7 +118,7 @@ class _Application:
         for key, ownership in self._managers.items():
             comparison = self._change.in_version(ownership.api_version) if key != self._key else None
             if comparison is not None:
-                wanted = intersection(ownership.fields, union(comparison.modified, comparison.added))
+                wanted = intersection(ownership.fields, comparison.set_now)
                 if wanted:
                     claims.append(Claim(key, wanted))
         return claims
@@ -184,7 +184,7 @@ def _after_update(change: _Change, managers: Managers, writer: entries.ManagerKe
     except ValueError:
         # Of an object that does not fit its type nobody owns anything.
         return []
-    mine = entries.stripped(union(comparison.modified, comparison.added)) if comparison else {}
+    mine = entries.stripped(comparison.set_now) if comparison else {}
     if mine:
         before = result.get(writer)
         result[writer] = Ownership(union(before.fields, mine) if before else mine, endpoint.api_version, time)
@@ -198,11 +198,9 @@ def _dispossessed(managers: Managers, change: _Change, writer: entries.ManagerKe
         comparison = change.in_version(ownership.api_version)
         if key == writer or comparison is None:
             continue
-        fields = ownership.fields
-        for changed in (comparison.modified, comparison.added, comparison.removed):
-            fields = difference(fields, changed)
+        fields = difference(ownership.fields, comparison.all)
         if fields:
-            result[key] = ownership if fields is ownership.fields else replace(ownership, fields=fields)
+            result[key] = Ownership(fields, ownership.api_version, ownership.time)
     return result
 
 
@@ -239,14 +237,13 @@ def _managers_for(live: Object, new: Object, endpoint: Endpoint) -> Managers:
 
 def _fits_where_reset(live: Object, new: Object, endpoint: Endpoint) -> bool:
     declared = endpoint.type.map.fields if endpoint.type.map is not None else {}
-    return all(
-        key == "metadata"
-        or f"f:{key}" not in endpoint.reset_fields
-        or value is live.get(key)
-        or fits(value, declared[key])
-        for key, value in new.items()
-        if key in declared
-    )
+    for element in endpoint.reset_fields:
+        key = element[2:]
+        value = new.get(key)
+        # Metadata was decoded by its type; what did not change fits.
+        if key != "metadata" and key in declared and value != live.get(key) and not fits(value, declared[key]):
+            return False
+    return True
 
 
 def _list_in(obj: Object) -> Any:

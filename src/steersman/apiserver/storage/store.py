@@ -197,9 +197,9 @@ class Store:
         yet, BadRequest for a continue token that is none, ValueError for a version that is no number.
         """
         table = self._table(resource)
-        version, after = self._place(table, options)
+        version, start = self._place(table, options)
         paths, changed = table.paths_at(version)
-        low, high = in_namespace(paths, options.namespace, after)
+        low, high = in_namespace(paths, options.namespace, start)
         records: list[Record] = []
         limit = options.limit or high - low + 1
         position = low
@@ -213,18 +213,18 @@ class Store:
             return Page(records, str(version))
         rest = paths[position - 1].removeprefix(f"{options.namespace}/") if options.namespace else paths[position - 1]
         remaining = high - position if options.selector is None else None
-        return Page(records, str(version), ContinueToken(version, rest).encode(), remaining)
+        return Page(records, str(version), ContinueToken.after(version, rest).encode(), remaining)
 
     def _place(self, table: Table, options: ListOptions) -> tuple[int, str]:
-        """Give the version at which a list is to be read, and the path after which it goes on."""
+        """Give the version at which a list is to be read, and the first path that it may give."""
         if options.continue_token:
             token = ContinueToken.decode(options.continue_token)
-            after = path_of(options.namespace, token.after)
-            if token.version == INCONSISTENT:
-                return self._version, after
+            start = path_of(options.namespace, token.start)
+            if token.version <= INCONSISTENT:
+                return self._version, start
             if not table.history.floor <= token.version <= self._version:
-                raise ContinueExpired(ContinueToken(INCONSISTENT, token.after).encode())
-            return token.version, after
+                raise ContinueExpired(ContinueToken(INCONSISTENT, token.start).encode())
+            return token.version, start
         wanted = parse_version(options.resource_version)
         self._check_reached(wanted)
         if not wanted or not (options.match == "Exact" or (options.limit and not options.match)):
@@ -236,7 +236,7 @@ class Store:
     def _check_reached(self, version: int) -> None:
         if version > self._version:
             raise Timeout(
-                f"Too large resource version: {version}, current: {self._version}",
+                f"Timeout: Too large resource version: {version}, current: {self._version}",
                 code=504,
                 reason="Timeout",
                 causes=[Cause("ResourceVersionTooLarge", "Too large resource version")],

@@ -1,6 +1,6 @@
 """The objects of one resource, by path, and what happened to them."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from steersman.apiserver.storage.history import Event, History
@@ -70,14 +70,14 @@ class Table:
         return Table(self.history.copy(), dict(self.records))
 
 
-def in_namespace(paths: list[str], namespace: str, after: str) -> tuple[int, int]:
-    """Give the range of ordered paths that lie in a namespace (empty: anywhere), after a path if one is given."""
+def in_namespace(paths: list[str], namespace: str, start: str) -> tuple[int, int]:
+    """Give the range of ordered paths that lie in a namespace (empty: anywhere), from a path on if one is given."""
     low, high = 0, len(paths)
     if namespace:
         # "0" is the character after "/".
         low, high = bisect_left(paths, f"{namespace}/"), bisect_left(paths, f"{namespace}0")
-    if after:
-        low = max(low, bisect_right(paths, after))
+    if start:
+        low = max(low, bisect_left(paths, start))
     return low, high
 
 
