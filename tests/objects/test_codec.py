@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.errors import DecodeError
-from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.kinds.coordination_v1 import Lease
+from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
 from steersman.objects.codec import (
     bytes_read,
     copy_of,
@@ -163,6 +164,24 @@ def test_bytes_that_are_no_such_part_are_one_kind_of_error(data: bytes) -> None:
     """The same holds for what is not an object of its own."""
     with pytest.raises(DecodeError):
         decode_as(ListMeta, data)
+
+
+@pytest.mark.parametrize(
+    "field",
+    ['"limits":{"cpu":true}', '"limits":{"cpu":[]}', '"limits":{"cpu":"x"}', '"limits":{"cpu":1e999}', '"requests":3'],
+)
+def test_value_that_is_no_quantity_is_the_same_kind_of_error(field: str) -> None:
+    """Types of our own fail as msgspec's own types do."""
+    data = f'{{"spec":{{"containers":[{{"name":"c","resources":{{{field}}}}}]}}}}'.encode()
+    with pytest.raises(DecodeError, match="not a Pod"):
+        decode(Pod, data)
+
+
+@pytest.mark.parametrize("moment", ["3", '"x"', "true", '"2026-01-02T03:04:05"'])
+def test_value_that_is_no_time_is_the_same_kind_of_error(moment: str) -> None:
+    """The same holds for times with microseconds."""
+    with pytest.raises(DecodeError, match="not a Lease"):
+        decode(Lease, f'{{"spec":{{"renewTime":{moment}}}}}'.encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"nul", DEEP])

@@ -3,9 +3,11 @@ import gc
 import pytest
 
 from steersman.errors import DeclarationError
+from steersman.objects.codec import decode, encode
 from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.model import absent
 from steersman.objects.registry import Registry, declare
-from steersman.objects.resource import KubeObject, gvk_of, resource_of
+from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
 
 BOAT = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Boat"), plural="boats", short_names=("bo",))
 
@@ -53,6 +55,23 @@ def test_class_that_nobody_uses_frees_its_kind() -> None:
 
     declared()
     declared()
+    gc.collect()
+    assert registry.find(BOAT.gvk) is None
+
+
+def test_class_that_was_used_frees_its_kind_all_the_same() -> None:
+    """What reading and writing remember about a class must not keep it alive."""
+    registry = Registry()
+
+    def used() -> None:
+        @declare(BOAT, into=registry)
+        class Boat(KubeObject):
+            status: Status = absent()
+
+        assert b"Boat" in encode(decode(Boat, b'{"metadata":{"name":"a","labels":null}}'))
+
+    used()
+    used()
     gc.collect()
     assert registry.find(BOAT.gvk) is None
 

@@ -5,10 +5,11 @@ An object that was decoded remembers the bytes it was read from, so that an upda
 
 from collections.abc import Hashable
 from copy import copy
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Generic, TypeVar, cast, overload
 
 import msgspec
+import msgspec.inspect
 from msgspec import DecodeError as MsgspecDecodeError
 from msgspec import Struct
 
@@ -25,6 +26,10 @@ K = TypeVar("K", bound=KubeObject)
 ObjectT = TypeVar("ObjectT", KubeObject, Unstructured)
 
 
+#: Quantities are immutable, and the same few stand in all objects of a cluster.
+_quantity = lru_cache(maxsize=1024)(Quantity)
+
+
 def _encode_custom(value: Any) -> Any:
     if isinstance(value, (Quantity, MicroTime, Duration)):
         return str(value)
@@ -33,11 +38,14 @@ def _encode_custom(value: Any) -> Any:
 
 def _decode_custom(wanted: type, value: Any) -> Any:
     # Quantities may be numbers on the wire; the other two are always text.
-    if wanted is Quantity and isinstance(value, (str, int, float)):
-        return Quantity(value)
+    if wanted is Quantity:
+        if type(value) is str:
+            return _quantity(value)
+        if type(value) in (int, float):
+            return Quantity(value)
     if wanted in (MicroTime, Duration) and isinstance(value, str):
         return wanted.parse(value)
-    raise NotImplementedError(f"{wanted.__qualname__} cannot be read from {type(value).__name__}")
+    raise TypeError(f"{wanted.__qualname__} cannot be read from {type(value).__name__}")
 
 
 _encoder = msgspec.json.Encoder(enc_hook=_encode_custom)
@@ -47,6 +55,39 @@ _decode_json = msgspec.json.Decoder().decode
 @cache
 def _decoder(wanted: Hashable) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(cast("Any", wanted), dec_hook=_decode_custom)
+
+
+class _KindCodec:
+    """What reading and writing objects of one kind needs.
+
+    It lives and dies with its class, in an attribute of it; a cache would keep the class alive.
+    """
+
+    __slots__ = ("decoder", "prefix", "shape")
+
+    def __init__(self, kind: type[KubeObject]) -> None:
+        self.decoder = msgspec.json.Decoder(kind, dec_hook=_decode_custom)
+        self.prefix: bytes | None = None
+        #: The whole tree of types, for the few objects that need it.
+        self.shape: msgspec.inspect.Type | None = None
+
+
+def _codec_of(kind: type[KubeObject]) -> _KindCodec:
+    codec: _KindCodec | None = kind.__dict__.get("__codec__")
+    if codec is None:
+        codec = _KindCodec(kind)
+        type.__setattr__(kind, "__codec__", codec)
+    return codec
+
+
+def _prefix_of(kind: type[KubeObject]) -> bytes:
+    """Give how every object of a kind begins on the wire."""
+    codec = _codec_of(kind)
+    if codec.prefix is None:
+        gvk = gvk_of(kind)
+        api_version, name = encode_json(gvk.api_version), encode_json(gvk.kind)
+        codec.prefix = b'{"apiVersion":' + api_version + b',"kind":' + name + b","
+    return codec.prefix
 
 
 def decode_json(data: bytes | str) -> Any:
@@ -75,11 +116,6 @@ def decode_as(wanted: type[T], data: bytes) -> T:
     return result
 
 
-@cache
-def _prefix(gvk: GroupVersionKind) -> bytes:
-    return b'{"apiVersion":' + encode_json(gvk.api_version) + b',"kind":' + encode_json(gvk.kind) + b","
-
-
 def _without_empty_parts(obj: KubeObject) -> Struct:
     """Give the object as it is sent: a part that only stands in for an absent one is absent again."""
     hollow = absent_parts(obj)
@@ -95,7 +131,7 @@ def encode(obj: KubeObject | Unstructured) -> bytes:
     """Write an object as compact JSON, beginning with its apiVersion and kind."""
     if isinstance(obj, Unstructured):
         return _encoder.encode(obj.content)
-    return _prefix(gvk_of(obj)) + _encoder.encode(_without_empty_parts(obj))[1:]
+    return _prefix_of(type(obj)) + _encoder.encode(_without_empty_parts(obj))[1:]
 
 
 @overload
@@ -125,16 +161,17 @@ def decode(kind: type[KubeObject] | type[Unstructured], data: bytes) -> KubeObje
 
 
 def _decode_typed(kind: type[KubeObject], data: bytes) -> KubeObject:
-    decoder = _decoder(kind)
+    codec = _codec_of(kind)
     try:
-        obj: KubeObject = decoder.decode(data)
+        return codec.decoder.decode(data)
     except msgspec.ValidationError:
         document = _decode_json(data)
-        repaired = with_empty_for_null(document, kind)
+        if codec.shape is None:
+            codec.shape = msgspec.inspect.type_info(kind)
+        repaired = with_empty_for_null(document, codec.shape)
         if repaired == document:
             raise
-        obj = decoder.decode(_encoder.encode(repaired))
-    return obj
+        return codec.decoder.decode(_encoder.encode(repaired))
 
 
 def bytes_read(obj: KubeObject | Unstructured) -> bytes | None:

@@ -4,7 +4,6 @@ A ClusterRole without rules comes as ``"rules": null``, although its schema dema
 decode otherwise come here, so nothing of this is on the fast path.
 """
 
-from functools import cache
 from typing import Any
 
 from msgspec import inspect
@@ -16,24 +15,15 @@ _EMPTY: dict[type[inspect.Type], type[list[Any] | dict[str, Any]]] = {
 }
 
 
-def with_empty_for_null(document: Any, kind: type) -> Any:
-    """Give the document with nulls left out, or empty where the kind demands a list, a map or a part."""
-    return _repaired(document, _type_of(kind))
-
-
-@cache
-def _type_of(kind: type) -> inspect.Type:
-    return inspect.type_info(kind)
-
-
-def _repaired(value: Any, wanted: inspect.Type) -> Any:
+def with_empty_for_null(value: Any, wanted: inspect.Type) -> Any:
+    """Give the document with nulls left out, or empty where its type demands a list, a map or a part."""
     match value, _alternative(value, wanted):
         case dict(), inspect.StructType() as struct:
             return _repaired_struct(value, struct)
         case dict(), inspect.DictType(value_type=inner):
-            return {name: _repaired(member, inner) for name, member in value.items()}
+            return {name: with_empty_for_null(member, inner) for name, member in value.items()}
         case list(), inspect.ListType(item_type=inner):
-            return [_repaired(item, inner) for item in value]
+            return [with_empty_for_null(item, inner) for item in value]
         case _:
             return value
 
@@ -54,7 +44,7 @@ def _repaired_struct(value: dict[str, Any], struct: inspect.StructType) -> dict[
         if field is None:
             repaired[name] = member
         elif member is not None:
-            repaired[name] = _repaired(member, field.type)
+            repaired[name] = with_empty_for_null(member, field.type)
         elif field.required:
             empty = _EMPTY.get(type(field.type))
             repaired[name] = empty() if empty else None

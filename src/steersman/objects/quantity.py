@@ -10,6 +10,7 @@ _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 #: As lenient as Kubernetes, which reads ``5.``, ``.5`` and even ``.`` (nothing at all is zero).
 _FORM = re.compile(r"([+-]?)([0-9]*\.?[0-9]*)([eE][+-]?[0-9]{1,9}|[numkMGTPE]|[KMGTPE]i)?")
+_PLAIN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[numkMGTPE]|[KMGTPE]i)?")
 _MAX_LENGTH = _MAX_EXPONENT = 300
 #: Wide enough for every text and exponent within these limits; arithmetic never rounds.
 _EXACT = Context(prec=1000)
@@ -27,21 +28,37 @@ class Quantity:
     one nano is rounded up, as Kubernetes does.
     """
 
-    __slots__ = ("_text", "format", "value")
+    __slots__ = ("_amount", "_text")
 
-    value: Decimal
-    format: Format
+    #: What was read, if it was read.
+    _text: str
+    #: The amount and its form. ``None`` until somebody asks: most quantities are read only to be kept.
+    _amount: tuple[Decimal, Format] | None
 
     def __init__(self, amount: "str | int | float | Decimal | Quantity", *, form: Format = "DecimalSI") -> None:
-        self._text: str | None = None
-        if isinstance(amount, Quantity):
-            self.value, self.format, self._text = amount.value, amount.format, amount._text  # noqa: SLF001 - its own kind
-        elif isinstance(amount, str):
-            self.value, self.format = _parse(amount)
+        self._text = ""
+        if isinstance(amount, str):
             self._text = amount
+            self._amount = None if _is_plain(amount) else _parse(amount)
+        elif isinstance(amount, Quantity):
+            self._text, self._amount = amount._text, amount._amount  # noqa: SLF001 - its own kind
         else:
-            self.value = _rounded(Decimal(str(amount)) if isinstance(amount, float) else Decimal(amount))
-            self.format = form
+            self._amount = _rounded(Decimal(str(amount)) if isinstance(amount, float) else Decimal(amount)), form
+
+    @property
+    def value(self) -> Decimal:
+        """The amount."""
+        return self._parsed()[0]
+
+    @property
+    def format(self) -> Format:
+        """How the amount is printed in canonical form."""
+        return self._parsed()[1]
+
+    def _parsed(self) -> tuple[Decimal, Format]:
+        if self._amount is None:
+            self._amount = _parse(self._text)
+        return self._amount
 
     def canonical(self) -> str:
         """Print with the largest suffix that leaves no fraction, as the API server does."""
@@ -50,7 +67,7 @@ class Quantity:
         return _decimal(self.value, exponent=self.format == "DecimalExponent")
 
     def __str__(self) -> str:
-        return self._text if self._text is not None else self.canonical()
+        return self._text or self.canonical()
 
     def __repr__(self) -> str:
         return f"Quantity({str(self)!r})"
@@ -91,6 +108,11 @@ class Quantity:
     def _like(self, value: Decimal, other: "Quantity") -> "Quantity":
         # A zero has no say in how the sum is printed.
         return Quantity(value, form=self.format if self.value else other.format)
+
+
+def _is_plain(text: str) -> bool:
+    """Tell quickly that a text is a quantity; the few others have to be parsed to know."""
+    return len(text) <= _MAX_LENGTH and _PLAIN.fullmatch(text) is not None
 
 
 def _rounded(value: Decimal) -> Decimal:

@@ -1,7 +1,6 @@
 """Objects: the base of every kind, custom resources, and objects of kinds that have no class."""
 
 from datetime import datetime
-from functools import cache
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from msgspec import Struct, structs
@@ -20,6 +19,8 @@ class KubeObject(Model, kw_only=False, dict=True):
 
     #: How this kind is served. Only a declared kind has it: ``declare`` gives it.
     __resource__: ClassVar[ApiResource]
+    #: What ``parts_with_empty_value`` found. It lives and dies with the class; a cache would keep the class alive.
+    __parts__: ClassVar[dict[str, type[Struct]]]
 
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
@@ -29,7 +30,7 @@ class KubeObject(Model, kw_only=False, dict=True):
             if getattr(self, name) is None:
                 stand_in = empty()
                 setattr(self, name, stand_in)
-                self.__dict__[f"_absent_{name}"] = stand_in
+                self.__dict__.setdefault("_stand_ins", {})[name] = stand_in
 
     @property
     def name(self) -> str:
@@ -157,15 +158,17 @@ class Resource(KubeObject, Generic[SpecT, StatusT], kw_only=False):
             raise ValueError(f"{type(self).__name__} {self.key} has no spec")
 
 
-@cache
 def parts_with_empty_value(kind: type[KubeObject]) -> dict[str, type[Struct]]:
     """Give the fields of a kind that are declared ``absent()`` and whose type can be empty, with that type."""
-    # One level is enough; walking a Pod's whole tree would take longer than decoding thousands of them.
-    return {
-        part.name: part.type
-        for part in structs.fields(kind)
-        if part.default is None and isinstance(part.type, type) and _can_be_empty(part.type)
-    }
+    parts: dict[str, type[Struct]] | None = kind.__dict__.get("__parts__")
+    if parts is None:
+        # One level is enough; walking a Pod's whole tree would take longer than decoding thousands of them.
+        parts = kind.__parts__ = {
+            part.name: part.type
+            for part in structs.fields(kind)
+            if part.default is None and isinstance(part.type, type) and _can_be_empty(part.type)
+        }
+    return parts
 
 
 def _can_be_empty(part: type) -> bool:
@@ -174,10 +177,11 @@ def _can_be_empty(part: type) -> bool:
 
 def absent_parts(obj: KubeObject) -> list[str]:
     """Give the parts that nobody has set: they still hold the stand-in, and it is still empty."""
+    stand_ins: dict[str, Struct] | None = obj.__dict__.get("_stand_ins")
+    if stand_ins is None:
+        return []
     return [
-        name
-        for name, empty in parts_with_empty_value(type(obj)).items()
-        if (part := getattr(obj, name)) is None or (part is obj.__dict__.get(f"_absent_{name}") and part == empty())
+        name for name, stand_in in stand_ins.items() if getattr(obj, name) is stand_in and stand_in == type(stand_in)()
     ]
 
 
