@@ -6,9 +6,9 @@ from steersman.client.discovery import Discovery
 from steersman.client.interfaces import Ref
 from steersman.client.warnings import Warnings
 from steersman.clock import Clock
+from steersman.kinds import class_for
 from steersman.objects.codec import decode, decode_json, encode_json
 from steersman.objects.identity import GroupVersionKind, ObjectKey
-from steersman.objects.registry import registry
 from steersman.objects.resource import KubeObject, Unstructured, gvk_of, resource_of
 from steersman.protocol.http import Request
 from steersman.protocol.requests import Requests
@@ -60,7 +60,8 @@ class Session:
         return requests
 
     async def _discover(self, gvk: GroupVersionKind) -> Requests:
-        declared = registry.find(gvk)
+        # What is declared or built in needs no question to the server.
+        declared = class_for(gvk)
         resource = await self.discovery.resource(gvk) if declared is None else resource_of(declared)
         requests = self._by_kind[gvk] = Requests(resource)
         return requests

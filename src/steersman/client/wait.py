@@ -16,11 +16,7 @@ from steersman.protocol.options import ListOptions
 from steersman.protocol.requests import Requests
 from steersman.protocol.watch_frames import Applied, Deleted
 
-_CRD = ApiResource(
-    gvk=GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
-    plural="customresourcedefinitions",
-    namespaced=False,
-)
+_CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 #: Seconds between looks at whether a new kind can be listed; servers need about 50 ms.
 _LOOK_EVERY = 0.05
 
@@ -89,7 +85,7 @@ async def wait_established(session: Session, name: str, within: float | None) ->
 
 
 async def _established(session: Session, name: str, last: _LastSeen) -> dict[str, Any]:
-    async with Watcher[Unstructured](session, _CRD.gvk, None, _only(name)) as events:
+    async with Watcher[Unstructured](session, _CRD, None, _only(name)) as events:
         async for event in events:
             content = event.object.content
             conditions = _conditions(content)

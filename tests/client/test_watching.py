@@ -1,0 +1,218 @@
+"""A caller's watch: events in order, whatever happens to the connection."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from steersman.client.client import Client
+from steersman.errors import ConnectionFailed, ConnectionLost, Expired, Forbidden
+from steersman.kinds.core_v1 import ConfigMap
+from steersman.objects.identity import GroupVersionKind
+from steersman.objects.resource import Unstructured
+from steersman.protocol.watch_frames import Added, Applied, Deleted, Modified
+from steersman.testing.fake_clock import FakeClock
+from tests.client.conftest import ScriptedTransport, failure
+
+
+def item(name: str, version: int, uid: str = "") -> dict[str, Any]:
+    """Give a ConfigMap as the server sends it."""
+    metadata = {"name": name, "namespace": "default", "uid": uid or name, "resourceVersion": str(version)}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def frame(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+    """Give one frame of a watch."""
+    return {"type": kind, "object": obj}
+
+
+def bookmark(version: int, *, end: bool = False) -> dict[str, Any]:
+    """Give a bookmark."""
+    metadata: dict[str, Any] = {"resourceVersion": str(version)}
+    if end:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    return frame("BOOKMARK", {"kind": "ConfigMap", "metadata": metadata})
+
+
+def page(*items: dict[str, Any], version: int) -> dict[str, Any]:
+    """Give a whole list."""
+    return {"kind": "ConfigMapList", "metadata": {"resourceVersion": str(version)}, "items": [*items]}
+
+
+def shown(event: Applied[Any] | Deleted[Any]) -> str:
+    """Give an event as a short text."""
+    return f"{type(event).__name__} {event.object.name} {event.object.resource_version}"
+
+
+async def take(events: Any, count: int) -> list[str]:
+    """Give the next so many events as short texts."""
+    return [shown(await anext(events)) for _ in range(count)]
+
+
+async def test_state_comes_first_then_changes_on_the_same_connection(
+    client: Client, transport: ScriptedTransport
+) -> None:
+    """WatchList needs one request for both."""
+    transport.add_stream(
+        frame("ADDED", item("a", 3)),
+        frame("ADDED", item("b", 2)),
+        bookmark(5, end=True),
+        frame("MODIFIED", item("a", 6)),
+        bookmark(7),
+        frame("DELETED", item("b", 8)),
+    )
+    async with client.watch(ConfigMap) as events:
+        assert await take(events, 4) == ["Added a 3", "Added b 2", "Modified a 6", "Deleted b 8"]
+    assert len(transport.asked) == 1
+    assert transport.open_streams == 0
+
+
+async def test_nothing_is_shown_of_a_state_that_is_not_complete(client: Client, transport: ScriptedTransport) -> None:
+    """Half a state that is then thrown away would have to be taken back."""
+    stream = transport.add_stream(frame("ADDED", item("a", 3)))
+    stream.finish(ConnectionLost("reset"))
+    transport.answers.append(page(item("a", 4), item("b", 2), version=9))
+    transport.add_stream()
+    async with client.watch(ConfigMap) as events:
+        assert await take(events, 2) == ["Added a 4", "Added b 2"]
+
+
+async def test_server_without_watch_list_is_listed(client: Client, transport: ScriptedTransport) -> None:
+    """Older servers refuse the parameter."""
+    transport.streams.append(failure(422, "Invalid"))
+    transport.answers.append(page(item("a", 4), version=9))
+    transport.add_stream(frame("MODIFIED", item("a", 10)))
+    async with client.watch(ConfigMap) as events:
+        assert await take(events, 2) == ["Added a 4", "Modified a 10"]
+    assert "resourceVersion=0" in transport.lines[1]
+    assert "resourceVersion=9" in transport.lines[2]
+
+
+async def test_closed_stream_is_resumed_where_it_ended(client: Client, transport: ScriptedTransport) -> None:
+    """Servers end every watch some time; callers need not know."""
+    transport.add_stream(frame("ADDED", item("a", 3)), bookmark(5, end=True), bookmark(8), ends=True)
+    transport.add_stream(frame("MODIFIED", item("a", 9)))
+    async with client.watch(ConfigMap) as events:
+        assert await take(events, 2) == ["Added a 3", "Modified a 9"]
+    assert "resourceVersion=8" in transport.lines[1]
+
+
+async def test_what_happened_while_nobody_watched_is_told_as_changes(
+    client: Client, transport: ScriptedTransport
+) -> None:
+    """After an expired version the state is read anew: deleted, changed, recreated and new objects all show."""
+    names = [item("gone", 1), item("same", 2), item("changed", 3), item("reborn", 4, "old")]
+    transport.add_stream(*(frame("ADDED", obj) for obj in names), bookmark(5, end=True))
+    transport.streams[0].feed(b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n')  # type: ignore[union-attr] # a stream
+    transport.add_stream(
+        frame("ADDED", item("same", 2)),
+        frame("ADDED", item("changed", 30)),
+        frame("ADDED", item("reborn", 40, "new")),
+        frame("ADDED", item("fresh", 50)),
+        bookmark(60, end=True),
+    )
+    async with client.watch(ConfigMap) as events:
+        await take(events, 4)
+        assert await take(events, 5) == [
+            "Deleted gone 1",
+            "Deleted reborn 4",
+            "Modified changed 30",
+            "Added reborn 40",
+            "Added fresh 50",
+        ]
+
+
+async def test_absent_server_is_waited_for(client: Client, transport: ScriptedTransport, clock: FakeClock) -> None:
+    """A restart of the server is no reason to end a watch."""
+    transport.streams += [ConnectionFailed("refused"), ConnectionFailed("refused")]
+    transport.add_stream(frame("ADDED", item("a", 3)), bookmark(5, end=True))
+    async with client.watch(ConfigMap) as events, asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(take(events, 1))
+        await clock.advance(10)
+        assert first.done()
+        assert await first == ["Added a 3"]
+    assert len(transport.asked) == 3
+
+
+async def test_refusal_is_the_callers_to_hear(client: Client, transport: ScriptedTransport) -> None:
+    """Waiting for ever on something that will not change is how tools hang."""
+    transport.streams.append(failure(403, "Forbidden"))
+    transport.answers.append(failure(403, "Forbidden"))
+    async with client.watch(ConfigMap) as events:
+        with pytest.raises(Forbidden):
+            await anext(events)
+
+
+async def test_watch_can_begin_at_a_version(client: Client, transport: ScriptedTransport) -> None:
+    """Whoever has a list need not get it again."""
+    transport.add_stream(frame("MODIFIED", item("a", 9)))
+    async with client.watch(ConfigMap, since="8") as events:
+        assert await events.initial() == []
+        assert await take(events, 1) == ["Modified a 9"]
+    assert "resourceVersion=8" in transport.lines[0]
+
+
+async def test_version_that_is_too_old_to_begin_at_is_an_error(client: Client, transport: ScriptedTransport) -> None:
+    """What happened since cannot be known, so the caller must list."""
+    transport.streams.append(failure(410, "Expired"))
+    async with client.watch(ConfigMap, since="8") as events:
+        with pytest.raises(Expired, match="version 8 is too old"):
+            await anext(events)
+
+
+async def test_initial_gives_the_whole_state_and_leaves_the_changes(
+    client: Client, transport: ScriptedTransport
+) -> None:
+    """An empty state is an answer too, which no event could tell."""
+    transport.add_stream(
+        frame("ADDED", item("a", 3)),
+        frame("ADDED", item("b", 3)),
+        bookmark(5, end=True),
+        frame("DELETED", item("a", 6)),
+    )
+    stream = transport.streams[0]
+    async with client.watch(ConfigMap) as events:
+        assert [obj.name for obj in await events.initial()] == ["b"]
+        stream.feed(b'{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"c","resourceVersion":"7"}}}\n')  # type: ignore[union-attr] # a stream
+        assert await take(events, 1) == ["Added c 7"]
+
+
+async def test_objects_of_another_kind_are_left_out(
+    client: Client, transport: ScriptedTransport, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A table, or what a proxy made of an object, must not stop a watch."""
+    transport.add_stream(
+        bookmark(5, end=True),
+        frame("ADDED", {"kind": "Table", "metadata": {"resourceVersion": "6"}}),
+        frame("ADDED", item("a", 7)),
+        frame("MODIFIED", item("a", 8)),
+    )
+    async with client.watch(ConfigMap) as events:
+        assert await take(events, 2) == ["Added a 7", "Modified a 8"]
+    assert "another kind" in caplog.text
+
+
+async def test_kinds_without_a_class_are_watched_as_well(client: Client, transport: ScriptedTransport) -> None:
+    """The same events, with plain content."""
+    transport.add_stream(frame("ADDED", item("a", 3)), bookmark(5, end=True), frame("MODIFIED", item("a", 6)))
+    async with client.watch(GroupVersionKind("", "v1", "ConfigMap")) as events:
+        first, second = await anext(events), await anext(events)
+    assert isinstance(first, Added)
+    assert isinstance(second, Modified)
+    assert isinstance(second.object, Unstructured)
+
+
+async def test_cancelled_watch_leaves_no_connection(client: Client, transport: ScriptedTransport) -> None:
+    """Cancellation is the only stop signal."""
+    transport.add_stream(bookmark(5, end=True))
+
+    async def follow() -> None:
+        async with client.watch(ConfigMap) as events:
+            await anext(events)
+
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(follow())
+        while not transport.open_streams:
+            await client._session.clock.settle()  # type: ignore[attr-defined] # the fake clock of these tests
+        task.cancel()
+    assert transport.open_streams == 0
