@@ -179,7 +179,7 @@ class Context(Generic[K]):
 
     def event(self, reason: str, message: str, *, kind: EventKind = "Normal") -> None:
         """Tell people what happened to the reconciled object; never waits and never raises."""
-        self._on_loop(lambda: self._surroundings.events.event(self._obj, reason, message, kind=kind))
+        self._on_loop(lambda: self._surroundings.events.record(self._obj, kind, reason, message))
 
     def requeue_after(self, seconds: float) -> None:
         """Run again after so many seconds if this run succeeds, even if nothing changes; the shortest wish counts."""

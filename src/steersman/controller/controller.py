@@ -340,7 +340,7 @@ class Controller(Generic[K]):
         extra = {"controller": self.reconciler.name, "kind": kind, "key": str(record.key), "error": str(error)}
         _log.warning("left alone an object that does not decode", extra=extra)
         parts = self._parts
-        parts.events.event(decode(Unstructured, record.data), REASON, str(error), kind="Warning")
+        parts.events.record(decode(Unstructured, record.data), "Warning", REASON, str(error))
         failure = await mark_malformed(parts.client, self.reconciler.resource, record.data, str(error), parts.clock)
         if failure is not None:
             _log.warning("cannot set the condition of a malformed object", extra={**extra, "error": str(failure)})

@@ -25,14 +25,7 @@ EventKind: TypeAlias = Literal["Normal", "Warning"]
 class Events(Protocol):
     """Who tells people what happened to objects."""
 
-    def event(
-        self,
-        obj: KubeObject | Unstructured,
-        reason: str,
-        message: str,
-        *,
-        kind: Literal["Normal", "Warning"] = "Normal",
-    ) -> None:
+    def record(self, obj: KubeObject | Unstructured, type_: EventKind, reason: str, note: str) -> None:
         """Tell; never waits and never raises."""
 
 

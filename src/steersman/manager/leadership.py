@@ -28,12 +28,16 @@ class Leadership:
     def extend(self, valid_until: float) -> None:
         """Lead until a monotonic time."""
         self._valid_until = valid_until
-        self._loop.call_soon_threadsafe(self._acquired.set)
+        self._tell(self._acquired)
 
     def end(self) -> None:
         """Lead no more, from now on."""
         self._valid_until = float("-inf")
-        self._loop.call_soon_threadsafe(self._lost.set)
+        self._tell(self._lost)
+
+    def _tell(self, event: asyncio.Event) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(event.set)
 
     # What others call.
 

@@ -1,0 +1,243 @@
+"""The manager: runs operators. Starts in order, stops in reverse, and never leaves two leaders at work.
+
+The order: definitions, servers (webhooks), probes, caches, leadership, controllers. Caches fill while leadership is
+waited for, so that a successor begins at once. When it is stopped, controllers finish what they have within the grace
+period, then the lease is handed over, then caches and servers end. When leadership is lost there is no grace.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from steersman.client.client import Client
+from steersman.client.events import EventRecorder
+from steersman.clock import Clock
+from steersman.concurrency import background, cleanup, wait_ready
+from steersman.controller.controller import Controller, ControllerParts
+from steersman.controller.declaration import Reconciler
+from steersman.errors import LeadershipLost
+from steersman.informer.informers import Informers
+from steersman.informer.reflector import Link
+from steersman.manager.counting_transport import CountingTransport
+from steersman.manager.elector_thread import elect_here, elect_in_thread
+from steersman.manager.health import Checks, ProbeApp, freshness_check
+from steersman.manager.install import install_definitions
+from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.leadership import GuardedTransport, Leadership
+from steersman.manager.metrics import Metrics
+from steersman.manager.operator import Operator
+from steersman.objects.resource import KubeObject, Unstructured
+from steersman.randomness import Randomness
+from steersman.serving.server import Listen, Server
+from steersman.transport.base import Transport
+
+_log = logging.getLogger("steersman.manager")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerOptions:
+    """How operators are run."""
+
+    #: The namespaces to look at; none of them means all.
+    namespaces: tuple[str, ...] = ()
+    #: Custom resource definitions to create or update before anything else.
+    definitions: Sequence[KubeObject | Unstructured] = ()
+    #: Take part in an election, and work only while leading.
+    election: ElectionOptions | None = None
+    #: Makes the elector's own connection; without it the election runs on the manager's event loop.
+    elector_transport: Callable[[], Transport] | None = None
+    #: Where probes and metrics are served; nowhere unless told.
+    probes: Listen | None = None
+    #: Seconds that work under way gets to finish.
+    grace: float = 30.0
+    #: Seconds that caches get to fill.
+    sync_timeout: float = 120.0
+    #: Who this process is, in events.
+    instance: str = ""
+
+
+class Manager:
+    """Runs operators against one cluster until it is cancelled."""
+
+    def __init__(
+        self,
+        operators: Sequence[Operator],
+        transport: Transport,
+        options: ManagerOptions | None = None,
+        *,
+        clock: Clock,
+        randomness: Randomness | None = None,
+    ) -> None:
+        self._operators = tuple(operators)
+        self._options = options if options is not None else ManagerOptions()
+        self._clock = clock
+        self._randomness = randomness if randomness is not None else Randomness()
+        self.metrics = Metrics()
+        self.health = Checks()
+        self.readiness = Checks()
+        self.readiness.add("started", lambda: "" if self._ready.is_set() else "not all controllers run yet")
+        self._transport = CountingTransport(transport, self._count_request)
+        self._ready = asyncio.Event()
+        self._leadership: Leadership | None = None
+        self._controllers: list[Controller[Any]] = []
+        self._probes: Server | None = None
+
+    # Looking at it.
+
+    @property
+    def controllers(self) -> tuple[Controller[Any], ...]:
+        """The controllers of all operators; none before the manager runs."""
+        return tuple(self._controllers)
+
+    @property
+    def probe_url(self) -> str:
+        """Where probes and metrics are served; empty if they are not."""
+        return self._probes.url if self._probes is not None else ""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every controller has caught up with what its caches know."""
+        return all(controller.is_idle for controller in self._controllers)
+
+    async def wait_ready(self) -> None:
+        """Wait until every controller runs."""
+        await self._ready.wait()
+
+    # Running.
+
+    async def run(self) -> None:
+        """Run until cancelled; ``LeadershipLost`` ends it at once, without grace."""
+        async with AsyncExitStack() as stack:
+            await self._install()
+            for operator in self._operators:
+                for server in operator.servers:
+                    task = await stack.enter_async_context(background(server.run(), name=f"server/{operator.name}"))
+                    await wait_ready(server.wait_ready(), task)
+            await self._serve_probes(stack)
+            leadership = await stack.enter_async_context(self._election())
+            informers = Informers(Link(self._transport, self._clock, self._randomness))
+            await self._build_controllers(stack, informers, leadership)
+            await stack.enter_async_context(background(informers.run(), name="informers"))
+            await self._lead(leadership)
+            await self._sync(leadership)
+            await stack.enter_async_context(self._working(leadership))
+            self._ready.set()
+            _log.info("running", extra={"operators": [operator.name for operator in self._operators]})
+            await self._stay(leadership)
+
+    async def _install(self) -> None:
+        if self._options.definitions:
+            client = Client(self._transport, clock=self._clock, field_manager=self._operators[0].name)
+            await install_definitions(client, self._options.definitions)
+
+    async def _serve_probes(self, stack: AsyncExitStack) -> None:
+        if self._options.probes is not None:
+            app = ProbeApp(self.health, self.readiness, self.metrics.text)
+            self._probes = await stack.enter_async_context(Server(app, clock=self._clock, listen=self._options.probes))
+
+    async def _build_controllers(
+        self, stack: AsyncExitStack, informers: Informers, leadership: Leadership | None
+    ) -> None:
+        transport: Transport = self._transport
+        if leadership is not None:
+            transport = GuardedTransport(transport, leadership)
+        self._controllers.clear()
+        for operator in self._operators:
+            client = Client(transport, field_manager=operator.name, clock=self._clock, randomness=self._randomness)
+            events = EventRecorder(client, controller=operator.name, instance=self._options.instance, clock=self._clock)
+            await stack.enter_async_context(background(events.run(), name=f"events/{operator.name}"))
+            self._controllers += [
+                self._build(reconciler, client, informers, events) for reconciler in operator.reconcilers
+            ]
+        self.metrics.observe(self._controllers, informers)
+        for informer in informers:
+            self.readiness.add(f"informer/{informer.resource.gvr}", freshness_check(informer))
+
+    def _build(
+        self, reconciler: Reconciler[Any], client: Client, informers: Informers, events: EventRecorder
+    ) -> Controller[Any]:
+        name = reconciler.name
+        parts = ControllerParts(
+            client=client,
+            informers=informers,
+            events=events,
+            clock=self._clock,
+            namespaces=self._options.namespaces,
+            observer=self.metrics.controller(name, reconciler.options.workers),
+            queue_observer=self.metrics.queue(name),
+        )
+        controller = Controller(reconciler, parts)
+        controller.attach()
+        return controller
+
+    async def _sync(self, leadership: Leadership | None) -> None:
+        for controller in self._controllers:
+            await controller.wait_synced(within=self._options.sync_timeout)
+        if leadership is not None:
+            leadership.check()
+
+    # Leadership.
+
+    @asynccontextmanager
+    async def _election(self) -> AsyncIterator[Leadership | None]:
+        election = self._options.election
+        if election is None:
+            yield None
+            return
+        self.metrics.leader.labels(election.name).set(0)
+        connect = self._options.elector_transport
+        elected = (
+            elect_here(Link(self._transport, self._clock, self._randomness), election)
+            if connect is None
+            else elect_in_thread(connect, self._clock, election)
+        )
+        async with elected as leadership:
+            yield leadership
+
+    async def _lead(self, leadership: Leadership | None) -> None:
+        if leadership is not None and self._options.election is not None:
+            await leadership.wait_acquired()
+            self.metrics.leader.labels(self._options.election.name).set(1)
+
+    @staticmethod
+    async def _stay(leadership: Leadership | None) -> None:
+        if leadership is None:
+            await asyncio.get_running_loop().create_future()
+            return
+        await leadership.wait_lost()
+        raise LeadershipLost("the lease could not be renewed in time: leaving")
+
+    @asynccontextmanager
+    async def _working(self, leadership: Leadership | None) -> AsyncIterator[None]:
+        """Run the controllers; in the end let them finish what they have, unless leadership is lost."""
+        async with asyncio.TaskGroup() as tasks:
+            running = [
+                tasks.create_task(controller.run(), name=f"controller/{controller.reconciler.name}")
+                for controller in self._controllers
+            ]
+            try:
+                yield
+            finally:
+                self._ready.clear()
+                grace = self._options.grace if leadership is None or leadership.is_valid else 0.0
+                try:
+                    if not await cleanup(self._drain(), clock=self._clock, within=grace):
+                        _log.warning("work was cut off at the end of the grace period", extra={"grace": grace})
+                finally:
+                    for task in running:
+                        task.cancel()
+
+    async def _drain(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for controller in self._controllers:
+                tasks.create_task(controller.drain(), name=f"drain/{controller.reconciler.name}")
+
+    def _count_request(self, method: str, code: str) -> None:
+        self.metrics.requests.labels(code, method, "apiserver").inc()
+
+    def __repr__(self) -> str:
+        state = "ready" if self._ready.is_set() else "not ready"
+        return f"<Manager {state} controllers={self._controllers!r}>"

@@ -1,0 +1,140 @@
+"""Between an operator and its server: records every request, and lets chosen ones fail."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from steersman.objects.codec import encode_json
+from steersman.protocol.http import App, Exchange, Request, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Answer with a failure instead of passing the request on."""
+
+    code: int = 500
+    reason: str = "InternalError"
+    message: str = "injected by a test"
+    retry_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lose:
+    """Carry the request out, but lose the answer: the connection breaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Break the connection before the server sees the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Do something, such as a competing write, right before the server sees the request."""
+
+    action: Callable[[], None]
+
+
+Fault: TypeAlias = Refuse | Lose | Reset | Before
+
+
+@dataclass(slots=True)
+class Injection:
+    """A fault, and which requests it strikes."""
+
+    fault: Fault
+    method: str = ""
+    #: A pattern that must be found in the request's target.
+    path: str = ""
+    #: How often it strikes; ``None`` for ever.
+    times: int | None = 1
+    struck: int = 0
+
+    def strikes(self, request: Request) -> bool:
+        """Tell whether it strikes this request."""
+        if self.times is not None and self.struck >= self.times:
+            return False
+        if self.method and request.method != self.method:
+            return False
+        return re.search(self.path, request.target) is not None
+
+
+@dataclass(slots=True)
+class Faults:
+    """An app around an app. ``requests`` is what came, in order."""
+
+    app: App
+    requests: list[Request] = field(default_factory=list)
+    injections: list[Injection] = field(default_factory=list)
+
+    def inject(self, fault: Fault, *, method: str = "", path: str = "", times: int | None = 1) -> Injection:
+        """Let requests fail: those of a method, whose target matches a pattern, so many times."""
+        injection = Injection(fault, method, path, times)
+        self.injections.append(injection)
+        return injection
+
+    def clear(self) -> None:
+        """Let nothing fail any more, and forget what came."""
+        self.injections.clear()
+        self.requests.clear()
+
+    def count(self, method: str = "", path: str = "") -> int:
+        """Give how many requests came, of a method and with a matching target."""
+        return sum((not method or one.method == method) and bool(re.search(path, one.target)) for one in self.requests)
+
+    def writes(self) -> list[str]:
+        """Give every request that is no read, as ``PATCH /api/…``."""
+        return [f"{one.method} {one.target.partition('?')[0]}" for one in self.requests if one.method != "GET"]
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Record, and pass on unless a fault strikes."""
+        self.requests.append(request)
+        injection = next((one for one in self.injections if one.strikes(request)), None)
+        if injection is None:
+            return self.app.handle(request, exchange)
+        injection.struck += 1
+        return self._strike(injection.fault, request, exchange)
+
+    def _strike(self, fault: Fault, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        match fault:
+            case Refuse():
+                exchange.respond(_refusal(fault))
+            case Reset():
+                exchange.reset()
+            case Lose():
+                return self.app.handle(request, _Deaf(exchange))
+            case Before(action):
+                action()
+                return self.app.handle(request, exchange)
+        return None
+
+
+def _refusal(fault: Refuse) -> Response:
+    body = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": fault.message,
+        "reason": fault.reason,
+        "code": fault.code,
+    }
+    headers = [("content-type", "application/json")]
+    if fault.retry_after is not None:
+        headers.append(("retry-after", str(fault.retry_after)))
+    return Response(fault.code, headers, encode_json(body))
+
+
+class _Deaf:
+    """An exchange whose answer never arrives."""
+
+    def __init__(self, inner: Exchange) -> None:
+        self._inner = inner
+        self.peer = inner.peer
+        self.stream = inner.stream
+        self.upgrade = inner.upgrade
+        self.reset = inner.reset
+
+    def respond(self, _: Response) -> None:
+        self._inner.reset()

@@ -1,0 +1,64 @@
+"""Keys that trigger themselves are found, named and slowed down; progress is not mistaken for a loop."""
+
+from steersman.controller.expectations import Target
+from steersman.controller.field_changes import changed_fields
+from steersman.controller.hot_loops import HotLoops
+from steersman.objects.identity import GroupVersionKind, ObjectKey
+from tests.controller.conftest import record
+
+GVK = GroupVersionKind("", "v1", "ConfigMap")
+KEY = ObjectKey("ns", "a")
+CHILD = Target(GVK, ObjectKey("ns", "child"))
+
+
+def test_updating_one_object_again_and_again_because_of_that_is_a_loop() -> None:
+    """The classic: two writers of one field, or a value that is never twice the same."""
+    loops = HotLoops(threshold=3)
+    loops.ran(KEY, [CHILD], by_itself=False)
+    loops.ran(KEY, [CHILD], by_itself=True)
+    assert loops.loop(KEY) is None
+    assert loops.is_suspect(KEY, CHILD)
+    loops.note_fields(KEY, CHILD, ("/data/time",))
+    loops.ran(KEY, [CHILD], by_itself=True)
+    loop = loops.loop(KEY)
+    assert loop is not None
+    assert (loop.target, loop.fields, loop.runs, loop.wait) == (CHILD, ("/data/time",), 3, 1.0)
+
+
+def test_the_wait_grows_while_the_loop_goes_on() -> None:
+    """A loop for ever costs less and less."""
+    loops = HotLoops(threshold=1)
+    waits = []
+    for _ in range(12):
+        loops.ran(KEY, [CHILD], by_itself=True)
+        loop = loops.loop(KEY)
+        assert loop is not None
+        waits.append(loop.wait)
+    assert waits[:3] == [1.0, 2.0, 4.0]
+    assert waits[-1] == 300.0
+
+
+def test_another_cause_or_a_run_without_updates_ends_it() -> None:
+    """A user's change is not part of the loop."""
+    loops = HotLoops(threshold=2)
+    for ending in (lambda: loops.ran(KEY, [CHILD], by_itself=False), lambda: loops.ran(KEY, [], by_itself=True)):
+        loops.ran(KEY, [CHILD], by_itself=True)
+        loops.ran(KEY, [CHILD], by_itself=True)
+        assert loops.loop(KEY) is not None
+        ending()
+        assert loops.loop(KEY) is None
+
+
+def test_updating_another_object_each_time_is_progress() -> None:
+    """A hundred children, one a run, are no loop."""
+    loops = HotLoops(threshold=3)
+    for n in range(100):
+        loops.ran(KEY, [Target(GVK, ObjectKey("ns", str(n)))], by_itself=True)
+    assert loops.loop(KEY) is None
+
+
+def test_the_flapping_field_is_named_and_the_noise_left_out() -> None:
+    """Versions change with every write and explain nothing."""
+    old = record(version="1", generation=1, spec={"size": 1, "time": "a"})
+    new = record(version="2", generation=2, spec={"size": 1, "time": "b"})
+    assert changed_fields(old, new) == ("/spec/time",)
