@@ -111,6 +111,21 @@ def _correlated(schema: Mapping[str, Any], item: Any, old: Any) -> Any:
     return next((one for one in old if [one.get(k) for k in keys] == [item.get(k) for k in keys]), None)
 
 
+def _defaulted(schema: Mapping[str, Any], value: Any) -> Any:
+    """Fill in the defaults that an API server fills in before rules run."""
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        defaults = {name: prop["default"] for name, prop in properties.items() if "default" in prop}
+        return {key: _defaulted(properties.get(key, {}), item) for key, item in {**defaults, **value}.items()}
+    if isinstance(value, list):
+        return [_defaulted(schema.get("items", {}), item) for item in value]
+    return value
+
+
+#: What the recorded objects of root cases were, beside what the cases show.
+_ROOT = {"apiVersion": "root.example.com/v1", "kind": "Root"}
+
+
 def replay(case: Mapping[str, Any]) -> Counter[Cause]:
     """Give the causes that the case produces here."""
     at_root = case.get("level") == "root"
@@ -121,7 +136,10 @@ def replay(case: Mapping[str, Any]) -> Counter[Cause]:
         return Counter((prefix + field, message, reason) for field, message, reason in causes)
     if "value" not in case:
         return Counter()
-    found = compiled.check(case["value"], case.get("old"), Budget())
+    value, old = (_defaulted(case["schema"], case.get(name)) for name in ("value", "old"))
+    if at_root:
+        value, old = {**_ROOT, **value}, None if old is None else {**_ROOT, **old}
+    found = compiled.check(value, old, Budget())
     if at_root:
         found = [(field.removeprefix(".") or "<nil>", message, reason) for field, message, reason in found]
     return Counter(found)

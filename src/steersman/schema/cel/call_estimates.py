@@ -46,7 +46,7 @@ _TEXT = frozenset({Kind.STRING, Kind.BYTES})
 
 
 def _traversal(operands: Sequence[Sized]) -> CallEstimate | None:
-    """A look at every element; at every character of elements that are strings."""
+    """Look at every element, and at every character of elements that are strings."""
     target = operands[0]
     element = target.element()
     if element is None:

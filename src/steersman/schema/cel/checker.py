@@ -1,7 +1,7 @@
 """Types are inferred and overloads chosen before anything runs.
 
-What cannot be typed is reported with the words of Kubernetes; where a value is dynamic, the choice of an overload is left
-to the evaluation.
+What cannot be typed is reported with the words of Kubernetes; where a value is dynamic, the choice of an overload is
+left to the evaluation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,6 +48,7 @@ from steersman.schema.cel.types import (
     unwrap_optional,
 )
 from steersman.schema.cel.values import TypeValue, Uint
+from steersman.schema.cel.well_known import WELL_KNOWN
 
 #: Names that stand for types.
 _TYPE_NAMES: dict[str, CelType] = {
@@ -296,7 +297,7 @@ class Checker:
             case MapExpr():
                 self._map(node)
             case StructExpr():
-                self._undeclared(node, node.name)
+                self._struct(node)
 
     def _list(self, node: ListExpr) -> None:
         item: CelType | None = None
@@ -317,6 +318,26 @@ class Checker:
         if key is None or value is None:
             key, value = self._known.fresh(), self._known.fresh()
         node.type = map_of(key, value)
+
+    def _struct(self, node: StructExpr) -> None:
+        known = WELL_KNOWN.get(node.name.removeprefix("."))
+        if known is None:
+            self._undeclared(node, node.name)
+            return
+        node.type = known.type
+        for field in node.fields:
+            field.value = self._check(field.value)
+            expected = known.fields.get(field.name)
+            if expected is None:
+                self.issues.append(Issue(field.offset, f"undefined field '{field.name}'"))
+            elif not self._known.fits(expected, field.value.type):
+                found = self._known.apply(field.value.type)
+                self.issues.append(
+                    Issue(
+                        field.offset,
+                        f"expected type of field '{field.name}' is '{expected}' but provided type is '{found}'",
+                    )
+                )
 
     def _unwrapped(self, node: Node, *, is_optional: bool) -> CelType:
         if not is_optional:
@@ -360,8 +381,7 @@ class Checker:
             else:
                 self._report(
                     node.iter_range,
-                    f"expression of type '{source}' cannot be range of a comprehension "
-                    "(must be list, map, or dynamic)",
+                    f"expression of type '{source}' cannot be range of a comprehension (must be list, map, or dynamic)",
                 )
                 first = second = ERROR
         variables = {node.iter_var: first}

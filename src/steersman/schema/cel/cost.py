@@ -209,9 +209,7 @@ class _Coster:
         entries = self._entries_of(node.args[0])
         return None if entries is None else entries.value
 
-    def _overload(
-        self, node: Call, overload: str, operands: list[_Operand], costs: list[Estimate]
-    ) -> CallEstimate:
+    def _overload(self, node: Call, overload: str, operands: list[_Operand], costs: list[Estimate]) -> CallEstimate:
         arguments = ZERO
         for cost in costs:
             arguments = arguments.plus(cost)

@@ -3,8 +3,29 @@
 import re
 
 RESERVED = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var void "
-    "while".split()
+    {
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    }
 )
 _NAME = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*", re.ASCII)
 _SPECIAL = re.compile(r"__|[-./]")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+")
+_MARK = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+")
 _ESCAPE = re.compile(r"\\(.)")
 _CHARACTERS = {
     "a": "\a",
@@ -22,11 +22,11 @@ _QUOTES = 2
 
 def normalized_field_path(path: str, schema: Mapping[str, Any]) -> str | None:
     """Give the path as it appears in errors, or ``None`` when the schema has no such field."""
-    tokens = iter(_TOKEN.findall(path))
+    marks = iter(_MARK.findall(path))
     shown = ""
     current: Mapping[str, Any] | None = schema
-    for token in tokens:
-        name = _name(token, tokens)
+    for mark in marks:
+        name = _name(mark, marks)
         if name is None or current is None:
             return None
         properties = current.get("properties")
@@ -44,14 +44,14 @@ def normalized_field_path(path: str, schema: Mapping[str, Any]) -> str | None:
     return shown
 
 
-def _name(token: str, tokens: Any) -> str | None:
+def _name(mark: str, marks: Any) -> str | None:
     """Read the name behind a dot or inside brackets."""
-    name: str | None = next(tokens, None)
-    if name is None or token not in ".[":
+    name: str | None = next(marks, None)
+    if name is None or mark not in ".[":
         return None
-    if token == ".":
+    if mark == ".":
         return name
-    if len(name) < _QUOTES or name[0] != "'" or name[-1] != "'" or next(tokens, None) != "]":
+    if len(name) < _QUOTES or name[0] != "'" or name[-1] != "'" or next(marks, None) != "]":
         return None
     return _unescaped(name[1:-1])
 

@@ -220,8 +220,7 @@ def _binary(value: Any, clause: Clause) -> str | None:
 
 def _hex(value: Any, clause: Clause) -> str | None:
     if value.__class__ is str or value.__class__ is bytes:
-        raw = value.encode() if value.__class__ is str else value
-        text: str = raw.hex()
+        text = bytes(value, "utf-8").hex() if isinstance(value, str) else bytes(value).hex()
         return text.upper() if clause.verb == "X" else text
     return _based(clause.verb)(value, clause)
 
@@ -278,9 +277,7 @@ def check_format(call: Node, text: str, arguments: Sequence[Node]) -> tuple[Node
         if bad is not None:
             return bad, f"error during formatting: {_COMPLAINTS[clause.verb]}, was given {bad.type.name}"
     if len(arguments) > len(clauses):
-        return call, (
-            f"too many arguments supplied to string.format (expected {len(clauses)}, got {len(arguments)})"
-        )
+        return call, (f"too many arguments supplied to string.format (expected {len(clauses)}, got {len(arguments)})")
     return None
 
 

@@ -1,7 +1,7 @@
 """A checked tree becomes closures that evaluate it exactly: error absorption, texts of errors, cost.
 
-This is the reference: whatever the faster generated code cannot decide is decided here. Every closure takes the frame of
-one evaluation: the meter, then the variables.
+This is the reference: whatever the faster generated code cannot decide is decided here. Every closure takes the frame
+of one evaluation: the meter, then the variables.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from steersman.schema.cel.comparison import contains
-from steersman.schema.cel.cost_factors import LIST_CREATE, MAP_CREATE, SELECT
+from steersman.schema.cel.cost_factors import LIST_CREATE, MAP_CREATE, SELECT, STRUCT_CREATE
 from steersman.schema.cel.errors import EvaluationError, NoSuchOverload
 from steersman.schema.cel.library import FUNCTIONS
 from steersman.schema.cel.library.conversions import FOLDED
@@ -29,9 +29,11 @@ from steersman.schema.cel.syntax import (
     MapExpr,
     Node,
     Select,
+    StructExpr,
 )
 from steersman.schema.cel.types import CelType, Kind
 from steersman.schema.cel.values import MISSING, NONE, Absent, CelMap, Present
+from steersman.schema.cel.well_known import WELL_KNOWN
 
 Frame = list[Any]
 Run = Callable[[Frame], Any]
@@ -55,8 +57,8 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class _Failed:
-    """The value of an accumulator whose step failed; reading it fails again."""
+class Failed:
+    """What a name stands for whose value could not be had; reading it fails."""
 
     error: EvaluationError
 
@@ -83,12 +85,19 @@ class Interpreter:
                 return self._select(node)
             case Call():
                 return self._call(node)
+            case Comprehension():
+                return self._comprehension(node)
+            case _:
+                return self._aggregate(node)
+
+    def _aggregate(self, node: Node) -> Code:
+        match node:
             case ListExpr():
                 return self._list(node)
             case MapExpr():
                 return self._map(node)
-            case Comprehension():
-                return self._comprehension(node)
+            case StructExpr():
+                return self._struct(node)
             case _:
                 raise InstantiationError(f"not an expression: {node!r}")
 
@@ -102,7 +111,7 @@ class Interpreter:
         def run(frame: Frame) -> Any:
             frame[0].spend(SELECT)
             value = frame[slot]
-            if value.__class__ is _Failed:
+            if value.__class__ is Failed:
                 raise value.error
             return value
 
@@ -129,7 +138,9 @@ class Interpreter:
             return special(self, node)
         operands = [self.compile(operand) for operand in node.operands]
         candidates = [FUNCTIONS.by_id[overload] for overload in node.overloads]
-        exact = len(candidates) == 1 and all(map(_is_definite, (operand.type for operand in node.operands)))
+        exact = node.function in _LENIENT or (
+            len(candidates) == 1 and all(_is_definite(operand.type) for operand in node.operands)
+        )
         function = candidates[0].run if exact else dispatch(node.function, candidates)
         if node.function in FOLDED and operands[0].is_constant:
             return _folded(function, operands[0].constant)
@@ -251,6 +262,17 @@ class Interpreter:
 
         return Code(run)
 
+    def _struct(self, node: StructExpr) -> Code:
+        build = WELL_KNOWN[node.name.removeprefix(".")].build
+        fields = [(field.name, self.compile(field.value).run) for field in node.fields]
+
+        def run(frame: Frame) -> Any:
+            given = {name: value(frame) for name, value in fields}
+            frame[0].spend(STRUCT_CREATE)
+            return build(given)
+
+        return Code(run)
+
     # Comprehensions
 
     def _slot(self, name: str) -> int:
@@ -269,7 +291,7 @@ class Interpreter:
         build = _builder(node)
         try:
             if build is not None:
-                return self._builder_fold(node, source, elements, build)
+                return self._builder_fold(source, elements, build)
             return self._generic_fold(node, source, elements)
         finally:
             self._slots[node.iter_var].pop()
@@ -286,7 +308,7 @@ class Interpreter:
             try:
                 frame[slot] = value(frame)
             except EvaluationError as error:
-                frame[slot] = _Failed(error)
+                frame[slot] = Failed(error)
             return result(frame)
 
         return Code(run)
@@ -311,12 +333,12 @@ class Interpreter:
                 except EvaluationError as error:
                     if not absorbs:
                         raise
-                    frame[slot] = _Failed(error)
+                    frame[slot] = Failed(error)
             return result(frame)
 
         return Code(run)
 
-    def _builder_fold(self, node: Comprehension, source: Run, elements: "_Elements", build: "_Builder") -> Code:
+    def _builder_fold(self, source: Run, elements: "_Elements", build: "_Builder") -> Code:
         """Compile a fold that only adds to a new list or map, so that it need not copy it each time."""
         keep = self.compile(build.predicate).run if build.predicate is not None else None
         values = [self.compile(value).run for value in build.values]
@@ -526,6 +548,9 @@ def optional_field(container: Any, name: str) -> Present | Absent:
         return optional_index(container, name)
     raise EvaluationError(f"no such key: {name}")
 
+
+#: Operators that look at their operands themselves.
+_LENIENT = frozenset({"_[_]", "_[?_]", "_==_", "_!=_"})
 
 _SPECIAL: Mapping[str, Callable[[Interpreter, Call], Code]] = {
     "dyn": Interpreter._dyn,  # noqa: SLF001 - the class's own table of special forms

@@ -31,7 +31,7 @@ def string_value(text: str) -> str:
 
 
 def bytes_value(text: str) -> bytes:
-    """Give the bytes that a written bytes literal stands for; characters become UTF-8, ``\\xff`` is one byte."""
+    """Give the bytes that a bytes literal stands for; characters become UTF-8, an escaped ``xff`` is one byte."""
     body, raw = _body(text[1:])
     if raw:
         return body.encode()

@@ -65,7 +65,7 @@ class _Site:
             self.offset, unused, "#unused", None, name, value, self.literal(value=False), self.ident(name), result
         )
 
-    def fold(self, loop: "_Loop", init: Node, condition: Node, step: Node, result: Node) -> Node:  # noqa: PLR0913 - the parts of a fold
+    def fold(self, loop: "_Loop", init: Node, condition: Node, step: Node, result: Node) -> Node:
         return Comprehension(
             self.offset, loop.target, loop.name, loop.name2, ACCUMULATOR, init, condition, step, result
         )

@@ -33,7 +33,7 @@ class Meter:
             raise CostExceeded
 
 
-_SIZED = LIST_CLASSES | MAP_CLASSES | {str, bytes, Ip, Cidr}
+_SIZED: frozenset[Any] = LIST_CLASSES | MAP_CLASSES | {str, bytes, Ip, Cidr}
 
 
 def _size(value: Any) -> int:

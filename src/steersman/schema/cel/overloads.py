@@ -47,7 +47,7 @@ def member(name: str, overload_id: str, params: Sequence[CelType], result: CelTy
     return Overload(name, overload_id, tuple(params), result, run, is_member=True)
 
 
-_CLASSES: dict[Kind, frozenset[type]] = {
+_CLASSES: dict[Kind, frozenset[Any]] = {
     Kind.BOOL: frozenset({bool}),
     Kind.INT: frozenset({int}),
     Kind.UINT: frozenset({Uint}),

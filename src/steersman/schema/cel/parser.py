@@ -21,6 +21,7 @@ from steersman.schema.cel.syntax import (
     Node,
     Select,
     StructExpr,
+    StructField,
     depth_exceeds,
 )
 
@@ -48,8 +49,29 @@ _BINARY: dict[TokenKind, tuple[int, str]] = {
 }
 _LOGICAL = frozenset({K.OR, K.AND})
 _RESERVED = frozenset(
-    "as break const continue else false for function if import in let loop package namespace null return true var void "
-    "while".split()
+    {
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "false",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "null",
+        "return",
+        "true",
+        "var",
+        "void",
+        "while",
+    }
 )
 _EXPRESSION = frozenset(
     {
@@ -161,9 +183,7 @@ class _Parser:
 
     def _syntax_error(self, verb: str, expected: frozenset[TokenKind]) -> None:
         token = self._token
-        self._report(
-            token.offset, f"Syntax error: {verb} input '{visible(token.text)}' expecting {_shown(expected)}"
-        )
+        self._report(token.offset, f"Syntax error: {verb} input '{visible(token.text)}' expecting {_shown(expected)}")
 
     def _mismatch(self, expected: frozenset[TokenKind]) -> NoReturn:
         self._syntax_error("mismatched", expected)
@@ -372,20 +392,20 @@ class _Parser:
 
     def _struct(self, name: str) -> Node:
         offset = self._take().offset
-        values: list[Node] = []
+        fields: list[StructField] = []
         while self._token.kind is not K.RIGHT_BRACE:
-            self._accept(K.QUESTION)
-            if self._token.kind is not K.ESCAPED_IDENTIFIER:
-                self._expect(K.IDENTIFIER)
+            if self._token.kind is K.ESCAPED_IDENTIFIER:
+                self._report(self._token.offset, "unsupported syntax: '`'")
+                field = self._take()
             else:
-                self._report(self._take().offset, "unsupported syntax: '`'")
-            self._expect(K.COLON)
-            values.append(self.expression())
+                field = self._expect(K.IDENTIFIER)
+            colon = self._expect(K.COLON)
+            fields.append(StructField(colon.offset, field.text, self.expression()))
             if not self._comma_before_more(K.RIGHT_BRACE):
                 break
         self._accept(K.COMMA)
         self._expect(K.RIGHT_BRACE)
-        return StructExpr(offset, name, values)
+        return StructExpr(offset, name, fields)
 
     def _literal(self) -> Node:
         token = self._take()

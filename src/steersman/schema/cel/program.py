@@ -34,9 +34,7 @@ class CheckedExpression:
         except RecursionError:
             self.issues = [Issue(-1, f"expression recursion limit exceeded: {MAX_DEPTH}")]
 
-    def _check(
-        self, root: Node, variables: Mapping[str, CelType], objects: Mapping[str, Declaration]
-    ) -> None:
+    def _check(self, root: Node, variables: Mapping[str, CelType], objects: Mapping[str, Declaration]) -> None:
         checker = Checker(FUNCTIONS, variables, objects)
         root = checker.check(root)
         self.issues = checker.issues or validate(root)
@@ -68,6 +66,7 @@ class Program:
 
     def __init__(self, checked: CheckedExpression, declared: Declaration | None = None) -> None:
         root = checked.tree
+        self.text = checked.source.text
         self.type = root.type
         self.variables = checked.variables
         interpreter = Interpreter(checked.variables)

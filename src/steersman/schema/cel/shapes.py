@@ -1,7 +1,7 @@
 """How the data of a custom resource looks to an expression: JSON seen through its schema, without copying it.
 
-A string of format ``date-time`` is a timestamp, a whole number under ``type: number`` a double, and so on. What does not
-fit its schema is an error only when an expression looks at it.
+A string of format ``date-time`` is a timestamp, a whole number under ``type: number`` a double, and so on. What does
+not fit its schema is an error only when an expression looks at it.
 """
 
 import base64
@@ -30,6 +30,11 @@ class Shape(ABC):
 
     def __init__(self, *, nullable: bool = False) -> None:
         self.nullable = nullable
+
+    @property
+    def is_plain(self) -> bool:
+        """True when JSON that is equal for Python is equal for CEL, and nothing in it can fail to be read."""
+        return True
 
     def wrap(self, value: Any) -> Any:
         """Give the CEL value that a JSON value is."""
@@ -85,6 +90,16 @@ class StringShape(Shape):
         super().__init__(nullable=nullable)
         self._parse = parse
 
+    @property
+    def has_format(self) -> bool:
+        """True when the string stands for something else."""
+        return self._parse is not None
+
+    @property
+    def is_plain(self) -> bool:
+        """False for formats: what is written in two ways may be the same, and may fail to be read."""
+        return self._parse is None
+
     def _wrap(self, value: Any) -> Any:
         if value.__class__ is not str:
             raise EvaluationError(f"invalid data, expected string, got {_go_name(value)}")
@@ -139,6 +154,11 @@ class UnknownShape(Shape):
 
     __slots__ = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """False: anything may be in there."""
+        return False
+
     def _wrap(self, value: Any) -> Any:
         return UnknownValue(value)
 
@@ -147,6 +167,11 @@ class UntypedShape(Shape):
     """A schema without a type."""
 
     __slots__ = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """False: it cannot be read at all."""
+        return False
 
     def _wrap(self, value: Any) -> Any:
         raise EvaluationError(
@@ -175,13 +200,29 @@ class UnknownValue:
 class ObjectShape(Shape):
     """``type: object``: with properties a fixed set of fields, else a map of names to values."""
 
-    __slots__ = ("is_object", "properties", "values")
+    __slots__ = ("is_object", "is_open", "most", "properties", "values")
 
-    def __init__(self, properties: Mapping[str, Shape] | None, values: Shape | None, *, nullable: bool) -> None:
+    def __init__(
+        self,
+        properties: Mapping[str, Shape] | None,
+        values: Shape | None,
+        *,
+        nullable: bool,
+        most: int | None = None,
+        is_open: bool = False,
+    ) -> None:
         super().__init__(nullable=nullable)
+        self.is_open = is_open
         self.is_object = properties is not None
         self.properties = properties or {}
         self.values = values
+        self.most = most
+
+    @property
+    def is_plain(self) -> bool:
+        """True when all of it is declared, and all of that is plain."""
+        inner = [*self.properties.values(), *([] if self.values is None else [self.values])]
+        return bool(inner) and not self.is_open and all(shape.is_plain for shape in inner)
 
     def shape_of(self, key: str) -> Shape | None:
         """Give the shape of the value under that JSON key, if it is declared."""
@@ -196,13 +237,27 @@ class ObjectShape(Shape):
 class ListShape(Shape):
     """``type: array``, with the meaning of its list type."""
 
-    __slots__ = ("items", "keys", "list_class")
+    __slots__ = ("items", "keys", "list_class", "most")
 
-    def __init__(self, items: Shape | None, list_type: str, keys: Sequence[str], *, nullable: bool) -> None:
+    def __init__(
+        self,
+        items: Shape | None,
+        list_type: str,
+        keys: Sequence[str],
+        *,
+        nullable: bool,
+        most: int | None = None,
+    ) -> None:
         super().__init__(nullable=nullable)
         self.items = items
+        self.most = most
         self.keys = tuple(escape(key) or key for key in keys)
         self.list_class = _LIST_TYPES.get(list_type, SchemaList)
+
+    @property
+    def is_plain(self) -> bool:
+        """True when the items are, and order counts or can be left to the interpreter."""
+        return self.items is not None and self.items.is_plain and self.list_class is not SetList
 
     def _wrap(self, value: Any) -> Any:
         if value.__class__ is not list:
@@ -371,8 +426,8 @@ class MapList(SchemaList):
 
 _LIST_TYPES: dict[str, type[SchemaList]] = {"set": SetList, "map": MapList}
 
-LIST_CLASSES: frozenset[type] = frozenset({list, SchemaList, SetList, MapList})
-MAP_CLASSES: frozenset[type] = frozenset({CelMap, SchemaMap})
+LIST_CLASSES: frozenset[Any] = frozenset({list, SchemaList, SetList, MapList})
+MAP_CLASSES: frozenset[Any] = frozenset({CelMap, SchemaMap})
 
 
 def find(container: Any, key: Any) -> Any:
@@ -411,6 +466,7 @@ def shape_of(schema: Mapping[str, Any], *, is_root: bool = False) -> Shape:
             schema.get("x-kubernetes-list-type") or "",
             schema.get("x-kubernetes-list-map-keys") or (),
             nullable=nullable,
+            most=schema.get("maxItems"),
         )
     if kind == "string":
         return StringShape(_FORMATS.get(schema.get("format") or ""), nullable=nullable)
@@ -427,8 +483,13 @@ def _object_shape(schema: Mapping[str, Any], *, is_root: bool) -> Shape:
     shapes = None if properties is None else {name: shape_of(prop) for name, prop in properties.items()}
     values = schema.get("additionalProperties")
     values_shape = shape_of(values) if isinstance(values, Mapping) else None
-    return ObjectShape(shapes, values_shape, nullable=bool(schema.get("nullable", False)))
-
+    return ObjectShape(
+        shapes,
+        values_shape,
+        nullable=bool(schema.get("nullable", False)),
+        most=schema.get("maxProperties"),
+        is_open=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
+    )
 
 
 def with_type_and_metadata(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,10 +85,24 @@ class MapExpr(Node):
 
 @dataclass(slots=True, eq=False)
 class StructExpr(Node):
-    """``Name{field: value}``; Kubernetes declares no type that can be built this way, so it never checks."""
+    """``Name{field: value}``."""
 
     name: str
-    values: list[Node]
+    fields: list["StructField"]
+
+    @property
+    def values(self) -> list[Node]:
+        """The values of the fields."""
+        return [field.value for field in self.fields]
+
+
+@dataclass(slots=True, eq=False)
+class StructField:
+    """``field: value`` of an object; it stands where its colon stands."""
+
+    offset: int
+    name: str
+    value: Node
 
 
 @dataclass(slots=True, eq=False)
@@ -118,7 +132,7 @@ class Comprehension(Node):
 ACCUMULATOR = "@result"
 
 
-def children(node: Node) -> list[Node]:  # noqa: PLR0911 - one line for each kind of node
+def children(node: Node) -> list[Node]:
     """Every direct sub-expression, in source order."""
     match node:
         case Select():
@@ -179,7 +193,8 @@ def _copy_compound(node: Node) -> Node:
             entries = [Entry(copy(entry.key), copy(entry.value), entry.optional) for entry in node.entries]
             return MapExpr(node.offset, entries)
         case StructExpr():
-            return StructExpr(node.offset, node.name, [copy(value) for value in node.values])
+            fields = [StructField(field.offset, field.name, copy(field.value)) for field in node.fields]
+            return StructExpr(node.offset, node.name, fields)
         case Comprehension():
             return Comprehension(
                 node.offset,

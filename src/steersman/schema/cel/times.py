@@ -36,9 +36,7 @@ _LOOSE_UNITS: tuple[tuple[tuple[str, ...], int], ...] = (
     (("d", "day"), 86_400 * SECOND),
     (("w", "wk", "week"), 604_800 * SECOND),
 )
-_TIMESTAMP = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII
-)
+_TIMESTAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _NANO_DIGITS = 9
 
 
@@ -99,7 +97,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
     if offset is None:
         return None
     nanos -= offset * SECOND
-    return Timestamp(nanos) if _FIRST <= nanos <= _LAST else None
+    return Timestamp(nanos, offset) if _FIRST <= nanos <= _LAST else None
 
 
 _HOURS = 24
@@ -129,17 +127,24 @@ def parse_date(text: str) -> Timestamp | None:
 
 
 def timestamp_text(timestamp: Timestamp) -> str:
-    """Write RFC 3339 in UTC with as many decimals as needed."""
+    """Write RFC 3339 with as many decimals as needed."""
     seconds, nanos = divmod(timestamp.nanos, SECOND)
-    moment = _EPOCH + timedelta(seconds=seconds)
+    moment = _EPOCH + timedelta(seconds=seconds + timestamp.offset)
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
-    return f"{moment.year:04d}-{moment.strftime('%m-%dT%H:%M:%S')}{fraction}Z"
+    return f"{moment.year:04d}-{moment.strftime('%m-%dT%H:%M:%S')}{fraction}{_offset_text(timestamp.offset)}"
 
 
-def check_timestamp(nanos: int) -> Timestamp:
+def _offset_text(offset: int) -> str:
+    if not offset:
+        return "Z"
+    minutes = abs(offset) // 60
+    return f"{'-' if offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def check_timestamp(nanos: int, offset: int = 0) -> Timestamp:
     """Insist that a moment lies in the years 1 to 9999."""
     if _FIRST <= nanos <= _LAST:
-        return Timestamp(nanos)
+        return Timestamp(nanos, offset)
     raise EvaluationError("timestamp overflow")
 
 

@@ -8,7 +8,7 @@ A CEL map keeps ``1`` and ``true`` apart and takes ``1``, ``1u`` and ``1.0`` for
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from steersman.schema.cel.errors import EvaluationError, NoSuchOverload
@@ -35,9 +35,11 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A moment, in nanoseconds since 1970 in UTC."""
+    """A moment, in nanoseconds since 1970 in UTC; it is written in the zone in which it was given."""
 
     nanos: int
+    #: Seconds east of UTC.
+    offset: int = field(default=0, compare=False)
 
     type_name: ClassVar[str] = "google.protobuf.Timestamp"
 
@@ -104,7 +106,9 @@ class CelMap:
     def __init__(self, pairs: Iterable[tuple[Any, Any]] = ()) -> None:
         self._entries: dict[Any, tuple[Any, Any]] = {}
         for key, value in pairs:
-            self.insert(key, value, "Failed with repeated key: {}")
+            if key.__class__ not in KEY_CLASSES:
+                raise EvaluationError("unsupported key type")
+            self._entries[map_key(key)] = (key, value)
 
     def insert(self, key: Any, value: Any, complaint: str) -> None:
         """Add a key that must be new; ``complaint`` says what is wrong when it is not."""
@@ -118,7 +122,7 @@ class CelMap:
     def with_entry(self, key: Any, value: Any) -> "CelMap":
         """Give a map that has one key more."""
         copied = CelMap()
-        copied._entries = dict(self._entries)  # noqa: SLF001 - its own kind
+        copied._entries = dict(self._entries)
         copied.insert(key, value, "insert failed: key {} already exists")
         return copied
 

@@ -218,7 +218,7 @@ def _arithmetic() -> list[Overload]:
         binary("_+_", "add_double", DOUBLE, operator.add),
         binary("_+_", "add_duration_duration", DURATION, lambda a, b: check_duration(a.nanos + b.nanos)),
         function("_+_", "add_duration_timestamp", (DURATION, TIMESTAMP), TIMESTAMP, lambda d, t: _later(t, d)),
-        function("_+_", "add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, lambda t, d: _later(t, d)),
+        function("_+_", "add_timestamp_duration", (TIMESTAMP, DURATION), TIMESTAMP, _later),
         binary("_+_", "add_int64", INT, add_ints),
         function("_+_", "add_list", (LIST_A, LIST_A), LIST_A, concatenate),
         binary("_+_", "add_string", STRING, operator.add),
@@ -255,7 +255,7 @@ def _arithmetic() -> list[Overload]:
 
 
 def _later(moment: Timestamp, span: Duration) -> Timestamp:
-    return check_timestamp(moment.nanos + span.nanos)
+    return check_timestamp(moment.nanos + span.nanos, moment.offset)
 
 
 def _containers() -> list[Overload]:

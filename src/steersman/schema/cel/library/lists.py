@@ -118,8 +118,9 @@ def _sort_by(values: Any, keys: Any) -> Any:
     first = type_name(weights[0])
     if any(type_name(weight) != first for weight in weights):
         raise EvaluationError("list elements must have the same type")
-    order = sorted(range(len(items)), key=cmp_to_key(lambda a, b: compare(weights[a], weights[b])))
-    return [items[place] for place in order]
+    by_weight = cmp_to_key(compare)
+    order = sorted(zip(weights, items, strict=True), key=lambda pair: by_weight(pair[0]))
+    return [item for _, item in order]
 
 
 def _range(length: int) -> list[int]:

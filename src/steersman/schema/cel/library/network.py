@@ -48,7 +48,7 @@ class Cidr(Opaque):
 
     def __len__(self) -> int:
         """Give the bytes that count, for the cost of comparing."""
-        return -(-self.bits // 8)
+        return (self.bits + 7) // 8
 
     def masked(self) -> "Cidr":
         """Clear the bits that do not count."""
@@ -68,16 +68,21 @@ class _AddressError(Exception):
         super().__init__(f"{reason} (at {quoted(at)})" if at else reason)
 
 
+def _more_digits(digits: str, char: str) -> str:
+    if digits == "0":
+        raise _AddressError("IPv4 field has octet with leading zero")
+    digits += char
+    if int(digits) > _BYTE_LIMIT:
+        raise _AddressError("IPv4 field has value >255")
+    return digits
+
+
 def _parse_v4(text: str) -> bytes:
     fields: list[int] = []
     digits = ""
     for place, char in enumerate(text):
         if char in "0123456789":
-            if digits == "0":
-                raise _AddressError("IPv4 field has octet with leading zero")
-            digits += char
-            if int(digits) > _BYTE_LIMIT:
-                raise _AddressError("IPv4 field has value >255")
+            digits = _more_digits(digits, char)
         elif char != ".":
             raise _AddressError("unexpected character", text[place:])
         else:
@@ -139,9 +144,7 @@ class _V6Reader:
         if self.gap < 0 and len(self.raw) != _V6_BYTES - _V4_BYTES:
             raise _AddressError("embedded IPv4 address must replace the final 2 fields of the address", self.rest)
         if len(self.raw) + _V4_BYTES > _V6_BYTES:
-            raise _AddressError(
-                "too many hex fields to fit an embedded IPv4 at the end of the address", self.rest
-            )
+            raise _AddressError("too many hex fields to fit an embedded IPv4 at the end of the address", self.rest)
         self.raw += _parse_v4(self.rest)
         self.rest = ""
 

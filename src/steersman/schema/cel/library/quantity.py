@@ -1,7 +1,7 @@
 """Quantities in rules: ``quantity('1.5Gi')`` and its arithmetic.
 
-An amount is a whole number times a power of ten, as Kubernetes holds it: whether ``asInteger()`` works depends on how the
-amount came about (``1000m`` is not an integer here), not only on how much it is.
+An amount is a whole number times a power of ten, as Kubernetes holds it: whether ``asInteger()`` works depends on how
+the amount came about (``1000m`` is not an integer here), not only on how much it is.
 """
 
 import re
@@ -116,7 +116,7 @@ def _compare(left: Amount, right: Amount) -> int:
     if magnitudes[0] != magnitudes[1]:
         return signs[0] if magnitudes[0] > magnitudes[1] else -signs[0]
     scale = min(left.scale, right.scale)
-    first, second = (amount.digits * 10 ** (amount.scale - scale) for amount in (left, right))
+    first, second = (amount.digits * int(10 ** (amount.scale - scale)) for amount in (left, right))
     return (first > second) - (first < second)
 
 

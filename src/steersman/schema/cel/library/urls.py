@@ -67,9 +67,7 @@ def parse_url(text: str) -> Url:
     whole, _, fragment = text.partition("#")
     parsed = _parse(whole, via_request=False)
     _unescape(fragment, text)
-    return Url(
-        parsed.scheme, parsed.opaque, parsed.user, parsed.host, parsed.escaped_path, parsed.query, fragment
-    )
+    return Url(parsed.scheme, parsed.opaque, parsed.user, parsed.host, parsed.escaped_path, parsed.query, fragment)
 
 
 def _fail(text: str, reason: str) -> UrlError:
@@ -127,7 +125,7 @@ def _check_host(host: str, text: str) -> None:
             raise _fail(text, "missing ']' in host")
         port = host.rpartition("]")[2]
     else:
-        port = host[host.rindex(":") :] if ":" in host else ""
+        port = host[host.index(":") :] if ":" in host else ""
     if port and (port[0] != ":" or not _DIGITS.issuperset(port[1:])):
         raise _fail(text, f"invalid port {quoted(port)} after host")
     for place, char in enumerate(host):
@@ -163,9 +161,7 @@ def _path(path: str, text: str) -> str:
     plain = _unescape(path, text)
     if _ENCODED_PATH.issuperset(path):
         return path
-    return "".join(
-        char if char in _PATH else "".join(f"%{byte:02X}" for byte in char.encode()) for char in plain
-    )
+    return "".join(char if char in _PATH else "".join(f"%{byte:02X}" for byte in char.encode()) for char in plain)
 
 
 def _query(url: Url) -> CelMap:
@@ -175,9 +171,7 @@ def _query(url: Url) -> CelMap:
             continue
         key, _, value = pair.partition("=")
         try:
-            found.setdefault(_unescape(key.replace("+", " "), ""), []).append(
-                _unescape(value.replace("+", " "), "")
-            )
+            found.setdefault(_unescape(key.replace("+", " "), ""), []).append(_unescape(value.replace("+", " "), ""))
         except UrlError:
             continue
     return CelMap(found.items())
