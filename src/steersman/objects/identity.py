@@ -1,8 +1,9 @@
 """Who an object is: its kind, its resource, its key."""
 
 import re
-from dataclasses import dataclass, field
 from typing import NamedTuple, Self
+
+from msgspec import Struct
 
 from steersman.errors import DeclarationError
 
@@ -93,8 +94,7 @@ class ObjectKey(NamedTuple):
 _DNS_1035_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiResource:
+class ApiResource(Struct, frozen=True, kw_only=True):
     """How a kind is served: its names, its scope and its subresources."""
 
     gvk: GroupVersionKind
@@ -103,7 +103,7 @@ class ApiResource:
     namespaced: bool = True
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    subresources: frozenset[str] = field(default_factory=frozenset)
+    subresources: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not _DNS_1035_LABEL.fullmatch(self.plural):

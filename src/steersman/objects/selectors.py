@@ -6,8 +6,9 @@ A selector is a list of requirements that must all hold. Texts are those of Kube
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal, Self
+
+from msgspec import Struct
 
 from steersman.errors import SelectorError
 from steersman.objects.model import Model
@@ -55,8 +56,7 @@ def _compare(value: str | None, bound: str) -> int:
     return 0 if left is None or right is None else (left > right) - (left < right)
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One condition on one label."""
 
     key: str
@@ -102,8 +102,7 @@ class LabelSelectorRequirement(Model):
 _EXPRESSIONS: dict[str, Operator] = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSelector:
+class LabelSelector(Struct, frozen=True):
     """All of its requirements must hold; without any it matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
@@ -228,8 +227,7 @@ class _LabelParser:
         return "" if self._ahead in (",", ")") else self._word()
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRequirement:
+class FieldRequirement(Struct, frozen=True):
     """One condition on one field: it equals, or does not equal, a text."""
 
     field: str
@@ -250,8 +248,7 @@ def _unescape(text: str, whole: str) -> str:
     return re.sub(r"\\([\\,=])", r"\1", text)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSelector:
+class FieldSelector(Struct, frozen=True):
     """All of its requirements must hold; which fields a server supports depends on the kind."""
 
     requirements: tuple[FieldRequirement, ...] = ()
