@@ -1,4 +1,5 @@
 import json
+from copy import copy, deepcopy
 from typing import Any
 
 import pytest
@@ -107,6 +108,26 @@ def test_copy_is_independent_and_remembers_the_same_bytes() -> None:
     assert original.labels == {}
     assert bytes_read(duplicate) == bytes_read(original)
     assert copy_of(original) == original
+
+
+@pytest.mark.parametrize("duplicated", [copy, deepcopy])
+def test_python_copies_remember_bytes_and_stand_ins(duplicated: Any) -> None:
+    """Users copy objects as they copy anything else."""
+    duplicate = duplicated(decode(Buoy, b'{"metadata":{"name":"a"}}'))
+    assert bytes_read(duplicate) == b'{"metadata":{"name":"a"}}'
+    assert set(to_json(duplicate)) == {"apiVersion", "kind", "metadata"}
+    duplicate.status.knots = 3
+    assert to_json(duplicate)["status"] == {"knots": 3}
+
+
+def test_deep_copy_is_independent() -> None:
+    """Nothing inside is shared."""
+    original = decode(Boat, boat(status={"knots": 1}))
+    duplicate = deepcopy(original)
+    duplicate.spec.crew.append("x")
+    duplicate.status.knots = 2
+    duplicate.labels["a"] = "b"
+    assert (original.spec.crew, original.status.knots, original.labels) == ([], 1, {})
 
 
 def test_copy_of_an_object_without_a_class_is_independent() -> None:

@@ -1,5 +1,6 @@
 """Objects: the base of every kind, custom resources, and objects of kinds that have no class."""
 
+from copy import deepcopy
 from datetime import datetime
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -31,6 +32,20 @@ class KubeObject(Model, kw_only=False, dict=True):
                 stand_in = empty()
                 setattr(self, name, stand_in)
                 self.__dict__.setdefault("_stand_ins", {})[name] = stand_in
+
+    def __copy__(self) -> Self:
+        # msgspec copies the fields only; what is remembered about the object belongs to its copy too.
+        duplicate = cast("Self", cast("Any", super()).__copy__())
+        duplicate.__dict__.update(self.__dict__)
+        return duplicate
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        duplicate = self.__copy__()
+        for name in self.__struct_fields__:
+            setattr(duplicate, name, deepcopy(getattr(self, name), memo))
+        # After the fields: the memo then knows which copies are stand-ins.
+        duplicate.__dict__.update(deepcopy(self.__dict__, memo))
+        return duplicate
 
     @property
     def name(self) -> str:
