@@ -22,7 +22,7 @@ from steersman.apiserver.managed_fields.field_set import (
 from steersman.apiserver.managed_fields.merge import merge
 from steersman.apiserver.managed_fields.prune import collapse_atomic, prune
 from steersman.apiserver.managed_fields.typed import TypeMismatch, check_type, fields_of, fits
-from steersman.errors import BadRequest, Conflict, InternalError
+from steersman.errors import BadRequest, InternalError
 from steersman.protocol.equality import json_equal
 
 
@@ -70,13 +70,8 @@ def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, tim
     bare = _without_list(live)
     if not managers:
         managers = _before_first_apply(bare, endpoint, time)
-    application = _Application(bare, config, managers, endpoint, manager, time)
     try:
-        result = application.result(force=force)
-    except Conflict:
-        if manager != last_applied.KUBECTL:
-            raise
-        result = application.result_for_kubectl()
+        result = _Application(bare, config, managers, endpoint, manager, time).result(force=force)
     except ValueError as error:
         raise InternalError(f"failed to create typed live object ({_description(live)}): {error}", code=500) from None
     if manager == last_applied.KUBECTL and last_applied.annotation_of(result):
@@ -85,7 +80,7 @@ def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, tim
 
 
 class _Application:
-    """One configuration on its way into an object; tried a second time where kubectl may take more."""
+    """One configuration on its way into an object."""
 
     def __init__(
         self, live: Object, config: Object, managers: Managers, endpoint: Endpoint, manager: str, time: str
@@ -125,19 +120,12 @@ class _Application:
 
     def result(self, *, force: bool) -> Object:
         """Give the object and who owns it now; raises Conflict unless forced."""
-        claims = self._claims()
-        if claims and not force:
-            raise conflict_of(claims)
-        return self._forced()
-
-    def result_for_kubectl(self) -> Object:
-        """Give the object if all conflicts are about fields that kubectl applied on the client side."""
-        claims = without_fields(self._claims(), last_applied.unchanged_since(self._live, self._endpoint.type))
+        claims = [] if force else self._claims()
+        if claims and self._key.name == last_applied.KUBECTL:
+            # What kubectl applied on the client side it may take back.
+            claims = without_fields(claims, last_applied.unchanged_since(self._live, self._endpoint.type))
         if claims:
             raise conflict_of(claims)
-        return self._forced()
-
-    def _forced(self) -> Object:
         mine = self._managers[self._key]
         managers = _dispossessed(self._managers, self._change, self._key)
         is_changed = not json_equal(self._live, self._new)

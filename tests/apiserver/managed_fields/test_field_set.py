@@ -1,0 +1,101 @@
+"""The algebra of field sets against plain sets of paths."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.apiserver.managed_fields import field_set
+from steersman.apiserver.managed_fields.field_set import Fields
+
+Path = tuple[str, ...]
+
+ELEMENTS = ["f:a", "f:b", 'k:{"name":"x"}', 'v:"1"']
+path_sets = st.sets(st.lists(st.sampled_from(ELEMENTS), min_size=1, max_size=3).map(tuple), max_size=8)
+
+
+def tree(paths: Iterable[Path]) -> Fields:
+    """Write paths as a tree, straight from the definition."""
+    root: Fields = {}
+    for path in paths:
+        node = root
+        for element in path:
+            node = node.setdefault(element, {})
+        node["."] = {}
+    return {element: _tidy(node) for element, node in root.items()}
+
+
+def _tidy(node: Fields) -> Fields:
+    below = {element: _tidy(inner) for element, inner in node.items() if element != "."}
+    if not below:
+        return {}
+    return {".": {}, **below} if "." in node else below
+
+
+def members(fields: Fields, prefix: Path = ()) -> set[Path]:
+    """Read the paths back."""
+    found = set()
+    for element, node in fields.items():
+        if element == ".":
+            continue
+        if not node or "." in node:
+            found.add((*prefix, element))
+        found |= members(node, (*prefix, element))
+    return found
+
+
+@given(path_sets, path_sets)
+def test_the_algebra_is_that_of_sets(left: set[Path], right: set[Path]) -> None:
+    """A member and its children are independent paths; only the recursive difference looks below."""
+    one, other = tree(left), tree(right)
+    before = repr((one, other))
+    assert field_set.union(one, other) == tree(left | right)
+    assert field_set.intersection(one, other) == tree(left & right)
+    assert field_set.difference(one, other) == tree(left - right)
+    assert field_set.is_subset(one, other) == (left <= right)
+    below = {path for path in left if any(path[: len(top)] == top for top in right)}
+    assert field_set.recursive_difference(one, other) == tree(left - below)
+    assert repr((one, other)) == before
+
+
+@given(path_sets)
+def test_a_tree_stands_for_its_paths(paths: set[Path]) -> None:
+    """What is read from the wire and written again must be the same set."""
+    assert members(tree(paths)) == paths
+    assert field_set.parse(tree(paths)) == tree(paths)
+
+
+def test_paths_are_listed_in_the_order_of_conflicts() -> None:
+    """Members come before what is below others; items by number, not by text."""
+    fields = {
+        "f:spec": {
+            "f:ports": {'k:{"port":80}': {".": {}, "f:name": {}}, 'k:{"port":9}': {}},
+            "f:tags": {"v:10": {}, 'v:"a"': {}, "v:2": {}},
+            "f:color": {},
+            "f:list": {"i:3": {}},
+        }
+    }
+    assert list(field_set.paths(fields)) == [
+        ".spec.color",
+        ".spec.list[3]",
+        ".spec.ports[port=9]",
+        ".spec.ports[port=80]",
+        ".spec.ports[port=80].name",
+        ".spec.tags[=2]",
+        ".spec.tags[=10]",
+        '.spec.tags[="a"]',
+    ]
+
+
+def test_sets_of_clients_are_rewritten_and_unknown_elements_left_out() -> None:
+    """Clients may order keys and space JSON as they like; elements of the future are ignored."""
+    sent = {"f:l": {'k:{"b": 1, "a": "<"}': {".": {}}}, "x:future": {}, "f:gone": {"x:future": {}}}
+    assert field_set.parse(sent) == {"f:l": {'k:{"a":"\\u003c","b":1}': {}}}
+
+
+@pytest.mark.parametrize("sent", ["x", [], {"f:a": 1}, {"k:{": {}}, {"i:x": {}}, {"v:": {}}, {"a": {}}, {"k:1": {}}])
+def test_what_is_no_field_set_is_refused(sent: object) -> None:
+    """The server then keeps what it knew."""
+    with pytest.raises(ValueError, match=r"."):
+        field_set.parse(sent)
