@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from steersman.schema.field_errors import FieldError
+from steersman.schema.field_errors import FieldError, invalid
 from steersman.schema.rules import error_of
 
 Schema = dict[str, Any]
@@ -12,6 +12,19 @@ Schema = dict[str, Any]
 def _times(cardinality: int | None, limit: int | None) -> int | None:
     """Say how often values occur that occur at most ``limit`` times in each of ``cardinality`` values."""
     return None if cardinality is None or limit is None else cardinality * max(limit, 0)
+
+
+def _idle_options(schema: Schema, path: str) -> list[FieldError]:
+    """Complain about rules that make `oldSelf` optional without speaking of it."""
+    from steersman.schema.cel import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+
+    errors = []
+    for index, rule in enumerate(schema["x-kubernetes-validations"]):
+        optional = rule.get("optionalOldSelf")
+        if optional is not None and not compile_rules({**schema, "x-kubernetes-validations": [rule]}).uses_old_self:
+            where = f"{path}.x-kubernetes-validations[{index}].optionalOldSelf"
+            errors.append(invalid(where, optional, "may not be set if oldSelf is not used in rule"))
+    return errors
 
 
 @dataclass(slots=True)
@@ -48,6 +61,8 @@ class _Survey:
             uncorrelatable=uncorrelatable,
         )
         self.errors += [error_of(error, path) for error in compiled.errors]
+        if not compiled.errors:
+            self.errors += _idle_options(schema, path)
         self.costs += [RuleCost(path + cost.field, cost.cost) for cost in compiled.costs]
 
 

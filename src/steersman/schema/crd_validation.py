@@ -27,13 +27,12 @@ from steersman.schema.field_errors import FieldError, forbidden, invalid, requir
 from steersman.schema.formats import is_known_format
 from steersman.schema.names import subdomain_faults
 from steersman.schema.object_meta import validate_object_meta, validate_object_meta_update
+from steersman.schema.protected_groups import APPROVAL_ANNOTATION, is_protected_group
 from steersman.schema.strict_decoding import settle_numbers
 from steersman.schema.structural import Structural, parse_schema
 from steersman.schema.wire_types import WireTypeError
 
-APPROVAL_ANNOTATION: Final = "api-approved.kubernetes.io"
 _APPROVAL_DOCS: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
-_PROTECTED: Final = ("k8s.io", "kubernetes.io")
 _WEBHOOK_PORT: Final = 443
 
 
@@ -190,11 +189,6 @@ def _stored_version_errors(crd: dict[str, Any]) -> list[FieldError]:
     if storage and storage[-1] not in stored:
         errors.append(invalid(path, stored, f"must have the storage version {storage[-1]}"))
     return errors
-
-
-def is_protected_group(group: str) -> bool:
-    """Say whether a group belongs to the Kubernetes community, so that CRDs in it need an approval."""
-    return any(group == name or group.endswith(f".{name}") for name in _PROTECTED)
 
 
 def _approval_state(crd: dict[str, Any]) -> str:

@@ -21,10 +21,10 @@ _HEX = "[0-9A-Fa-f]"
 
 def _matches(pattern: str) -> Format:
     """Compile one of the patterns below; they are linear, so Python's own engine is safe for them."""
-    compiled = re.compile(pattern)
 
     def check(text: str) -> bool:
-        return compiled.fullmatch(text) is not None
+        # Compiled when first needed, and then found in the module's own cache.
+        return re.fullmatch(pattern, text) is not None
 
     return check
 
