@@ -4,9 +4,10 @@ import re
 
 import pytest
 
+from steersman.errors import ConfigError
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.serving.limits import ServerLimits
-from steersman.serving.server import Server
+from steersman.serving.server import Listen, Server
 from steersman.testing.fake_clock import FakeClock
 from tests.serving.apps import RecordingApp, raw, serving, until
 
@@ -370,3 +371,31 @@ async def test_answering_twice_is_a_bug_that_is_reported(caplog: pytest.LogCaptu
         with caplog.at_level(logging.CRITICAL):
             await client.send(_get("/twice"))
             assert b"two" not in await outcome_of_reading(client.reader)
+
+
+@pytest.mark.parametrize(("port", "reason"), [(None, "in use"), (70000, "0-65535")])
+async def test_a_port_that_cannot_be_had_is_named(port: int | None, reason: str) -> None:
+    """The command line shows this message and nothing else."""
+    async with serving(RecordingApp()) as server:
+        taken = server.port if port is None else port
+        with pytest.raises(ConfigError, match=rf"cannot listen on 127.0.0.1:{taken}: .*({reason})"):
+            async with Server(RecordingApp(), clock=FakeClock(), listen=Listen(port=taken)):
+                pass
+
+
+async def test_a_callback_that_fails_does_not_keep_a_connection_in_the_books(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The server must be able to close whatever its app does."""
+
+    def fail() -> None:
+        raise ZeroDivisionError("an app's bug")
+
+    async with serving(app := RecordingApp()) as server:
+        async with raw(server) as client:
+            await client.send(_get("/stream"))
+            await until(lambda: app.streams)
+            app.streams[0].on_close(fail)
+        with caplog.at_level(logging.CRITICAL):
+            await until(lambda: not server._connections)
+            await FakeClock().settle()

@@ -159,11 +159,11 @@ class ServerConnection(asyncio.Protocol):
         self._writing_limit.cancel()
         self._waiting.clear()
         exchange, self._exchange = self._exchange, None
+        self._server.left(self)
         if self._raw is not None:
             self._raw.end()
         if exchange is not None:
             exchange.connection_lost()
-        self._server.left(self)
 
     def pause_writing(self) -> None:
         """Hold back: the peer does not keep up."""

@@ -4,6 +4,7 @@ It listens on loopback unless told otherwise. It knows nothing of Kubernetes.
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from steersman.clock import Clock
+from steersman.errors import ConfigError
 from steersman.protocol.http import App, Response
 from steersman.serving.app import AppRunner
 from steersman.serving.connection import ServerConnection
@@ -75,14 +77,18 @@ class Server:
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(
-            lambda: ServerConnection(self),
-            self._listen.host,
-            self._listen.port,
-            ssl=self._listen.tls,
-            backlog=1024,
-            reuse_address=True,
-        )
+        try:
+            server = await loop.create_server(
+                lambda: ServerConnection(self),
+                self._listen.host,
+                self._listen.port,
+                ssl=self._listen.tls,
+                backlog=1024,
+                reuse_address=True,
+            )
+        except (OSError, OverflowError) as error:
+            where = f"{self._listen.host}:{self._listen.port}"
+            raise ConfigError(f"cannot listen on {where}: {_reason(error)}") from None
         await self._tasks.__aenter__()
         self._server = server
         self._port = server.sockets[0].getsockname()[1]
@@ -128,3 +134,8 @@ class Server:
     def _abort_all(self) -> None:
         for connection in list(self._connections):
             connection.abort()
+
+
+def _reason(error: Exception) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number is not None and number > 0 else str(error)

@@ -5,8 +5,9 @@ closes its connection: an answer that nobody waits for can never reach the next 
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError, ConnectionFailed, ConnectionLost, NoAnswer
@@ -54,21 +55,18 @@ class HttpTransport:
     def __repr__(self) -> str:
         return f"<HttpTransport {self._endpoint} connections={len(self._connections)} {self._pool!r}>"
 
-    async def request(
-        self,
-        request: Request,
-        *,
-        timeout: float | None = DEFAULT_TIMEOUT,  # noqa: ASYNC109 - the protocol's signature
-    ) -> Response:
+    def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Coroutine[Any, Any, Response]:
         """Send, and wait for the whole answer; see ``Transport``."""
-        return await request_with_retries(self._request, request, clock=self._clock, timeout=timeout)
+        return request_with_retries(self._request, request, clock=self._clock, timeout=timeout)
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = DEFAULT_IDLE) -> AsyncIterator[ResponseStream]:
         """Send, and hand over the answer as it arrives; see ``Transport``."""
+        identity = await self._use_identity()
         connection, stream = await self._open(request, idle)
-        if stream.status == _UNAUTHORIZED and self._renew():
+        if stream.status == _UNAUTHORIZED and self._renew(identity):
             connection.abort()
+            await self._use_identity()
             connection, stream = await self._open(request, idle)
         try:
             yield stream
@@ -78,6 +76,7 @@ class HttpTransport:
     @asynccontextmanager
     async def upgrade(self, request: Request, *, protocol: str) -> AsyncIterator[Upgraded | Response]:
         """Ask for another protocol; see ``Transport``."""
+        await self._use_identity()
         connection, stream = await self._open(request, self._limits.idle, upgrade=protocol)
         try:
             if agreed_to_upgrade(stream):
@@ -107,7 +106,7 @@ class HttpTransport:
             headers.append(("authorization", identity.authorization.reveal()))
         return Encoder(path=self._endpoint.path, headers=headers + self._config.impersonation.headers())
 
-    async def _use_identity(self) -> None:
+    async def _use_identity(self) -> Identity:
         """Take up the identity in force; another client certificate needs other connections."""
         try:
             identity = self._credentials.current() or await self._credentials.obtain()
@@ -119,14 +118,15 @@ class HttpTransport:
             except ValueError:
                 raise ConnectionFailed(f"{self._endpoint}: the credentials contain a line break") from None
             if identity.certificate != self._identity.certificate:
-                self._close_idle()
+                self._retire_connections()
             self._identity = identity
+        return identity
 
-    def _renew(self) -> bool:
-        """After a 401: whether another try would present something else."""
-        renewed = self._credentials.reject(self._identity)
+    def _renew(self, identity: Identity) -> bool:
+        """After a 401: whether another try would present something else than this identity."""
+        renewed = self._credentials.reject(identity)
         if self._tls is not None and self._tls.is_stale(self._identity.certificate):
-            self._close_idle()
+            self._retire_connections()
             return True
         return renewed
 
@@ -134,21 +134,25 @@ class HttpTransport:
         for connection in self._pool.drain():
             connection.abort()
 
-    async def _wire(self, request: Request, upgrade: str = "") -> Wire:
-        if self._credentials.current() is not self._identity:
-            await self._use_identity()
-        return self._encoder.encode(request, upgrade=upgrade)
+    def _retire_connections(self) -> None:
+        """Use none of the connections for another request: they were made with another certificate."""
+        for connection in self._pool.retire():
+            connection.abort()
 
     # Whole answers
 
     async def _request(self, request: Request, deadline: float | None) -> Response:
+        identity = self._identity
+        if self._credentials.current() is not identity:
+            identity = await self._use_identity()
         response = await self._exchange(request, deadline)
-        if response.status == _UNAUTHORIZED and self._renew():
+        if response.status == _UNAUTHORIZED and self._renew(identity):
+            await self._use_identity()
             response = await self._exchange(request, deadline)
         return response
 
     async def _exchange(self, request: Request, deadline: float | None) -> Response:
-        wire = await self._wire(request)
+        wire = self._encoder.encode(request)
         connection = self._pool.take()
         if connection is None:
             connection = await self._acquire(deadline)
@@ -218,7 +222,7 @@ class HttpTransport:
         self, request: Request, idle: float | None, *, upgrade: str = ""
     ) -> tuple[Connection, ResponseStream]:
         """Send on a connection of its own and wait for the head of the answer."""
-        wire = await self._wire(request, upgrade)
+        wire = self._encoder.encode(request, upgrade=upgrade)
         connection = await self._dial()
         opened: asyncio.Future[ResponseStream] = asyncio.get_running_loop().create_future()
         try:

@@ -6,8 +6,9 @@ There are no bytes to parse, so it is also the fastest transport; it still never
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from steersman.clock import Clock, Deadline
 from steersman.errors import ConnectionFailed, ConnectionLost, NoAnswer
@@ -38,14 +39,9 @@ class InMemoryTransport:
     def __repr__(self) -> str:
         return f"<InMemoryTransport exchanges={len(self._running)}>"
 
-    async def request(
-        self,
-        request: Request,
-        *,
-        timeout: float | None = DEFAULT_TIMEOUT,  # noqa: ASYNC109 - the protocol's signature
-    ) -> Response:
+    def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Coroutine[Any, Any, Response]:
         """Send, and wait for the whole answer; see ``Transport``."""
-        return await request_with_retries(self._request, request, clock=self._clock, timeout=timeout)
+        return request_with_retries(self._request, request, clock=self._clock, timeout=timeout)
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = DEFAULT_IDLE) -> AsyncIterator[ResponseStream]:

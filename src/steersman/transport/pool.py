@@ -92,6 +92,13 @@ class Pool:
         connections, self._idle = self._idle, []
         return connections
 
+    def retire(self) -> list[Connection]:
+        """Forget all connections: the idle ones are given to be closed, the others end with their exchange."""
+        self._members.clear()
+        idle = self.drain()
+        self._offer_place()
+        return idle
+
     def _offer_place(self) -> None:
         while self._waiting and len(self._members) + self._opening < self._places:
             waiter = self._waiting.popleft()
