@@ -21,8 +21,10 @@ The way through it::
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from steersman.errors import (
     ApiError,
@@ -84,8 +86,7 @@ INTERNAL_ERROR_PATIENCE = 60.0
 _MAX_DOUBLINGS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListWatchSettings:
+class ListWatchSettings(Struct, frozen=True, kw_only=True):
     """What is replicated, and how."""
 
     label_selector: str = ""
@@ -102,25 +103,21 @@ class ListWatchSettings:
 # Where the machine is.
 
 
-@dataclass(frozen=True, slots=True)
-class Idle:
+class Idle(Struct, frozen=True):
     """Nothing was asked for yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """A page is under way."""
 
     options: ListOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Probing:
+class Probing(Struct, frozen=True):
     """A watch was silent; the server is asked which version it has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Streaming:
+class Streaming(Struct, frozen=True):
     """A WatchList stream has not yet sent all initial events."""
 
     opened: float
@@ -128,8 +125,7 @@ class Streaming:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class Watching:
+class Watching(Struct, frozen=True):
     """The replica follows the server."""
 
     opened: float
@@ -139,8 +135,7 @@ class Watching:
     unordered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """Backing off; afterwards the watch goes on, or the state is fetched anew."""
 
     then: Literal["watch", "sync"]
@@ -149,8 +144,7 @@ class Waiting:
 Phase: TypeAlias = Idle | Listing | Probing | Streaming | Watching | Waiting
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """Everything that the machine remembers. ``State(settings)`` is the beginning."""
 
     settings: ListWatchSettings = ListWatchSettings()

@@ -3,8 +3,9 @@
 The machine itself, and the laws its driver keeps, stand in ``list_watch``.
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from steersman.errors import SteersmanError
 from steersman.protocol.options import ListOptions, WatchOptions
@@ -12,36 +13,31 @@ from steersman.protocol.options import ListOptions, WatchOptions
 # What the machine is told.
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     #: Monotonic seconds.
     now: float
     #: A random number in [0, 1).
     chance: float
 
 
-@dataclass(frozen=True, slots=True)
-class Started(_Told):
+class Started(_Told, frozen=True):
     """Begin."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageReceived(_Told):
+class PageReceived(_Told, frozen=True):
     """A ``List`` or ``Probe`` was answered; its objects are in the buffer."""
 
     version: str
     continue_token: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ListFailed(_Told):
+class ListFailed(_Told, frozen=True):
     """A ``List`` or ``Probe`` failed."""
 
     error: SteersmanError
 
 
-@dataclass(frozen=True, slots=True)
-class EventsReceived(_Told):
+class EventsReceived(_Told, frozen=True):
     """Objects came over the watch and are in the buffer or the replica: one input for any number of them."""
 
     #: The version of the last one.
@@ -51,28 +47,24 @@ class EventsReceived(_Told):
     only_added: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class BookmarkReceived(_Told):
+class BookmarkReceived(_Told, frozen=True):
     """A bookmark came over the watch."""
 
     version: str
     initial_events_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WatchClosed(_Told):
+class WatchClosed(_Told, frozen=True):
     """The server ended the watch properly."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchFailed(_Told):
+class WatchFailed(_Told, frozen=True):
     """The watch could not be opened, broke, or said ``ERROR``."""
 
     error: SteersmanError
 
 
-@dataclass(frozen=True, slots=True)
-class Woken(_Told):
+class Woken(_Told, frozen=True):
     """A ``Wait`` is over."""
 
 
@@ -84,48 +76,41 @@ Input: TypeAlias = (
 # What the machine asks for.
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(Struct, frozen=True):
     """A complete new state begins: start an empty buffer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """The buffer is complete: it is the replica now, at ``version``."""
 
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class List:
+class List(Struct, frozen=True):
     """Read a page into the buffer; answer with ``PageReceived`` or ``ListFailed``."""
 
     options: ListOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """Read a page only for its version, and drop its objects; answer with ``PageReceived`` or ``ListFailed``."""
 
     options: ListOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """Open a watch and tell what it brings, until ``WatchClosed`` or ``WatchFailed``."""
 
     options: WatchOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Do nothing for so long; answer with ``Woken``."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Something went wrong, and will be tried again: for logs and health. Things are well again at the next event."""
 
     error: SteersmanError
