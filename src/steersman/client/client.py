@@ -1,11 +1,11 @@
 """`Client`: the typed verbs of the Kubernetes API. Async only; safe in any number of tasks of one event loop."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from steersman.client.discovery import Discovery
 from steersman.client.interfaces import K, O, Ref
@@ -28,6 +28,9 @@ from steersman.randomness import Randomness
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
+
+if TYPE_CHECKING:
+    from steersman.informer.informer import Informer
 
 #: Who owns the fields that a client writes, unless it is told otherwise.
 FIELD_MANAGER = "steersman"
@@ -222,6 +225,21 @@ class Client(Writing):
         """Follow objects: what is there now, then every change; it resumes by itself. See ``Watcher``."""
         settings = ListWatchSettings(label_selector=label_selector, field_selector=field_selector)
         return Watcher(self._session, kind, namespace, settings, since)
+
+    def informer(
+        self, kind: type[K], *, namespaces: Sequence[str] = (), label_selector: str = "", field_selector: str = ""
+    ) -> "Informer[K]":
+        """Keep a local replica of a kind, in all namespaces or those named; it is synced when its block begins.
+
+        Write ``async with client.informer(Pod) as pods: pods.get("default/a")``.
+        """
+        from steersman.informer.informer import Informer, Selection  # noqa: PLC0415 - most clients only ask
+        from steersman.informer.reflector import Link  # noqa: PLC0415 - same
+
+        selection = Selection(
+            namespaces=tuple(namespaces), label_selector=label_selector, field_selector=field_selector
+        )
+        return Informer(kind, Link(self.transport, self._session.clock, self._session.randomness), selection)
 
     def logs(self, target: Target, options: LogOptions | None = None) -> AsyncIterator[str]:
         """Give the log of a pod's container line by line; with ``follow`` for as long as the container runs."""
