@@ -1,7 +1,7 @@
 import pytest
 
 from steersman.apiserver.builtin_types import definition_of, empty_object, load_types, resolve, type_of
-from steersman.apiserver.managed_fields.typed import TypeMismatch, check_type
+from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of
 from steersman.objects.identity import GroupVersionKind
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -42,9 +42,9 @@ def test_recursive_definitions_become_cyclic_types() -> None:
     for _ in range(30):
         deep = {"type": "object", "properties": {"p": deep}}
     version = {"name": "v1", "schema": {"openAPIV3Schema": deep}}
-    check_type({"spec": {"versions": [version]}}, type_of(CRD))
+    checked_fields_of({"spec": {"versions": [version]}}, type_of(CRD))
     with pytest.raises(TypeMismatch, match=r"\.spec\.versions\[0\]\.name: expected string"):
-        check_type({"spec": {"versions": [{**version, "name": 1}]}}, type_of(CRD))
+        checked_fields_of({"spec": {"versions": [{**version, "name": 1}]}}, type_of(CRD))
 
 
 def test_an_empty_object_has_what_is_always_there() -> None:

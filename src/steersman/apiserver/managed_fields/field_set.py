@@ -123,6 +123,8 @@ def recursive_difference(left: Fields, right: Fields) -> Fields:
 
 def is_subset(left: Fields, right: Fields) -> bool:
     """Tell whether every path of the left set is in the right one."""
+    if left == right:
+        return True
     for element, node in left.items():
         if element == _SELF:
             continue

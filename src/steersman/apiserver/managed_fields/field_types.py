@@ -117,7 +117,7 @@ def _refuse_set_item(item: Any) -> str:
 class MapType:
     """An object: declared fields, and perhaps a type for all other keys. An atomic one is a leaf."""
 
-    __slots__ = ("element", "fields", "is_atomic", "names")
+    __slots__ = ("element", "elements", "fields", "is_atomic", "names")
 
     def __init__(self, *, is_atomic: bool = False, element: FieldType | None = None) -> None:
         self.is_atomic = is_atomic
@@ -126,11 +126,14 @@ class MapType:
         self.fields: dict[str, FieldType] = {}
         #: The path elements of the declared fields, made once.
         self.names: dict[str, str] = {}
+        #: The types of the declared fields by path element.
+        self.elements: dict[str, FieldType] = {}
 
     def declare(self, name: str, field: FieldType) -> None:
         """Add a field while the type is being built."""
         self.fields[name] = field
         self.names[name] = f"f:{name}"
+        self.elements[f"f:{name}"] = field
 
     def type_of(self, key: str) -> FieldType:
         """Give the type of a key; what is not declared and not allowed counts as free-form."""
@@ -272,7 +275,7 @@ class TypeBuilder:
         target = self.named(name)
         if schema.get("x-kubernetes-map-type") == "atomic" and target.map is not None and not target.map.is_atomic:
             atomic = MapType(is_atomic=True, element=target.map.element)
-            atomic.fields, atomic.names = target.map.fields, target.map.names
+            atomic.fields, atomic.names, atomic.elements = target.map.fields, target.map.names, target.map.elements
             return FieldType(map_=atomic)
         return target
 

@@ -13,7 +13,7 @@ from steersman.apiserver.managed_fields.endpoint import Object
 from steersman.apiserver.managed_fields.field_set import Fields, difference
 from steersman.apiserver.managed_fields.field_types import FieldType
 from steersman.apiserver.managed_fields.path_element import json_text
-from steersman.apiserver.managed_fields.typed import TypeMismatch, check_type, fields_of
+from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of
 
 KUBECTL: Final = "kubectl"
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -32,11 +32,11 @@ def unchanged_since(live: Object, kind: FieldType) -> Fields:
         applied = msgspec.json.decode(annotation_of(live), type=dict[str, Any])
         if applied.get("apiVersion") != live.get("apiVersion"):
             return {}
-        check_type(applied, kind)
+        fields = checked_fields_of(applied, kind)
         comparison = compare(applied, live, kind)
     except (msgspec.DecodeError, TypeMismatch, ValueError):
         return {}
-    return difference(fields_of(applied, kind), comparison.all)
+    return difference(fields, comparison.all)
 
 
 def refreshed(obj: Object, config: Object) -> Object:

@@ -26,8 +26,11 @@ def _merge_maps(live: Any, config: Any, branch: MapType) -> Any:
     result = dict(live)
     if config.__class__ is dict:
         for key, value in config.items():
-            if key in live:
-                value = merge(live[key], value, branch.fields.get(key) or branch.type_of(key))
+            before = live.get(key)
+            if before is not None and (value is None or value.__class__ is dict or value.__class__ is list):
+                kind = branch.fields.get(key) or branch.type_of(key)
+                # What is there already stays the same object: comparing it later costs nothing.
+                value = before if before == value and kind.is_tight else merge(before, value, kind)
             result[key] = value
     return result
 

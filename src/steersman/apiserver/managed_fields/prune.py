@@ -66,11 +66,13 @@ def with_named_fields(fields: Fields, kind: FieldType) -> Fields:
 
 def _step(kind: FieldType, element: str) -> tuple[FieldType, bool]:
     """Give the type behind a path element, and whether it is a declared field."""
-    if element.startswith("f:") and kind.map is not None:
-        name = element[2:]
-        declared = kind.map.fields.get(name)
-        return (declared or kind.map.type_of(name), declared is not None)
-    if element.startswith("k:") and kind.list is not None:
+    if kind.map is not None:
+        declared = kind.map.elements.get(element)
+        if declared is not None:
+            return declared, True
+        if element.startswith("f:"):
+            return kind.map.element or DEDUCED, False
+    if kind.list is not None and element.startswith("k:"):
         return kind.list.element, False
     return DEDUCED, False
 

@@ -18,13 +18,20 @@ def fits(value: Any, kind: FieldType) -> bool:
     return all(message.startswith(_DUPLICATE) for _, message in _errors(value, kind))
 
 
-def check_type(value: Any, kind: FieldType) -> None:
-    """Raise TypeMismatch unless a configuration fits its type; lists with keys may not have duplicates."""
+def checked_fields_of(config: Any, kind: FieldType) -> Fields:
+    """Give the paths that a configuration sets; raises TypeMismatch unless it fits its type.
+
+    Lists with keys may not have duplicates.
+    """
+    try:
+        return _node(config, kind, _CHECKED) or {}
+    except _MisfitError:
+        raise TypeMismatch(_explanation(config, kind)) from None
+
+
+def _explanation(value: Any, kind: FieldType) -> str:
     errors = [f"{path}: {message}" for path, message in _errors(value, kind)]
-    if len(errors) == 1:
-        raise TypeMismatch(errors[0])
-    if errors:
-        raise TypeMismatch("\n".join(["errors:", *(f"  {error}" for error in errors)]))
+    return errors[0] if len(errors) == 1 else "\n".join(["errors:", *(f"  {error}" for error in errors)])
 
 
 _Errors = Iterator[tuple[str, str]]
@@ -101,26 +108,51 @@ def _list_errors(value: Any, branch: ListType) -> _Errors:
             yield step + path, message
 
 
+class _MisfitError(Exception):
+    """A value does not fit; what is wrong with it is found out afterwards, with all else that is."""
+
+
+_UNCHECKED, _CHECKED = False, True
+
+
 def fields_of(value: Any, kind: FieldType) -> Fields:
     """Give the paths that an object sets: what an applier owns of its configuration."""
-    return _node(value, kind) or {}
+    return _node(value, kind, _UNCHECKED) or {}
 
 
-def _node(value: Any, kind: FieldType) -> Fields | None:
+def _node(value: Any, kind: FieldType, checked: bool) -> Fields | None:
     """Give the node of a value; ``None`` if neither its own path nor one below is set."""
     branch = kind.branch_of(value)
-    if isinstance(branch, str) or branch.is_atomic:
+    if isinstance(branch, str):
+        if checked and value is not None and not _SCALAR_CHECKS[branch][0](value):
+            raise _MisfitError
+        return LEAF
+    if checked and value is not None and not _is_container_of(value, branch):
+        raise _MisfitError
+    if branch.is_atomic:
         return LEAF
     if isinstance(branch, MapType):
-        return _map_node(value, branch) if value.__class__ is dict else None
-    return _list_node(value, branch) if value.__class__ is list else None
+        return _map_node(value, branch, checked) if value.__class__ is dict else None
+    return _list_node(value, branch, checked) if value.__class__ is list else None
 
 
-def _map_node(value: dict[str, Any], branch: MapType) -> Fields | None:
+def _is_container_of(value: Any, branch: MapType | ListType) -> bool:
+    """Tell whether a value is of the kind of its branch; into atomic ones nobody else looks, so it is done here."""
+    if value.__class__ is not (dict if branch.__class__ is MapType else list):
+        return False
+    return not branch.is_atomic or not any(_ATOMIC_ERRORS[branch.__class__](value, branch))
+
+
+_ATOMIC_ERRORS: Final[dict[type, Callable[[Any, Any], _Errors]]] = {MapType: _map_errors, ListType: _list_errors}
+
+
+def _map_node(value: dict[str, Any], branch: MapType, checked: bool) -> Fields | None:
     result: Fields = {}
     for key, below in value.items():
         kind = branch.fields.get(key)
-        node = _node(below, kind or branch.type_of(key))
+        if checked and kind is None and branch.element is None:
+            raise _MisfitError
+        node = _node(below, kind or branch.type_of(key), checked)
         if kind is None or below is None or (below.__class__ is dict and not below):
             result["f:" + key] = {".": LEAF, **node} if node else LEAF
         elif node is not None:
@@ -128,12 +160,20 @@ def _map_node(value: dict[str, Any], branch: MapType) -> Fields | None:
     return result or None
 
 
-def _list_node(value: list[Any], branch: ListType) -> Fields | None:
+def _list_node(value: list[Any], branch: ListType, checked: bool) -> Fields | None:
     result: Fields = {}
-    seen: set[str] = set()
     for item in value:
-        element = branch.element_of(item)
-        node = None if element in seen else _node(item, branch.element)
-        seen.add(element)
-        result[element] = {".": LEAF, **node} if node else LEAF
+        try:
+            element = branch.element_of(item)
+        except ValueError:
+            if checked:
+                raise _MisfitError from None
+            raise
+        if element not in result:
+            node = _node(item, branch.element, checked)
+            result[element] = {".": LEAF, **node} if node else LEAF
+        elif checked:
+            raise _MisfitError
+        else:
+            result[element] = LEAF
     return result or None

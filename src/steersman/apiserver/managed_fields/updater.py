@@ -21,7 +21,7 @@ from steersman.apiserver.managed_fields.field_set import (
 )
 from steersman.apiserver.managed_fields.merge import merge
 from steersman.apiserver.managed_fields.prune import collapse_atomic, prune
-from steersman.apiserver.managed_fields.typed import TypeMismatch, check_type, fields_of, fits
+from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of, fits
 from steersman.errors import BadRequest, InternalError
 from steersman.protocol.equality import json_equal
 
@@ -61,7 +61,7 @@ def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, tim
     if (config.get("metadata") or {}).get("managedFields") is not None:
         raise BadRequest("metadata.managedFields must be nil", code=400, reason="BadRequest")
     try:
-        check_type(config, endpoint.type)
+        wanted = checked_fields_of(config, endpoint.type)
     except TypeMismatch as mismatch:
         raise InternalError(
             f"failed to create typed patch object ({_description(config)}): {mismatch}", code=500
@@ -71,7 +71,9 @@ def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, tim
     if not managers:
         managers = _before_first_apply(bare, endpoint, time)
     try:
-        result = _Application(bare, config, managers, endpoint, manager, time).result(force=force)
+        merged = merge(bare, config, endpoint.type)
+        application = _Application(_Change(bare, merged, endpoint), wanted, managers, manager, time)
+        result = application.result(force=force)
     except ValueError as error:
         raise InternalError(f"failed to create typed live object ({_description(live)}): {error}", code=500) from None
     if manager == last_applied.KUBECTL and last_applied.annotation_of(result):
@@ -82,20 +84,18 @@ def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, tim
 class _Application:
     """One configuration on its way into an object."""
 
-    def __init__(
-        self, live: Object, config: Object, managers: Managers, endpoint: Endpoint, manager: str, time: str
-    ) -> None:
-        self._live = live
+    def __init__(self, change: "_Change", wanted: Fields, managers: Managers, manager: str, time: str) -> None:
+        endpoint = change.endpoint
+        self._live = change.live
         self._endpoint = endpoint
         self._time = time
         self._key = entries.key_of(manager, "Apply", endpoint.api_version, endpoint.subresource)
-        self._managers = _reconciled(managers, live, endpoint)
+        self._managers = _reconciled(managers, change.live, endpoint)
         self._last = self._managers.get(self._key)
-        merged = merge(live, config, endpoint.type)
-        mine = recursive_difference(fields_of(config, endpoint.type), endpoint.reset_fields)
+        mine = recursive_difference(wanted, endpoint.reset_fields)
         self._managers[self._key] = Ownership(mine, endpoint.api_version, self._last.time if self._last else None)
-        self._new = self._pruned(merged, mine)
-        self._change = _Change(live, self._new, endpoint)
+        self._new = self._pruned(change.new, mine)
+        self._change = change if self._new is change.new else _Change(change.live, self._new, endpoint)
 
     def _pruned(self, merged: Object, mine: Fields) -> Object:
         last, version = self._last, self._endpoint.api_version
@@ -138,12 +138,12 @@ class _Application:
 class _Change:
     """A live and a new object, compared in every version in which somebody owns fields."""
 
-    __slots__ = ("_by_version", "_new", "endpoint", "live")
+    __slots__ = ("_by_version", "endpoint", "live", "new")
 
     def __init__(self, live: Object, new: Object, endpoint: Endpoint) -> None:
         #: The object before the change, without its managedFields.
         self.live = _without_list(live)
-        self._new = _without_list(new)
+        self.new = _without_list(new)
         self.endpoint = endpoint
         self._by_version: dict[str, Comparison | None] = {}
 
@@ -154,7 +154,7 @@ class _Change:
         return self._by_version[version]
 
     def _compared(self, version: str) -> Comparison | None:
-        new = self.endpoint.in_version(self._new, version)
+        new = self.endpoint.in_version(self.new, version)
         if new is None:
             return None
         # What was there before may be nothing at all, which is the same in every version.
