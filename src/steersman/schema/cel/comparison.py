@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from steersman.schema.cel.errors import EvaluationError, NoSuchOverload
-from steersman.schema.cel.shapes import LIST_CLASSES, MAP_CLASSES, SchemaList, SchemaMap, find, keys_of
-from steersman.schema.cel.values import INT_MAX, INT_MIN, MISSING, Absent, Duration, Opaque, Present, Timestamp, Uint
+from steersman.schema.cel.shapes import LIST_CLASSES, MAP_CLASSES, SchemaList, SchemaMap, find
+from steersman.schema.cel.values import MISSING, Absent, Duration, Opaque, Present, Timestamp, Uint
 
 _SIMPLE = frozenset({str, bool, bytes, int, float, Uint, Timestamp, Duration})
 _NUMBERS = frozenset({int, float, Uint})
@@ -129,11 +129,3 @@ def _compare_numbers(left: float, right: float) -> int:
 def _comparable(number: float) -> float:
     """Turn an integer into the double it is compared as."""
     return number if number.__class__ is float else float(number)
-
-
-def in_int_range(number: float) -> bool:
-    """Tell whether a double lies strictly within the 64-bit integers, as conversions demand."""
-    return INT_MIN < number < INT_MAX
-
-
-__all__ = ["compare", "contains", "equals", "in_int_range", "keys_of"]

@@ -11,19 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from steersman.schema.cel.errors import EvaluationError
 from steersman.schema.cel.escaping import unescape
+from steersman.schema.cel.fast_helpers import HELPERS
 from steersman.schema.cel.library import FUNCTIONS
-from steersman.schema.cel.library.core import divide_ints, remainder_ints
-from steersman.schema.cel.library.regex import compiled
-from steersman.schema.cel.shapes import (
-    BoolShape,
-    DoubleShape,
-    IntShape,
-    ListShape,
-    ObjectShape,
-    Shape,
-    StringShape,
-)
+from steersman.schema.cel.patterns import searcher
+from steersman.schema.cel.scalar_shapes import BoolShape, DoubleShape, IntShape, Shape, StringShape
+from steersman.schema.cel.shapes import ListShape, ObjectShape, SchemaList
 from steersman.schema.cel.syntax import Call, Comprehension, Ident, ListExpr, Literal, Node, Select
 from steersman.schema.cel.types import Kind
 from steersman.schema.cel.values import INT_MAX, INT_MIN
@@ -31,11 +25,7 @@ from steersman.schema.cel.values import INT_MAX, INT_MIN
 Fast = Callable[[Any, Any], Any]
 
 
-class Undecided(Exception):  # noqa: N818 - a question handed on, not an error
-    """The generated code cannot tell; the interpreter can."""
-
-
-class _Unsupported(Exception):  # noqa: N818 - same
+class _Unsupported(Exception):  # noqa: N818 - a question handed on, not an error
     """This expression has no generated form."""
 
 
@@ -51,46 +41,6 @@ def generate(root: Node, shape: Shape) -> Fast | None:
     generated: Fast = emitter.namespace["rule"]
     return generated
 
-
-def _bail() -> Any:
-    raise Undecided
-
-
-def _same(left: Any, right: Any) -> bool:
-    if left == right:
-        return True
-    raise Undecided
-
-
-def _bounded(values: Any, kind: Any, most: int | None) -> Any:
-    if values.__class__ is kind and (most is None or len(values) <= most):
-        return values
-    raise Undecided
-
-
-def _at(values: Any, place: int) -> Any:
-    if place < 0:
-        raise Undecided
-    return values[place]
-
-
-_HELPERS: dict[str, Any] = {
-    "bail": _bail,
-    "same": _same,
-    "bounded": _bounded,
-    "at": _at,
-    "divide": divide_ints,
-    "remainder": remainder_ints,
-    "list": list,
-    "dict": dict,
-    "enumerate": enumerate,
-    "all": all,
-    "any": any,
-    "sum": sum,
-    "len": len,
-    "float": float,
-    "__builtins__": {},
-}
 
 _COMPARISONS = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "_==_": "==", "_!=_": "!="}
 _ARITHMETIC = {"_+_": "+", "_-_": "-", "_*_": "*"}
@@ -114,7 +64,7 @@ class _Emitter:
     """Writes the source of one rule."""
 
     def __init__(self, shape: Shape) -> None:
-        self.namespace: dict[str, Any] = {**_HELPERS, "int": int, "str": str, "bool": bool}
+        self.namespace: dict[str, Any] = dict(HELPERS)
         self._variables: dict[str, list[_Raw | str]] = {
             "self": [_Raw("v_self", shape)],
             "oldSelf": [_Raw("v_oldSelf", shape)],
@@ -249,6 +199,8 @@ class _Emitter:
 
     def _comparable(self, node: Node) -> str:
         """Write code for JSON that is equal for Python exactly when it is equal for CEL."""
+        if isinstance(node, ListExpr | Comprehension):
+            return self._list(node)
         raw = self._raw(node)
         if not raw.shape.is_plain:
             raise _Unsupported
@@ -303,8 +255,10 @@ class _Emitter:
         if operand.type.kind is Kind.STRING:
             return f"len({self.scalar(operand)})"
         if isinstance(operand, Comprehension):
-            return f"len({self._built_list(operand)})"
-        return f"len({self._container(operand)})"
+            return f"len({self._built_list(operand, lambda _added: '1')})"
+        if operand.type.kind is Kind.LIST and isinstance(operand, Call) and operand.function != "_[_]":
+            return f"len({self._list(operand)})"
+        return f"len({self._container_code(self._raw(operand))})"
 
     def _text_test(self, node: Call) -> str:
         text, part = (self.scalar(operand) for operand in node.operands)
@@ -318,8 +272,7 @@ class _Emitter:
         text, pattern = node.operands
         if not isinstance(pattern, Literal) or text.type.kind is not Kind.STRING:
             raise _Unsupported
-        search = self._constant(compiled(pattern.value).search)
-        self.namespace["None"] = None
+        search = self._constant(searcher(pattern.value))
         return f"({search}({self.scalar(text)}) is not None)"
 
     def _or_value(self, node: Call) -> str:
@@ -347,19 +300,54 @@ class _Emitter:
         return _Raw(f"{raw.code}.get({key!r})", shape)
 
     def _library(self, node: Call) -> str:
-        """Write the call of a library function on values that need no schema."""
-        kinds = {operand.type.kind for operand in node.operands}
-        if len(node.overloads) != 1 or not kinds <= _PASSED or node.function in _NOT_PASSED:
+        """Write the call of a library function on values that need no schema; of constants, its value."""
+        if len(node.overloads) != 1 or node.function in _NOT_PASSED:
             raise _Unsupported
         run = FUNCTIONS.by_id[node.overloads[0]].run
-        arguments = [self.scalar(operand) for operand in node.operands]
+        constants = [operand.value for operand in node.operands if isinstance(operand, Literal)]
+        if len(constants) == len(node.operands):
+            return self._folded(run, constants)
+        arguments = [self._argument(operand) for operand in node.operands]
         return f"{self._constant(run)}({', '.join(arguments)})"
+
+    def _folded(self, run: Callable[..., Any], constants: list[Any]) -> str:
+        try:
+            return self._constant(run(*constants))
+        except EvaluationError:
+            raise _Unsupported from None
+
+    def _argument(self, node: Node) -> str:
+        if node.type.kind is Kind.LIST:
+            return self._list(node)
+        if node.type.kind not in _PASSED:
+            raise _Unsupported
+        return self.scalar(node)
+
+    def _list(self, node: Node) -> str:
+        """Write code for a list of scalars, complete with all its values."""
+        if not node.type.params or node.type.params[0].kind not in _SCALAR:
+            raise _Unsupported
+        match node:
+            case ListExpr() if not node.optional:
+                return f"[{', '.join(map(self.scalar, node.elements))}]"
+            case Comprehension():
+                return self._built_list(node, self._transformed)
+            case Call() if node.function != "_[_]":
+                return self._library(node)
+            case _:
+                return self._scalars(self._raw(node))
+
+    def _scalars(self, raw: _Raw) -> str:
+        shape = raw.shape
+        if not isinstance(shape, ListShape) or shape.items is None or shape.list_class is not SchemaList:
+            raise _Unsupported
+        element = self._fresh("v")
+        return f"[{self._checked(_Raw(element, shape.items))} for {element} in {self._container_code(raw)}]"
 
     # Loops
 
-    def _container(self, node: Node) -> str:
+    def _container_code(self, raw: _Raw) -> str:
         """Write code for a list or map of the resource; it is no longer than declared."""
-        raw = self._raw(node)
         if isinstance(raw.shape, ListShape):
             return f"bounded({raw.code}, list, {raw.shape.most})"
         if isinstance(raw.shape, ObjectShape) and not raw.shape.is_object:
@@ -368,9 +356,11 @@ class _Emitter:
 
     def _loop(self, node: Comprehension) -> str:
         """Write ``for … in …`` and bind the names of the loop."""
-        code = self._container(node.iter_range)
-        shape = self._raw(node.iter_range).shape
         first = self._fresh("v")
+        if isinstance(node.iter_range, Call) and node.iter_range.function != "_[_]":
+            return self._loop_over_result(node, node.iter_range, first)
+        raw = self._raw(node.iter_range)
+        code, shape = self._container_code(raw), raw.shape
         element = shape.items if isinstance(shape, ListShape) else None
         if node.iter_var2 is None:
             self._bind(node.iter_var, first if element is None else _Raw(first, element))
@@ -383,6 +373,15 @@ class _Emitter:
         self._bind(node.iter_var2, _Raw(second, values))
         pairs = f"enumerate({code})" if element is not None else f"{code}.items()"
         return f"for {first}, {second} in {pairs}"
+
+    def _loop_over_result(self, node: Comprehension, source: Call, element: str) -> str:
+        """Write a loop over what a function gives; only once, for nothing declares how long that is."""
+        if self._loops or node.iter_var2 is not None:
+            raise _Unsupported
+        self._loops += 1
+        code = self._list(source)
+        self._bind(node.iter_var, element)
+        return f"for {element} in {code}"
 
     def _bind(self, name: str, value: "_Raw | str") -> None:
         self._variables.setdefault(name, []).append(value)
@@ -406,25 +405,31 @@ class _Emitter:
         self._unbind(node)
         return code
 
-    def _built_list(self, node: Comprehension) -> str:
-        """Write ``filter`` and ``map`` where only the length counts."""
-        step = node.step
-        if node.is_bind or not isinstance(step, Call) or not isinstance(node.init, ListExpr):
+    def _transformed(self, added: Node) -> str:
+        if added.type.kind not in _SCALAR:
             raise _Unsupported
-        if step.function != "_?_:_" or not _adds_variable(step.args[1], node.iter_var):
+        return self.scalar(added)
+
+    def _built_list(self, node: Comprehension, write: Callable[[Node], str]) -> str:
+        """Write ``filter`` and ``map``; ``write`` gives the code of what is added."""
+        step: Node = node.step
+        predicate: Node | None = None
+        if node.is_bind or not isinstance(node.init, ListExpr):
+            raise _Unsupported
+        if isinstance(step, Call) and step.function == "_?_:_":
+            predicate, step = step.args[0], step.args[1]
+        if not isinstance(step, Call) or step.function != "_+_" or not isinstance(step.args[1], ListExpr):
             raise _Unsupported
         loop = self._loop(node)
-        code = f"[1 {loop} if {self._bool(step.args[0])}]"
+        (added,) = step.args[1].elements
+        if not isinstance(added, Ident):
+            # Even where only the length counts, an element that cannot be computed is an error.
+            self._transformed(added)
+            write = self._transformed
+        condition = "" if predicate is None else f" if {self._bool(predicate)}"
+        code = f"[{write(added)} {loop}{condition}]"
         self._unbind(node)
         return code
-
-
-def _adds_variable(step: Node, name: str) -> bool:
-    """Tell whether a step appends nothing but the element itself."""
-    if not isinstance(step, Call) or step.function != "_+_" or not isinstance(step.args[1], ListExpr):
-        return False
-    (added,) = step.args[1].elements
-    return isinstance(added, Ident) and added.name == name
 
 
 def _property(shape: Shape, field: str) -> tuple[str, Shape]:

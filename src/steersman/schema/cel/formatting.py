@@ -14,6 +14,7 @@ from steersman.schema.cel.values import Duration, Timestamp, TypeValue, Uint, ty
 from steersman.schema.go_text import float_text, quoted
 
 _DEFAULT_PRECISION = 6
+_PRECISION_DIGITS = 4
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _DIGITS = "0123456789"
 
@@ -75,6 +76,8 @@ def _clause(text: str, place: int, before: str) -> tuple[int, Clause]:
                 "error while parsing precision: error while converting precision to integer: "
                 'strconv.Atoi: parsing "": invalid syntax'
             )
+        if len(digits) > _PRECISION_DIGITS:
+            _unparsable(f"error while parsing precision: precision {digits[:_PRECISION_DIGITS]}... is too large")
         precision, place = int(digits), end
     if text[place] not in _VERBS:
         _unparsable(f'unrecognized formatting clause "{text[place]}"')

@@ -12,13 +12,13 @@ from typing import Any
 from steersman.schema.cel.comparison import contains
 from steersman.schema.cel.cost_factors import LIST_CREATE, MAP_CREATE, SELECT, STRUCT_CREATE
 from steersman.schema.cel.errors import EvaluationError, NoSuchOverload
+from steersman.schema.cel.fields import field_of, has_field, optional_field
+from steersman.schema.cel.folds import Builder, Elements, Frame, builder_of, elements_into, pairs_into
 from steersman.schema.cel.library import FUNCTIONS
 from steersman.schema.cel.library.conversions import FOLDED
-from steersman.schema.cel.library.core import optional_index
 from steersman.schema.cel.library.regex import compiled
-from steersman.schema.cel.metering import is_flat, price_of
+from steersman.schema.cel.metering import check_weight, is_flat, price_of
 from steersman.schema.cel.overloads import dispatch
-from steersman.schema.cel.shapes import LIST_CLASSES, MAP_CLASSES, SchemaMap, find, keys_of
 from steersman.schema.cel.syntax import (
     ACCUMULATOR,
     Call,
@@ -32,10 +32,9 @@ from steersman.schema.cel.syntax import (
     StructExpr,
 )
 from steersman.schema.cel.types import CelType, Kind
-from steersman.schema.cel.values import MISSING, NONE, Absent, CelMap, Present
+from steersman.schema.cel.values import MISSING, Absent, CelMap, Present
 from steersman.schema.cel.well_known import WELL_KNOWN
 
-Frame = list[Any]
 Run = Callable[[Frame], Any]
 
 
@@ -287,8 +286,8 @@ class Interpreter:
         source = self.compile(node.iter_range).run
         first_slot = self._slot(node.iter_var)
         second_slot = self._slot(node.iter_var2) if node.iter_var2 is not None else None
-        elements = _pairs_into(first_slot, second_slot) if second_slot is not None else _elements_into(first_slot)
-        build = _builder(node)
+        elements = pairs_into(first_slot, second_slot) if second_slot is not None else elements_into(first_slot)
+        build = builder_of(node)
         try:
             if build is not None:
                 return self._builder_fold(source, elements, build)
@@ -313,7 +312,7 @@ class Interpreter:
 
         return Code(run)
 
-    def _generic_fold(self, node: Comprehension, source: Run, elements: "_Elements") -> Code:
+    def _generic_fold(self, node: Comprehension, source: Run, elements: Elements) -> Code:
         init = self.compile(node.init).run
         slot = self._slot(ACCUMULATOR)
         condition = self.compile(node.condition)
@@ -338,7 +337,7 @@ class Interpreter:
 
         return Code(run)
 
-    def _builder_fold(self, source: Run, elements: "_Elements", build: "_Builder") -> Code:
+    def _builder_fold(self, source: Run, elements: Elements, build: Builder) -> Code:
         """Compile a fold that only adds to a new list or map, so that it need not copy it each time."""
         keep = self.compile(build.predicate).run if build.predicate is not None else None
         values = [self.compile(value).run for value in build.values]
@@ -365,84 +364,6 @@ class Interpreter:
         return Code(run)
 
 
-_Elements = Callable[[Frame, Any], Any]
-
-
-def _elements_into(slot: int) -> _Elements:
-    def elements(frame: Frame, container: Any) -> Any:
-        for frame[slot] in _iterated(container):
-            yield
-
-    return elements
-
-
-def _pairs_into(first: int, second: int) -> _Elements:
-    def elements(frame: Frame, container: Any) -> Any:
-        pairs = enumerate(container) if container.__class__ in LIST_CLASSES else _map_items(container)
-        for frame[first], frame[second] in pairs:
-            yield
-
-    return elements
-
-
-def _iterated(container: Any) -> Any:
-    if container.__class__ in LIST_CLASSES:
-        return container
-    if container.__class__ in MAP_CLASSES:
-        return keys_of(container)
-    raise NoSuchOverload
-
-
-def _map_items(container: Any) -> Any:
-    if container.__class__ in MAP_CLASSES:
-        return container.items()
-    raise NoSuchOverload
-
-
-@dataclass(frozen=True, slots=True)
-class _Builder:
-    """A step that adds to the accumulator: what is added, how, and under which condition."""
-
-    values: list[Node]
-    add: Callable[..., Any]
-    price: int
-    make: Callable[[], Any]
-    predicate: Node | None = None
-
-
-def _append(made: list[Any], value: Any) -> list[Any]:
-    made.append(value)
-    return made
-
-
-def _insert(made: CelMap, key: Any, value: Any) -> CelMap:
-    made.insert(key, value, "insert failed: key {} already exists")
-    return made
-
-
-def _insert_all(made: CelMap, more: Any) -> CelMap:
-    for key in keys_of(more):
-        _insert(made, key, find(more, key))
-    return made
-
-
-def _builder(node: Comprehension) -> _Builder | None:
-    """Recognize the steps of ``map``, ``filter`` and the ``transform`` macros."""
-    step, predicate = node.step, None
-    if isinstance(step, Call) and step.function == "_?_:_" and isinstance(node.init, ListExpr | MapExpr):
-        predicate, step = step.args[0], step.args[1]
-    if not isinstance(step, Call):
-        return None
-    if step.function == "_+_" and isinstance(node.init, ListExpr):
-        added = step.args[1]
-        if isinstance(added, ListExpr):
-            return _Builder(added.elements, _append, SELECT + LIST_CREATE + 1, list, predicate)
-    if step.function == "cel.@mapInsert":
-        insert = _insert if len(step.args) == 3 else _insert_all  # noqa: PLR2004 - accumulator, key, value
-        return _Builder(step.args[1:], insert, SELECT + 1, CelMap, predicate)
-    return None
-
-
 def _kept(optional: bool, value: Any) -> Sequence[Any]:
     """Give the value, or what is inside an optional one, or nothing."""
     if not optional:
@@ -456,11 +377,14 @@ def _kept(optional: bool, value: Any) -> Sequence[Any]:
 
 def _invocation(function: Callable[..., Any], operands: list[Run], node: Call) -> Run:
     price = price_of(node.function, node.overloads)
-    if is_flat(price):
+    takes_lists = any(operand.type.kind in (Kind.LIST, Kind.DYN) for operand in node.operands)
+    if is_flat(price) and not takes_lists:
         return _flat_invocation(function, operands)
 
     def run(frame: Frame) -> Any:
         args = [operand(frame) for operand in operands]
+        if takes_lists:
+            check_weight(args)
         try:
             result = function(*args)
         except EvaluationError:
@@ -516,37 +440,6 @@ _DEFINITE = frozenset(Kind) - {Kind.DYN, Kind.ERROR, Kind.PARAM}
 
 def _is_definite(kind: CelType) -> bool:
     return kind.kind in _DEFINITE and all(map(_is_definite, kind.params))
-
-
-def field_of(container: Any, name: str) -> Any:
-    """Give a field of an object or the value under a key of a map; of an optional, an optional."""
-    if container.__class__ in MAP_CLASSES:
-        value = find(container, name)
-        if value is not MISSING:
-            return value
-    elif isinstance(container, Present | Absent):
-        return optional_field(container, name)
-    raise EvaluationError(f"no such key: {name}")
-
-
-def has_field(container: Any, name: str) -> bool:
-    """Tell whether a field or key is there."""
-    if isinstance(container, SchemaMap):
-        return container.has(name)
-    if container.__class__ in MAP_CLASSES:
-        return find(container, name) is not MISSING
-    return isinstance(container, Present) and has_field(container.value, name)
-
-
-def optional_field(container: Any, name: str) -> Present | Absent:
-    """Give a field if it is there; also of an optional object."""
-    if isinstance(container, Present):
-        return optional_field(container.value, name)
-    if isinstance(container, Absent):
-        return NONE
-    if container.__class__ in MAP_CLASSES:
-        return optional_index(container, name)
-    raise EvaluationError(f"no such key: {name}")
 
 
 #: Operators that look at their operands themselves.

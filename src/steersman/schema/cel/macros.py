@@ -13,6 +13,7 @@ from steersman.schema.cel.syntax import (
     Node,
     Select,
     copy,
+    walk,
 )
 
 
@@ -178,11 +179,17 @@ def _transform_map_entry(site: _Site, target: Node, args: list[Node]) -> Node:
     return site.fold(loop, MapExpr(site.offset, []), site.literal(value=True), step, site.accumulator())
 
 
+#: The target of these macros is duplicated; a chain of them would double it again and again.
+_LARGEST_TARGET = 5_000
+
+
 def _optional_map(name: str, *, flat: bool) -> _Macro:
     def macro(site: _Site, target: Node, args: list[Node]) -> Node:
         variable, transform = args
         if not isinstance(variable, Ident):
             raise MacroError(variable.offset, f"{name}() variable name must be a simple identifier")
+        if len(walk(target)) > _LARGEST_TARGET:
+            raise MacroError(target.offset, f"{name}() target is too large")
         mapped = site.bind(variable.name, site.member(copy(target), "value"), transform)
         return site.call(
             "_?_:_",

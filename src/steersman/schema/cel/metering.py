@@ -143,6 +143,36 @@ def _sets(factor: int) -> Price:
     return lambda args, _result: 1 + _size(args[0]) * _size(args[1]) * factor
 
 
+#: Nothing that a function looks at may weigh more, whatever its price says.
+_HEAVIEST = 10_000_000
+_CONTAINERS = LIST_CLASSES | MAP_CLASSES
+
+
+def check_weight(args: Sequence[Any]) -> None:
+    """Refuse to look through lists of lists that are far larger than what it cost to make them.
+
+    A list may hold the same long list many times over: that is cheap to make and would take for ever to compare.
+    """
+    nested = [arg for arg in args if arg.__class__ is list and arg and arg[0].__class__ in _CONTAINERS]
+    if nested and math.prod(_weight(arg, {}) for arg in nested) > _HEAVIEST:
+        raise CostExceeded
+
+
+def _weight(value: Any, known: dict[int, int]) -> int:
+    if value.__class__ not in _CONTAINERS:
+        return 1
+    weight = known.get(id(value))
+    if weight is None:
+        if value.__class__ is list:
+            weight = 1 + sum(_weight(item, known) for item in value)
+        elif value.__class__ in LIST_CLASSES:
+            weight = 1 + len(value)
+        else:
+            weight = 1 + sum(_weight(item, known) for _, item in value.items())
+        known[id(value)] = weight
+    return weight
+
+
 #: By the name of the function.
 _BY_FUNCTION: dict[str, Price] = {
     **dict.fromkeys(

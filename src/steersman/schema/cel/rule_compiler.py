@@ -13,7 +13,8 @@ from steersman.schema.cel.interpreter import InstantiationError
 from steersman.schema.cel.program import CheckedExpression, Program
 from steersman.schema.cel.rule_errors import FORBIDDEN, INVALID, VALIDATIONS, RuleCost, RuleError, factor_text
 from steersman.schema.cel.rules import CompiledRules, Rule
-from steersman.schema.cel.shapes import Shape, shape_of
+from steersman.schema.cel.scalar_shapes import Shape
+from steersman.schema.cel.shapes import shape_of
 from steersman.schema.cel.types import BOOL, STRING, CelType, optional_of
 from steersman.schema.go_text import json_text, quoted
 

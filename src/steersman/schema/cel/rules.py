@@ -12,7 +12,7 @@ from steersman.schema.cel.interpreter import Failed
 from steersman.schema.cel.metering import Meter
 from steersman.schema.cel.program import Program
 from steersman.schema.cel.rule_errors import INVALID, RuleCost, RuleError
-from steersman.schema.cel.shapes import Shape
+from steersman.schema.cel.scalar_shapes import Shape
 from steersman.schema.cel.values import NONE, Present
 from steersman.schema.field_errors import value_text
 from steersman.schema.go_text import quoted
@@ -115,12 +115,10 @@ class CompiledRules:
         if old is None:
             old = ABSENT
         for rule in self.rules:
-            if old is ABSENT and rule.needs_old:
+            if (old is ABSENT and rule.needs_old) or _surely_holds(rule, value, old, budget):
                 continue
-            if rule.fast is not None and budget.free >= rule.most and _surely_holds(rule.fast, value, old):
-                budget.free -= rule.most
-                budget.unmeasured.append((rule, value, old))
-            elif (failure := self._check_exactly(rule, value, old, budget)) is not None:
+            failure = self._check_exactly(rule, value, old, budget)
+            if failure is not None:
                 failures.append(failure)
                 if budget.is_exhausted:
                     break
@@ -174,12 +172,18 @@ class CompiledRules:
         return RuleFailure(rule.field, _MESSAGES[rule.reason](shown, detail), rule.reason or INVALID, can_ratchet)
 
 
-def _surely_holds(fast: Fast, value: Any, old: Any) -> bool:
-    """Ask the generated code; whatever stops it, the interpreter decides."""
+def _surely_holds(rule: Rule, value: Any, old: Any, budget: Budget) -> bool:
+    """Ask the generated code, if the budget can stand it; whatever stops it, the interpreter decides."""
+    if rule.fast is None or budget.free < rule.most:
+        return False
     try:
-        return fast(value, old) is True
+        if rule.fast(value, old) is not True:
+            return False
     except Exception:  # noqa: BLE001 - see above: a missing key, a wrong type, an overflow, all of them
         return False
+    budget.free -= rule.most
+    budget.unmeasured.append((rule, value, old))
+    return True
 
 
 class _NoFurther(Exception):  # noqa: N818 - named as the event

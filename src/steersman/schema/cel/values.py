@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from steersman.schema.cel.errors import EvaluationError, NoSuchOverload
+from steersman.schema.go_text import float_text
 
 INT_MIN = -(1 << 63)
 INT_MAX = (1 << 63) - 1
@@ -193,7 +194,5 @@ def display(value: Any) -> str:
     if value.__class__ is bool:
         return "true" if value else "false"
     if value.__class__ is float:
-        from steersman.schema.go_text import float_text  # noqa: PLC0415 - only messages need it
-
         return float_text(value)
     return str(value)

@@ -5,7 +5,8 @@ from functools import cmp_to_key
 from typing import Any
 
 from steersman.schema.cel.comparison import compare, equals
-from steersman.schema.cel.errors import EvaluationError
+from steersman.schema.cel.cost_factors import PER_CALL_LIMIT
+from steersman.schema.cel.errors import CostExceeded, EvaluationError
 from steersman.schema.cel.library.core import add_ints
 from steersman.schema.cel.overloads import Overload, function, member
 from steersman.schema.cel.shapes import LIST_CLASSES
@@ -29,8 +30,6 @@ from steersman.schema.cel.values import Duration, Uint, check_uint, type_name
 _T = param("T")
 _LIST = list_of(_T)
 _COMPARABLE: list[CelType] = [INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES]
-#: A longer range is refused before it is built; no budget would let it be looked at.
-_LONGEST_RANGE = 10_000_000
 
 
 def _is_sorted(values: Any) -> bool:
@@ -124,8 +123,9 @@ def _sort_by(values: Any, keys: Any) -> Any:
 
 
 def _range(length: int) -> list[int]:
-    if length > _LONGEST_RANGE:
-        raise EvaluationError("operation cancelled: actual cost limit exceeded")
+    # It costs as much as it is long; what is too long is not built first.
+    if length > PER_CALL_LIMIT:
+        raise CostExceeded
     return list(range(length))
 
 

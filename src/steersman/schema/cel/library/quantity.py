@@ -6,6 +6,7 @@ the amount came about (``1000m`` is not an integer here), not only on how much i
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from steersman.schema.cel.errors import EvaluationError
@@ -44,6 +45,7 @@ class Amount(Opaque):
         return _compare(self, other) == 0
 
 
+@lru_cache(maxsize=4096)
 def parse_amount(text: str) -> Amount:
     """Read a quantity as Kubernetes does; raises with its words."""
     match = _FORM.fullmatch(text)

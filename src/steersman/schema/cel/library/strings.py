@@ -2,12 +2,15 @@
 
 from typing import Any
 
-from steersman.schema.cel.errors import EvaluationError
+from steersman.schema.cel.cost_factors import PER_CALL_LIMIT, TRAVERSAL
+from steersman.schema.cel.errors import CostExceeded, EvaluationError
 from steersman.schema.cel.formatting import format_string
 from steersman.schema.cel.overloads import function, member
 from steersman.schema.cel.types import DYN, INT, STRING, list_of
 from steersman.schema.cel.values import display
 
+#: Looking at a longer text costs more than one evaluation may.
+_LONGEST_RESULT = int(PER_CALL_LIMIT / TRAVERSAL)
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER = {code + 32: code for code in range(ord("A"), ord("Z") + 1)}
 #: What Go calls white space.
@@ -57,8 +60,17 @@ def _last_index_of_from(text: str, part: str, start: int) -> int:
     return -1 if start >= len(text) else text.rfind(part, 0, start + len(part))
 
 
-def _replace_some(text: str, old: str, new: str, count: int) -> str:
+def _replace(text: str, old: str, new: str, count: int = -1) -> str:
+    if len(text) * max(len(new), 1) > _LONGEST_RESULT:
+        found = text.count(old) if count < 0 else min(text.count(old), count)
+        _check_length(len(text) + found * (len(new) - len(old)))
     return text.replace(old, new, count)
+
+
+def _check_length(length: int) -> None:
+    """Refuse a text before it is built that no evaluation could afford to look at."""
+    if length > _LONGEST_RESULT:
+        raise CostExceeded
 
 
 def _split(text: str, separator: str) -> list[str]:
@@ -97,6 +109,7 @@ def _join(parts: Any, separator: str = "") -> str:
     for text in texts:
         if text.__class__ is not str:
             raise EvaluationError(f"join: invalid input: {display(text)}")
+    _check_length(sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
 
 
@@ -113,8 +126,8 @@ OVERLOADS = [
     member("lastIndexOf", "string_last_index_of_string", (STRING, STRING), INT, _last_index_of),
     member("lastIndexOf", "string_last_index_of_string_int", (STRING, STRING, INT), INT, _last_index_of_from),
     member("lowerAscii", "string_lower_ascii", (STRING,), STRING, lambda text: text.translate(_LOWER)),
-    member("replace", "string_replace_string_string", (STRING, STRING, STRING), STRING, str.replace),
-    member("replace", "string_replace_string_string_int", (STRING, STRING, STRING, INT), STRING, _replace_some),
+    member("replace", "string_replace_string_string", (STRING, STRING, STRING), STRING, _replace),
+    member("replace", "string_replace_string_string_int", (STRING, STRING, STRING, INT), STRING, _replace),
     member("split", "string_split_string", (STRING, STRING), _PARTS, _split),
     member("split", "string_split_string_int", (STRING, STRING, INT), _PARTS, _split_some),
     member("substring", "string_substring_int", (STRING, INT), STRING, _substring),
