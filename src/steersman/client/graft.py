@@ -6,10 +6,8 @@ of a list. So the change is *grafted*: found between the typed view then and now
 
 from typing import Any
 
-from steersman.objects.codec import bytes_read, decode, decode_json, to_json
+from steersman.objects.codec import bytes_read, decode, decode_json, encode, encode_json, to_json
 from steersman.objects.resource import KubeObject, Unstructured
-from steersman.protocol.equality import json_equal
-from steersman.protocol.patches import merge_patch_between
 
 #: Members that tell the items of a list apart, in the order in which they are tried.
 _IDENTITIES = (
@@ -29,36 +27,59 @@ _IDENTITIES = (
 _Document = dict[str, Any]
 
 
-def document_read(obj: KubeObject | Unstructured) -> _Document:
-    """Give the document that an object was read from; an object that was made here is an error that says what to do."""
+def document_now(obj: KubeObject | Unstructured) -> _Document:
+    """Give the whole document of an object as it is now, with the unknown fields it was read with."""
+    read = bytes_read(obj)
+    if isinstance(obj, Unstructured) or read is None:
+        return to_json(obj)
+    grafted: _Document = graft(decode_json(read), to_json(decode(type(obj), read)), to_json(obj))
+    return grafted
+
+
+def change_since_read(obj: KubeObject | Unstructured) -> _Document:
+    """Give the merge patch of what changed in an object since it was read; empty when nothing did.
+
+    An object that was made here, and not read, is an error that says what to do.
+    """
     read = bytes_read(obj)
     if read is None:
         raise ValueError(
             f"{obj!r} was not read from the server, so it is not known what changed: "
             "get it first, or use apply() or replace()"
         )
-    document: _Document = decode_json(read)
-    return document
+    if isinstance(obj, Unstructured):
+        document = decode_json(read)
+        return change(document, document, obj.content)
+    before, now = encode(decode(type(obj), read)), encode(obj)
+    return {} if before == now else change(decode_json(read), decode_json(before), decode_json(now))
 
 
-def document_now(obj: KubeObject | Unstructured) -> _Document:
-    """Give the whole document of an object as it is now, with the unknown fields it was read with."""
-    if isinstance(obj, Unstructured) or bytes_read(obj) is None:
-        return to_json(obj)
-    read = document_read(obj)
-    before = to_json(decode(type(obj), bytes_read(obj) or b""))
-    grafted: _Document = graft(read, before, to_json(obj))
-    return grafted
+def change(read: _Document, before: _Document, now: _Document) -> _Document:
+    """Give the merge patch that makes the change between two typed views, ``before`` and ``now``, in ``read``."""
+    patch: _Document = {name: None for name in before if name not in now}
+    for name, value in now.items():
+        old, source = before.get(name), read.get(name)
+        if name in before and _same(old, value):
+            continue
+        if isinstance(source, dict) and isinstance(old, dict) and isinstance(value, dict):
+            if inner := change(source, old, value):
+                patch[name] = inner
+        else:
+            patch[name] = graft(source, old, value)
+    return patch
 
 
-def change_since_read(obj: KubeObject | Unstructured) -> _Document:
-    """Give the merge patch of what changed in an object since it was read; empty when nothing did."""
-    return merge_patch_between(document_read(obj), document_now(obj))
+def _same(left: Any, right: Any) -> bool:
+    """Tell quickly whether two documents are equal; the texts are compared because ``True == 1`` in Python.
+
+    Members in another order count as different here, which is found out below them.
+    """
+    return bool(left == right) and encode_json(left) == encode_json(right)
 
 
 def graft(read: Any, before: Any, now: Any) -> Any:
     """Give ``read`` with the difference between two typed views of it, ``before`` and ``now``, applied."""
-    if json_equal(before, now):
+    if _same(before, now):
         return read
     if isinstance(read, dict) and isinstance(before, dict) and isinstance(now, dict):
         return _graft_members(read, before, now)
@@ -91,7 +112,7 @@ def _partners(before: list[Any], now: list[Any]) -> list[int | None]:
     free = dict(enumerate(before))
     partners: list[int | None] = [None] * len(now)
     for index, item in enumerate(now):
-        place = next((place for place, old in free.items() if json_equal(old, item)), None)
+        place = next((place for place, old in free.items() if _same(old, item)), None)
         if place is not None:
             del free[place]
             partners[index] = place
