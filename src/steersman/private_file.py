@@ -5,7 +5,6 @@ elsewhere it lies in a directory of its own, readable by nobody else, for as lon
 """
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,8 @@ def private_file(content: bytes) -> Iterator[str]:
     """Give a path under which the content can be read inside the block, and nowhere after it."""
     descriptors = Path("/proc/self/fd")
     if not hasattr(os, "memfd_create") or not descriptors.is_dir():
+        import tempfile  # noqa: PLC0415 - only where there is no other way
+
         with tempfile.TemporaryDirectory(prefix="steersman-") as directory:  # mode 0700
             path = Path(directory) / "content"
             path.touch(mode=0o600)

@@ -11,7 +11,8 @@ from steersman.clock import RealClock
 from steersman.errors import ConfigError, ConnectionFailed
 from steersman.protocol.http import Request
 from steersman.testing.fake_clock import FakeClock
-from steersman.transport.exec_plugin import API_VERSIONS, ExecCredentials, ExecPlugin, PluginPolicy, read_output
+from steersman.transport.exec_credentials import ExecCredentials, find_program, read_output
+from steersman.transport.exec_plugin import API_VERSIONS, ExecPlugin, PluginPolicy
 from steersman.transport.secret import Secret
 from tests.transport.conftest import Connect
 from tests.transport.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
@@ -229,18 +230,18 @@ def test_the_policy_decides_what_runs(
     monkeypatch.setenv("PATH", str(tmp_path))
     plugin = ExecPlugin(command="plugin", api_version=V1, policy=policy)
     if is_allowed:
-        assert plugin.find() == str(tmp_path / "plugin")
+        assert find_program(plugin) == str(tmp_path / "plugin")
     else:
         with pytest.raises(ConfigError, match="policy does not allow"):
-            plugin.find()
+            find_program(plugin)
 
 
 def test_an_allowed_name_does_not_allow_another_file_of_that_name(tmp_path: Path) -> None:
     """A path in a kubeconfig must be allowed as a path."""
     path = str(_script(tmp_path, "pass"))
     with pytest.raises(ConfigError, match="policy"):
-        ExecPlugin(command=path, api_version=V1, policy=PluginPolicy.allow("plugin")).find()
-    assert ExecPlugin(command=path, api_version=V1, policy=PluginPolicy.allow(path)).find() == path
+        find_program(ExecPlugin(command=path, api_version=V1, policy=PluginPolicy.allow("plugin")))
+    assert find_program(ExecPlugin(command=path, api_version=V1, policy=PluginPolicy.allow(path))) == path
 
 
 def test_a_program_in_the_current_directory_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,11 +250,11 @@ def test_a_program_in_the_current_directory_is_not_run(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join([".", ""]))
     with pytest.raises(ConfigError, match=r"current directory|not installed"):
-        ExecPlugin(command="plugin", api_version=V1).find()
+        find_program(ExecPlugin(command="plugin", api_version=V1))
 
 
 def test_a_missing_program_is_explained() -> None:
     """The kubeconfig knows how to install it."""
     plugin = ExecPlugin(command="no-such-plugin", api_version=V1, install_hint="brew install it")
     with pytest.raises(ConfigError, match="'no-such-plugin' is not installed: brew install it"):
-        plugin.find()
+        find_program(plugin)

@@ -201,7 +201,7 @@ class RequestReader:
             return Refused(400, "the request target is not a path")
         if version == "1.1" and "host" not in self._headers:
             return Refused(400, "no host header")
-        if int(self._headers.get("content-length") or 0) > self._limits.body:
+        if "content-length" in self._headers and int(self._headers["content-length"]) > self._limits.body:
             return self._too_large()
         return None
 
@@ -243,7 +243,7 @@ class RequestReader:
 def _target(url: bytes) -> str:
     """Give the path and query, also where a client sends a whole URL as it would to a proxy."""
     target = url.decode("ascii", "replace")
-    if target.startswith(("http://", "https://")):
+    if url[0:1] != b"/" and target.startswith(("http://", "https://")):
         _, slash, path = target.partition("://")[2].partition("/")
         return slash + path if slash else "/"
     return target

@@ -13,7 +13,7 @@ from steersman.clock import Clock
 from steersman.errors import ConfigError
 from steersman.transport.credentials import Credentials, Fixed, Impersonation, TokenFile, basic, bearer
 from steersman.transport.endpoint import Endpoint, Proxy
-from steersman.transport.exec_plugin import ExecCredentials, ExecPlugin, PluginPolicy
+from steersman.transport.exec_plugin import ExecPlugin, PluginPolicy
 from steersman.transport.proxies import proxy_from_environment
 from steersman.transport.secret import Secret
 from steersman.transport.tls import TlsConfig
@@ -140,6 +140,8 @@ class ClusterConfig:
             case Login(username, password):
                 return Fixed(basic(username, password))
             case ExecPlugin():
+                from steersman.transport.exec_credentials import ExecCredentials  # noqa: PLC0415 - only who has a plugin
+
                 return ExecCredentials(self.authentication, clock=clock)
 
 

@@ -1,6 +1,5 @@
 """Values that must not be seen: tokens, passwords, private keys."""
 
-import hmac
 from typing import Final, NoReturn, final
 
 _HIDDEN: Final = "<secret>"
@@ -28,7 +27,7 @@ class Secret:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Secret):
             return NotImplemented
-        return hmac.compare_digest(self._value.encode(), other._value.encode())
+        return self._value == other._value
 
     def __hash__(self) -> int:
         return hash(self._value)
