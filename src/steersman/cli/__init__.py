@@ -1,11 +1,15 @@
 """The command `steer`. A command's module is imported when the command is used: `steer --help` stays fast."""
 
+import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
 from steersman.version import __version__
 
+#: What a shell sees when a program was ended by Ctrl-C.
+_INTERRUPTED = 130
 #: Every command and what it is for, in the order of ``steer --help``.
 _COMMANDS = {
     "server": "Run a Kubernetes API on this machine, for development and tests.",
@@ -14,6 +18,17 @@ _COMMANDS = {
 
 class _Commands(click.Group):
     """Knows its commands by name and loads one when it is called for."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run a command as a program does: whatever is wrong with it is told in one line."""
+        extra["standalone_mode"] = False
+        try:
+            sys.exit(super().main(*args, **extra))
+        except click.ClickException as error:
+            click.echo(f"steer: {error.format_message()}", err=True)
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(_INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands."""
@@ -35,7 +50,10 @@ class _Commands(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="steer")
-def main() -> None:
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Build, run and test Kubernetes operators."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

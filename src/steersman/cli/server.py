@@ -42,6 +42,7 @@ def command(port: int, kubeconfig: Path, token: str | None, *, verbose: bool) ->
     """
     from steersman.apiserver.local import LocalOptions
     from steersman.apiserver.request_log import RequestLog
+    from steersman.errors import ConfigError
     from steersman.manager.logs import configure_logging
 
     configure_logging(json=False)
@@ -50,10 +51,10 @@ def command(port: int, kubeconfig: Path, token: str | None, *, verbose: bool) ->
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(options, path))
+    except ConfigError as error:
+        raise _Unusable(str(error)) from None
     except OSError as error:
-        # Only what the user named can fail so: the port, or the file.
-        what = f"cannot write {path}" if error.filename else f"cannot listen on 127.0.0.1:{port}"
-        raise _Unusable(f"{what}: {os.strerror(error.errno) if error.errno else error}") from None
+        raise _Unusable(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}") from None
 
 
 def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
