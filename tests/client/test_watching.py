@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from steersman.client.client import Client
-from steersman.errors import ConnectionFailed, ConnectionLost, Expired, Forbidden
+from steersman.errors import ConnectionFailed, ConnectionLost, DecodeError, Expired, Forbidden
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import Unstructured
@@ -190,6 +190,21 @@ async def test_objects_of_another_kind_are_left_out(
     async with client.watch(ConfigMap) as events:
         assert await take(events, 2) == ["Added a 7", "Modified a 8"]
     assert "another kind" in caplog.text
+
+
+async def test_object_that_does_not_fit_its_class_raises_in_its_turn_and_the_watch_goes_on(
+    client: Client, transport: ScriptedTransport
+) -> None:
+    """One broken object must not hide the others."""
+    broken = {**item("broken", 6), "data": {"k": 5}}
+    transport.add_stream(
+        frame("ADDED", item("a", 3)), bookmark(5, end=True), frame("ADDED", broken), frame("ADDED", item("c", 7))
+    )
+    async with client.watch(ConfigMap) as events:
+        assert await take(events, 1) == ["Added a 3"]
+        with pytest.raises(DecodeError, match="not a ConfigMap"):
+            await anext(events)
+        assert await take(events, 1) == ["Added c 7"]
 
 
 async def test_kinds_without_a_class_are_watched_as_well(client: Client, transport: ScriptedTransport) -> None:

@@ -100,8 +100,11 @@ class Watcher(Generic[O]):
 
     First comes what is there now as ``Applied``, then every change, for ever. The block's end closes the connection;
     without a block it is closed when the watch is collected. It remembers the bytes of what it has shown, to tell later
-    what is gone. With a version it begins there, and raises ``Expired`` if the server no longer has it: what happened
-    since cannot be known. Other answers that do not pass by themselves, such as ``Forbidden``, are raised too.
+    what is gone.
+
+    With a version it begins there, and raises ``Expired`` if the server no longer has it: what happened since cannot be
+    known. Other answers that do not pass by themselves, such as ``Forbidden``, are raised too. An object that is not
+    what its class says raises ``DecodeError`` in its turn; the watch can go on after it.
     """
 
     def __init__(
@@ -121,7 +124,8 @@ class Watcher(Generic[O]):
         self._shown: dict[ObjectKey, tuple[_Meta, bytes]] = {}
         #: The new state under way; see law 2 of the machine.
         self._buffer: dict[ObjectKey, tuple[_Meta, bytes]] = {}
-        self._events: deque[Applied[O] | Deleted[O]] = deque()
+        #: Events that wait to be given; their objects are read only then, so that a broken one concerns nobody else.
+        self._events: deque[tuple[type[Any], bytes]] = deque()
         self._failure: SteersmanError | None = None
         #: Whether a complete state has been received.
         self._is_complete = False
@@ -164,7 +168,9 @@ class Watcher(Generic[O]):
                 await self.close()
                 raise self._failure
             await self._advance()
-        return self._events.popleft()
+        event_type, data = self._events.popleft()
+        event: Applied[O] | Deleted[O] = event_type(read_item(self._kind, data))
+        return event
 
     async def _advance(self) -> None:
         """Do the next thing; afterwards there may be events."""
@@ -213,18 +219,18 @@ class Watcher(Generic[O]):
         else:
             _log.info("watch failed, trying again", extra={"kind": described(self._kind), "error": str(error)})
 
-    def _difference(self) -> Iterator[Applied[Any] | Deleted[Any]]:
+    def _difference(self) -> Iterator[tuple[type[Any], bytes]]:
         """Give the events that lead from what was shown to the new state."""
         for key, (meta, data) in self._shown.items():
             new = self._buffer.get(key)
             if new is None or new[0].uid != meta.uid:
-                yield Deleted(read_item(self._kind, data))
+                yield Deleted, data
         for key, (meta, data) in self._buffer.items():
             old = self._shown.get(key)
             if old is None or old[0].uid != meta.uid:
-                yield Added(read_item(self._kind, data))
+                yield Added, data
             elif old[0].resource_version != meta.resource_version:
-                yield Modified(read_item(self._kind, data))
+                yield Modified, data
 
     # Carrying out.
 
@@ -315,5 +321,4 @@ class Watcher(Generic[O]):
         else:
             target[known.key] = (known.metadata, data)
         if not self._state.is_initial:
-            same_type: type[Any] = type(event)
-            self._events.append(same_type(read_item(self._kind, data)))
+            self._events.append((type(event), data))
