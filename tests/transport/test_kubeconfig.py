@@ -266,3 +266,23 @@ def test_a_pod_without_a_service_account_says_so(tmp_path: Path) -> None:
     (tmp_path / "token").unlink()
     with pytest.raises(ConfigError, match="token is missing"):
         ClusterConfig.in_cluster(environ=environ, directory=tmp_path)
+
+
+def test_an_operator_finds_its_cluster_in_the_usual_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked for goes before where one happens to run, and that before what lies in the home directory."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    (tmp_path / ".kube").mkdir()
+    _write(tmp_path / ".kube", _document(namespace="home"))
+    named = _write(tmp_path, _document(namespace="named"))
+    with pytest.raises(ConfigError, match="service account"):
+        ClusterConfig.load()
+    assert ClusterConfig.load(named).namespace == "named"
+    assert ClusterConfig.load(context="here").namespace == "home"
+    monkeypatch.setenv("KUBECONFIG", str(named))
+    assert ClusterConfig.load().namespace == "named"
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
+    assert ClusterConfig.load().namespace == "home"

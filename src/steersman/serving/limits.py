@@ -8,7 +8,7 @@ class ServerLimits:
     """Seconds and bytes."""
 
     #: Bytes of a request's head: request line and headers.
-    head: int = 1024 * 1024
+    head: int = 256 * 1024
     #: Bytes of a request's body: the API server's own limit.
     body: int = 3 * 1024 * 1024
     #: Seconds from a request's first byte to the end of its head, and from there to the end of its body.

@@ -116,12 +116,11 @@ class ClusterConfig:
         *,
         context: str | None = None,
         plugins: PluginPolicy | None = None,
-        environ: Mapping[str, str] = os.environ,
     ) -> "ClusterConfig":
         """Find the cluster as operators do: the given file, ``$KUBECONFIG``, the pod's own, then ``~/.kube/config``."""
-        asked = path is not None or context is not None or bool(environ.get("KUBECONFIG"))
-        if not asked and environ.get("KUBERNETES_SERVICE_HOST"):
-            return cls.in_cluster(environ=environ)
+        asked = path is not None or context is not None or bool(os.environ.get("KUBECONFIG"))
+        if not asked and os.environ.get("KUBERNETES_SERVICE_HOST"):
+            return cls.in_cluster()
         return cls.from_kubeconfig(path, context=context, plugins=plugins)
 
     def route_proxy(self, environ: Mapping[str, str] = os.environ) -> Proxy | None:
