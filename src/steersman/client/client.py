@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: Who owns the fields that a client writes, unless it is told otherwise.
 FIELD_MANAGER = "steersman"
+#: Shared, because nearly every read asks for just this.
+_NEWEST = GetOptions()
 
 
 class Client(Writing):
@@ -147,7 +149,7 @@ class Client(Writing):
         """Give an object, or raise ``NotFound``. Version ``"0"`` takes whatever the server has at hand."""
         requests = await self._session.requests(kind)
         key = ObjectKey(self._session.scope(requests, namespace), name)
-        options = GetOptions(resource_version=resource_version)
+        options = GetOptions(resource_version=resource_version) if resource_version else _NEWEST
         return read_as(kind, await self._session.send(requests.get(key, options)))
 
     @overload
@@ -272,7 +274,7 @@ class Client(Writing):
         if options is None:
             uid = "" if isinstance(target, Ref) else target.uid
             options = DeleteOptions(preconditions=Preconditions(uid=uid))
-        return replace(options, dry_run=options.dry_run or self._options.dry_run)
+        return replace(options, dry_run=True) if self._options.dry_run else options
 
     async def delete_all(
         self,
@@ -287,7 +289,8 @@ class Client(Writing):
         requests = await self._session.requests(kind)
         selection = ListOptions(label_selector=label_selector, field_selector=field_selector)
         options = options or DeleteOptions()
-        options = replace(options, dry_run=options.dry_run or self._options.dry_run)
+        if self._options.dry_run:
+            options = replace(options, dry_run=True)
         await self._session.send(
             requests.delete_collection(self._session.scope(requests, namespace), selection, options)
         )

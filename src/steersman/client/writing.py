@@ -1,6 +1,7 @@
 """The verbs that write an object or one of its subresources; ``Client`` and its ``status`` are both made of them."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from steersman.client.graft import change_since_read, document_now
@@ -86,13 +87,7 @@ class Writing:
         removed.
         """
         requests, key = await self._session.locate(obj)
-        manager = self._options
-        options = ApplyOptions(
-            field_manager=manager.field_manager,
-            field_validation=manager.field_validation,
-            dry_run=manager.dry_run,
-            force=force,
-        )
+        options = _apply_options(self._options, force=force)
         intent = _intent(obj)
         body = encode_json({**_identity(intent), **self._part(intent, requests)})
         request = requests.patch(key, PatchType.APPLY, body, options, subresource=self._subresource)
@@ -117,6 +112,17 @@ class Writing:
     def _read(self, target: O | Ref[O], body: bytes) -> O:
         result: O = read_as(target, body)
         return result
+
+
+@lru_cache(maxsize=64)
+def _apply_options(options: WriteOptions, *, force: bool) -> ApplyOptions:
+    """Give the options of a client as those of its applies; a client has two of them."""
+    return ApplyOptions(
+        field_manager=options.field_manager,
+        field_validation=options.field_validation,
+        dry_run=options.dry_run,
+        force=force,
+    )
 
 
 def _intent(obj: KubeObject | Unstructured) -> dict[str, Any]:
