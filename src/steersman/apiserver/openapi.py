@@ -27,8 +27,9 @@ _PATCHES = (
     "application/apply-patch+yaml",
     "application/json-patch+json",
     "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
 )
+#: Only built-in kinds know it; clients read here whether they may send it.
+_STRATEGIC = "application/strategic-merge-patch+json"
 
 
 def schema_name(served: Served) -> str:
@@ -228,7 +229,7 @@ def _operation(served: Served, verb: str, name: str) -> Document:
     if verb in _WRITES:
         wanted = [key for key in _QUERY if key != "force" or verb == "patch"]
         operation["parameters"] = [_parameter(key, _QUERY[key]) for key in wanted]
-        medias = _PATCHES if verb == "patch" else (_JSON,)
+        medias = (_JSON,) if verb != "patch" else (*_PATCHES, _STRATEGIC) if served.builtin else _PATCHES
         operation["requestBody"] = {"content": {media: {"schema": schema} for media in medias}, "required": True}
     return operation
 
