@@ -13,6 +13,7 @@ from steersman.apiserver.builtin_types import type_builder
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.protocol.patches import apply_merge_patch
 
 _ROUNDS = 9
 _SECONDS_A_ROUND = 0.05
@@ -118,11 +119,13 @@ def cases() -> dict[str, Callable[[], object]]:
     del config["status"]
     applied = {**updater.apply({}, config, "applier", endpoint=main, time=_TIME)}
     one_field, one_status = _changed(live, "spec", replicas=4), _changed(live, "status", replicas=4)
+    patched = apply_merge_patch(live, {"spec": {"replicas": 4}})
     other_config, less_config = _changed(config, "spec", replicas=4), _changed(config, "spec", replicas=None)
     return {
         "decode and encode the object": lambda: msgspec.json.encode(msgspec.json.decode(msgspec.json.encode(obj))),
         "create": lambda: updater.create(obj, "creator", endpoint=main, time=_TIME),
         "update of one field": lambda: updater.update(live, one_field, "writer", endpoint=main, time=_TIME),
+        "patch of one field": lambda: updater.update(live, patched, "writer", endpoint=main, time=_TIME),
         "update of the status": lambda: updater.update(live, one_status, "writer", endpoint=status, time=_TIME),
         "apply, new object": lambda: updater.apply({}, config, "applier", endpoint=main, time=_TIME),
         "apply, nothing new": lambda: updater.apply(applied, config, "applier", endpoint=main, time=_TIME),

@@ -4,11 +4,10 @@ A leaf (scalar, atomic part, or a container that is empty on both sides) differs
 one side only, it is added or removed itself, with everything below it.
 """
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from steersman.apiserver.managed_fields.field_set import LEAF, Fields, recursive_difference, union, union_nodes
-from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
+from steersman.apiserver.managed_fields.field_types import DEDUCED, FieldType, ListType, MapType
 from steersman.protocol.equality import json_equal
 
 _ABSENT: Final[Any] = object()
@@ -18,8 +17,7 @@ _Delta = tuple[Fields | None, Fields | None, Fields | None]
 _MODIFIED: Final[_Delta] = (None, LEAF, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     """The paths in which a new object differs from an old one."""
 
     removed: Fields
@@ -62,22 +60,23 @@ def compare(old: Any, new: Any, kind: FieldType) -> Comparison:
 
 def everything_in(value: Any, kind: FieldType) -> Fields:
     """Give the node of a value that was not there before: the paths of all that it holds, and its own."""
-    branch = kind.branch_of(value)
-    if isinstance(branch, str) or branch.is_atomic or not value:
-        return LEAF
-    if isinstance(branch, MapType):
-        return _everything_in_map(value, branch) if value.__class__ is dict else LEAF
-    return _everything_in_list(value, branch) if value.__class__ is list else LEAF
+    if value.__class__ is dict:
+        inside = kind.map
+        return LEAF if inside is None or inside.is_atomic or not value else _everything_in_map(value, inside)
+    if value.__class__ is list:
+        items = kind.list
+        return LEAF if items is None or items.is_atomic or not value else _everything_in_list(value, items)
+    return LEAF
 
 
 def _everything_in_map(value: dict[str, Any], branch: MapType) -> Fields:
     result: Fields = {".": LEAF}
-    fields, names = branch.fields, branch.names
+    fields, names, other = branch.fields, branch.names, branch.element or DEDUCED
     for key, below in value.items():
-        kind = fields.get(key) or branch.type_of(key)
-        element = names.get(key) or "f:" + key
+        kind = fields.get(key)
+        element = names[key] if kind is not None else "f:" + key
         if below.__class__ is dict or below.__class__ is list:
-            result[element] = everything_in(below, kind)
+            result[element] = everything_in(below, kind or other)
         else:
             result[element] = LEAF
     return result
@@ -85,20 +84,25 @@ def _everything_in_map(value: dict[str, Any], branch: MapType) -> Fields:
 
 def _everything_in_list(value: list[Any], branch: ListType) -> Fields:
     result: Fields = {".": LEAF}
-    for element, items in _grouped(value, branch).items():
-        result[element] = LEAF if len(items) > 1 else everything_in(items[0], branch.element)
+    for item in value:
+        element = _element_of(item, value, branch)
+        # Several items of one path element are one bare member.
+        result[element] = LEAF if element in result else everything_in(item, branch.element)
     return result
+
+
+def _element_of(item: Any, items: list[Any], branch: ListType) -> str:
+    try:
+        return branch.element_of(item)
+    except ValueError as error:
+        raise ValueError(f"element {items.index(item)}: {error}") from None
 
 
 def _grouped(items: list[Any], branch: ListType) -> dict[str, list[Any]]:
     """Give the items by path element; live objects may hold duplicates."""
     result: dict[str, list[Any]] = {}
-    for index, item in enumerate(items):
-        try:
-            element = branch.element_of(item)
-        except ValueError as error:
-            raise ValueError(f"element {index}: {error}") from None
-        result.setdefault(element, []).append(item)
+    for item in items:
+        result.setdefault(_element_of(item, items, branch), []).append(item)
     return result
 
 
@@ -150,14 +154,18 @@ def _compare_maps(old: dict[str, Any], new: dict[str, Any], branch: MapType) -> 
         kind = fields.get(key) or branch.type_of(key)
         if before is _ABSENT:
             collector.added[names.get(key) or "f:" + key] = everything_in(value, kind)
-        # Valid values of a tight type are the same if Python says so; this is what makes small changes cheap.
-        elif not (before == value and (kind.is_tight or json_equal(before, value))):
+        elif not (before == value and _is_same_if_equal(before, value, kind)):
             collector.take(names.get(key) or "f:" + key, _compare(before, value, kind))
     for key, value in old.items():
         if key not in new:
             kind = fields.get(key) or branch.type_of(key)
             collector.removed[names.get(key) or "f:" + key] = everything_in(value, kind)
     return collector.delta()
+
+
+def _is_same_if_equal(old: Any, new: Any, kind: FieldType) -> bool:
+    """Tell whether values that Python finds equal are known to be the same: this is what makes small changes cheap."""
+    return kind.is_tight or (kind is DEDUCED and json_equal(old, new))
 
 
 def _compare_lists(old: list[Any], new: list[Any], branch: ListType) -> _Delta | None:

@@ -5,7 +5,6 @@ client sends is read with care.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, NamedTuple
 
@@ -68,8 +67,7 @@ class ManagerKey(NamedTuple):
         return f"{text} using {self.api_version}" if self.operation == "Update" else text
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(NamedTuple):
     """What one manager owns, in the version in which it wrote it, and when it last changed something."""
 
     fields: Fields
@@ -176,7 +174,7 @@ def capped(managers: Managers) -> Managers:
         bucket = ManagerKey(ANCIENT_CHANGES, "Update", version, "")
         older, newer = result.pop(first_of[version]), result.pop(key)
         # The time of the newer one: it is when the bucket last changed.
-        result[bucket] = replace(newer, fields=union(older.fields, newer.fields))
+        result[bucket] = newer._replace(fields=union(older.fields, newer.fields))
         first_of[version] = bucket
         surplus -= 1
         if not surplus:

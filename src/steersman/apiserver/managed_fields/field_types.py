@@ -8,7 +8,7 @@ cyclic.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from steersman.apiserver.managed_fields.path_element import key_element, value_element
+from steersman.apiserver.managed_fields.path_element import json_text, key_element, value_element
 
 Schema = Mapping[str, Any]
 
@@ -71,7 +71,7 @@ class FieldType:
 class ListType:
     """A list: atomic, a set (no keys), or items told apart by keys."""
 
-    __slots__ = ("defaults", "element", "is_atomic", "keys")
+    __slots__ = ("_only_key", "_prefix", "defaults", "element", "is_atomic", "keys")
 
     def __init__(self, element: FieldType, *, is_atomic: bool, keys: tuple[str, ...] = ()) -> None:
         self.element = element
@@ -79,6 +79,9 @@ class ListType:
         self.keys = tuple(sorted(keys))
         #: What a missing key counts as.
         self.defaults: dict[str, Any] = {}
+        # Most lists have one key: the path element of an item is then a text around its value.
+        self._only_key = keys[0] if len(keys) == 1 else None
+        self._prefix = f'k:{{"{self._only_key}":'
 
     def element_of(self, item: Any) -> str:
         """Give the path element of an item; raises ValueError if it cannot have one."""
@@ -86,6 +89,8 @@ class ListType:
             return value_element(item) if _is_scalar(item) else _refuse_set_item(item)
         if item.__class__ is not dict:
             raise ValueError(_NO_MAP[item is None])
+        if self._only_key is not None and self._only_key in item:
+            return f"{self._prefix}{json_text(item[self._only_key])}}}"
         element = key_element(item, self.keys, self.defaults)
         if element is None:
             names = " ".join(f'"{key}"' for key in self.keys)

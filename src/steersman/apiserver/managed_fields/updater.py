@@ -3,7 +3,6 @@
 Objects come in and go out whole; the lists inside them are read and written here. Nothing is changed in place.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from steersman.apiserver.managed_fields import entries, last_applied
@@ -129,9 +128,8 @@ class _Application:
         mine = self._managers[self._key]
         managers = _dispossessed(self._managers, self._change, self._key)
         is_changed = not json_equal(self._live, self._new)
-        managers[self._key] = replace(
-            mine, fields=entries.stripped(mine.fields), time=self._time if is_changed else mine.time
-        )
+        time = self._time if is_changed else mine.time
+        managers[self._key] = Ownership(entries.stripped(mine.fields), mine.api_version, time)
         return _with_list(self._new if is_changed else self._live, entries.write(entries.capped(managers)))
 
 
@@ -199,7 +197,7 @@ def _reconciled(managers: Managers, live: Object, endpoint: Endpoint) -> Manager
         versioned = endpoint.in_version(live, ownership.api_version)
         if versioned is not None:
             fields = collapse_atomic(ownership.fields, versioned.type)
-            result[key] = ownership if fields is ownership.fields else replace(ownership, fields=fields)
+            result[key] = ownership if fields is ownership.fields else ownership._replace(fields=fields)
     return result
 
 
