@@ -6,7 +6,9 @@ of a list. So the change is *grafted*: found between the typed view then and now
 
 from typing import Any
 
-from steersman.objects.codec import bytes_read, decode, decode_json, encode, encode_json, to_json
+from msgspec import Raw
+
+from steersman.objects.codec import bytes_read, decode, decode_as, decode_json, encode, encode_json, to_json
 from steersman.objects.resource import KubeObject, Unstructured
 
 #: Members that tell the items of a list apart, in the order in which they are tried.
@@ -25,6 +27,7 @@ _IDENTITIES = (
 )
 
 _Document = dict[str, Any]
+_Members = dict[str, Raw]
 
 
 def document_now(obj: KubeObject | Unstructured) -> _Document:
@@ -51,7 +54,18 @@ def change_since_read(obj: KubeObject | Unstructured) -> _Document:
         document = decode_json(read)
         return change(document, document, obj.content)
     before, now = encode(decode(type(obj), read)), encode(obj)
-    return {} if before == now else change(decode_json(read), decode_json(before), decode_json(now))
+    return {} if before == now else _change_of_members(read, before, now)
+
+
+def _change_of_members(read: bytes, before: bytes, now: bytes) -> _Document:
+    """Give the change between documents that are still bytes; only the members that differ are looked into."""
+    old, new = decode_as(_Members, before), decode_as(_Members, now)
+    differ = [name for name in {**old, **new} if bytes(old.get(name, b"")) != bytes(new.get(name, b""))]
+    parts = (
+        {name: decode_json(bytes(members[name])) for name in differ if name in members}
+        for members in (decode_as(_Members, read), old, new)
+    )
+    return change(*parts)
 
 
 def change(read: _Document, before: _Document, now: _Document) -> _Document:
