@@ -8,13 +8,13 @@ WORKERS ?= auto
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test check bench docs lock clean
+.PHONY: help demo test check control-plane contract-real bench docs lock clean
 
 help: ## Show this help
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: $(DEV) ## Show the best of Steersman, without a cluster; ends by itself
-	@$(BIN)/python -m steersman.demo
+	@$(BIN)/python -m tools.demo
 
 test: $(DEV) ## Run all tests
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -25,6 +25,12 @@ check: $(DEV) ## Lint, format check, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/architecture
+
+control-plane: $(DEV) ## Build a real kube-apiserver and etcd for tests (needs Go; once, minutes)
+	@$(BIN)/python -m tools.control_plane build
+
+contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver too (needs Go)
+	$(BIN)/python -m tools.control_plane run -- $(BIN)/pytest -q tests/contract -k real
 
 bench: $(BENCH) ## Measure beside other frameworks and print ratios
 	$(BIN)/python -m bench
