@@ -1,0 +1,71 @@
+"""A server as a user starts it, and the surroundings in which other people's clients run: no home but their own."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parent / "scripts"
+BIN = Path(sys.executable).parent
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """`steer server` in a process of its own."""
+
+    kubeconfig: Path
+    home: Path
+
+    def environment(self) -> dict[str, str]:
+        """Give the environment of a client: this server, an empty home, nothing of the machine's own settings."""
+        return {
+            "HOME": str(self.home),
+            "KUBECONFIG": str(self.kubeconfig),
+            "KUBECACHEDIR": str(self.home / "cache"),
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONWARNINGS": "ignore",
+        }
+
+    def script(self, name: str, *arguments: str) -> list[str]:
+        """Run a scenario of another client in a process of its own; give the lines it printed."""
+        done = subprocess.run(  # noqa: S603 - our own script
+            [sys.executable, str(SCRIPTS / f"{name}.py"), *arguments],
+            env=self.environment(),
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+        assert done.returncode == 0, f"{name} failed:\n{done.stdout}\n{done.stderr}"
+        return done.stdout.splitlines()
+
+
+@pytest.fixture
+def running_server(tmp_path: Path) -> Iterator[RunningServer]:
+    """Give a fresh server; it must end by itself, without an error, when it is asked to."""
+    kubeconfig = tmp_path / "kubeconfig"
+    home = tmp_path / "home"
+    home.mkdir()
+    log = tmp_path / "server.log"
+    command = [sys.executable, "-m", "steersman.cli", "server", "--kubeconfig", str(kubeconfig)]
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,  # noqa: S603 - our own
+    ):
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            assert "KUBECONFIG" in line, log.read_text()
+            yield RunningServer(kubeconfig, home)
+        finally:
+            process.send_signal(signal.SIGINT)
+            code = process.wait(timeout=_PATIENCE)
+    assert code == 0, log.read_text()
+    assert "Traceback" not in log.read_text(), log.read_text()
