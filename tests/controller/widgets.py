@@ -1,9 +1,9 @@
-"""A custom kind for tests of the runtime, with its definition written by hand: independent of how classes become ones."""
+"""A custom kind for tests of the runtime; its definition is written by hand, so that no other package has a say."""
 
 from typing import Any
 
 from steersman.objects.identity import ApiResource, GroupVersionKind
-from steersman.objects.model import Model
+from steersman.objects.model import Model, sparse
 from steersman.objects.registry import declare
 from steersman.objects.resource import Resource, Status, Unstructured
 
@@ -18,7 +18,7 @@ class WidgetStatus(Status):
     """What is."""
 
     size: int = 0
-    names: list[str] = []
+    names: list[str] = sparse(list)
 
 
 @declare(

@@ -121,33 +121,34 @@ class Context(Generic[K]):
         target = self._target(intent)
         self._desired.add(target)
         data = encode(intent)
+        before = ""
         informer = self._surroundings.caches.find(type(obj))
-        if informer is not None:
-            record = informer.store.get(target.key)
-            if record is not None and self._surroundings.applied.is_current(target, data, record.resource_version):
+        if informer is not None and (record := informer.store.get(target.key)) is not None:
+            before = record.resource_version
+            if self._surroundings.applied.is_current(target, data, before):
                 return informer.decode(record)
         applied = await self._surroundings.client.apply(intent, force=force)
         self._surroundings.applied.remember(target, data, applied.resource_version)
-        self._wrote(applied, is_update=True)
+        self._wrote(applied, before=before)
         return applied
 
     async def create(self, obj: C, *, owned: bool = True) -> C:
         """Create an object, with the owner reference unless told otherwise."""
         created = await self._surroundings.client.create(self._prepared(obj, owned=owned))
         self._desired.add(self._target(created))
-        self._wrote(created, is_update=False)
+        self._wrote(created, before="")
         return created
 
     async def update(self, obj: C) -> C:
         """Send what changed in an object since it was read."""
         updated = await self._surroundings.client.update(obj)
-        self._wrote(updated, is_update=True)
+        self._wrote(updated, before=obj.resource_version)
         return updated
 
     async def patch(self, obj: C, patch: dict[str, Any]) -> C:
         """Change parts of an object by a JSON merge patch."""
         patched = await self._surroundings.client.patch(obj, patch)
-        self._wrote(patched, is_update=True)
+        self._wrote(patched, before=obj.resource_version)
         return patched
 
     async def delete(self, obj: KubeObject) -> None:
@@ -233,10 +234,12 @@ class Context(Generic[K]):
         return prepared
 
     def note_write(self, obj: KubeObject) -> None:
-        """Hold the key back until the cache has an object that was written elsewhere."""
-        self._wrote(obj, is_update=True)
+        """Hold the key back until the cache has the reconciled object as it was just written."""
+        self._wrote(obj, before=self._obj.resource_version)
 
-    def _wrote(self, obj: KubeObject, *, is_update: bool) -> None:
+    def _wrote(self, obj: KubeObject, *, before: str) -> None:
+        # An object that was not there was created; one whose version is the same was not changed.
+        is_update = before not in ("", obj.resource_version)
         informer = self._surroundings.caches.find(type(obj))
         if informer is not None and covers(informer, obj):
             self._on_write(self._target(obj), Write(obj.uid, obj.resource_version), informer, is_update=is_update)

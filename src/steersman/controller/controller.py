@@ -87,8 +87,8 @@ class Controller(Generic[K]):
         #: Objects that are left alone until their uid or generation is another.
         self._given_up: dict[ObjectKey, tuple[str, object]] = {}
         self._conflicts: dict[ObjectKey, int] = {}
-        #: The last version of each object that this controller wrote, oldest first.
-        self._own_versions: OrderedDict[tuple[str, ObjectKey], str] = OrderedDict()
+        #: The versions that this controller gave to objects, oldest first.
+        self._own_versions: OrderedDict[tuple[str, ObjectKey, str], None] = OrderedDict()
         self._runs = 0
         self._surroundings = Surroundings(parts.client, self, parts.clock, parts.events, AppliedIntents())
 
@@ -230,8 +230,7 @@ class Controller(Generic[K]):
         key = taken.key
 
         def on_write(target: Target, write: Write, informer: Informer[Any], *, is_update: bool) -> None:
-            before = informer.store.get(target.key)
-            if is_update and (before is None or before.resource_version != write.version):
+            if is_update:
                 updated.append(target)
             self._remember_own(target, write)
             self._holds.wrote(key, target, write, informer)
@@ -356,14 +355,12 @@ class Controller(Generic[K]):
         )
 
     def _remember_own(self, target: Target, write: Write) -> None:
-        place = (target.gvk.kind, target.key)
-        self._own_versions[place] = write.version
-        self._own_versions.move_to_end(place)
+        self._own_versions[target.gvk.kind, target.key, write.version] = None
         if len(self._own_versions) > _REMEMBERED_WRITES:
             self._own_versions.popitem(last=False)
 
     def _is_own(self, cause: Cause) -> bool:
-        return cause.version != "" and self._own_versions.get((cause.kind, cause.key)) == cause.version
+        return (cause.kind, cause.key, cause.version) in self._own_versions
 
     def _note_run(self, taken: Wanted, updated: list[Target]) -> None:
         key = taken.key

@@ -35,42 +35,45 @@ async def elect_in_thread(
 ) -> AsyncIterator[Leadership]:
     """Take part in an election in a thread of its own; leaving the block hands the leadership over."""
     leadership = Leadership(clock)
-    thread = _ElectorThread(connect, clock, options, leadership)
+    work = _ThreadWork(connect, clock, options, leadership)
+    thread = threading.Thread(target=work.run, name="leader-election", daemon=True)
     thread.start()
     try:
         yield leadership
     finally:
-        thread.stop()
+        work.stop()
         await cleanup(asyncio.to_thread(thread.join), clock=clock, within=2 * options.timing.renew_deadline)
 
 
-class _ElectorThread(threading.Thread):
+class _ThreadWork:
+    """What the thread does, and how it is asked to end."""
+
     def __init__(
         self, connect: Callable[[], Transport], clock: Clock, options: ElectionOptions, leadership: Leadership
     ) -> None:
-        super().__init__(name="leader-election", daemon=True)
         self._connect = connect
         self._clock = clock
         self._options = options
         self._leadership = leadership
+        self._is_stopped = threading.Event()
+        #: Set by the thread once it can be told; both or neither.
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopped = threading.Event()
-        self._stop: asyncio.Event | None = None
+        self._stop = asyncio.Event()
 
     def run(self) -> None:
-        """Run an event loop until stopped."""
+        """Run an event loop until stopped; called in the thread."""
         asyncio.run(self._main())
 
     def stop(self) -> None:
         """Ask the thread to hand over and end."""
-        self._stopped.set()
-        if self._loop is not None and self._stop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._stop.set)
+        self._is_stopped.set()
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._stop.set)
 
     async def _main(self) -> None:
-        self._stop = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        if self._stopped.is_set():
+        if self._is_stopped.is_set():
             return
         transport = self._connect()
         elector = LeaderElector(Link(transport, self._clock, Randomness()), self._options, self._leadership)

@@ -16,7 +16,7 @@ from steersman.informer.reflector import Link
 from steersman.informer.wakeup import Wakeup
 from steersman.kinds.coordination_v1 import Lease, LeaseSpec
 from steersman.manager.leadership import Leadership
-from steersman.manager.lease import JITTER, Candidate, Create, LeaseRecord, LeaseTiming, Stand
+from steersman.manager.lease import JITTER, Candidate, Create, LeaseRecord, LeaseTiming, Stand, Take
 from steersman.objects.meta import ObjectMeta
 from steersman.objects.times import MicroTime
 
@@ -85,23 +85,25 @@ class LeaderElector:
             self._deadline.cancel()
 
     async def release(self) -> None:
-        """Hand the lease over at once, if it is held; only after all work has stopped."""
-        record = self._candidate.release(self._clock.now())
+        """Hand the lease over at once, if it is held; only after all work has stopped. A failure only costs time."""
         self._leadership.end()
-        if record is None or self._lease is None:
-            return
-        for _ in range(5):
-            write_record(self._lease, record)
-            try:
-                self._lease = await self._client.update(self._lease)
-            except Conflict:
-                await self._look()
-                if self._candidate.leader != self._options.identity:
+        try:
+            while (record := self._candidate.release(self._clock.now())) is not None and self._lease is not None:
+                if await self._give_back(self._lease, record):
+                    _log.info("released leadership", extra=self._fields())
                     return
-            else:
-                self._candidate.wrote(record, asked_at=self._clock.monotonic())
-                _log.info("released leadership", extra=self._fields())
-                return
+        except SteersmanError as error:
+            _log.warning("cannot release the lease", extra={**self._fields(), "error": str(error)})
+
+    async def _give_back(self, lease: Lease, record: LeaseRecord) -> bool:
+        write_record(lease, record)
+        try:
+            self._lease = await self._client.update(lease)
+        except Conflict:
+            await self._look()
+            return False
+        self._candidate.wrote(record, asked_at=self._clock.monotonic())
+        return True
 
     async def _take_part(self) -> None:
         while True:
@@ -141,21 +143,26 @@ class LeaderElector:
     async def _renew_or_take(self) -> None:
         if self._lease is None or not self._candidate.leads(self._clock.monotonic()):
             await self._look()
-        asked_at = self._clock.monotonic()
-        move = self._candidate.move(asked_at, self._clock.now())
-        if isinstance(move, Stand):
-            return
-        try:
-            if isinstance(move, Create):
-                self._lease = await self._client.create(self._fresh_lease(move.record))
-            elif self._lease is not None:
-                write_record(self._lease, move.record)
-                self._lease = await self._client.update(self._lease)
-        except (Conflict, AlreadyExists, NotFound):
-            # Somebody was faster, or the lease is gone: look before the next move.
-            await self._look()
-            return
-        self._candidate.wrote(move.record, asked_at=asked_at)
+        # The second round is for a lease that was not as it was last seen: gone, or ours after a lost answer.
+        for _ in range(2):
+            asked_at = self._clock.monotonic()
+            move = self._candidate.move(asked_at, self._clock.now())
+            if isinstance(move, Stand):
+                return
+            try:
+                await self._write(move)
+            except (Conflict, AlreadyExists, NotFound):
+                await self._look()
+            else:
+                self._candidate.wrote(move.record, asked_at=asked_at)
+                return
+
+    async def _write(self, move: Create | Take) -> None:
+        if self._lease is None or isinstance(move, Create):
+            self._lease = await self._client.create(self._fresh_lease(move.record))
+        else:
+            write_record(self._lease, move.record)
+            self._lease = await self._client.update(self._lease)
 
     async def _look(self) -> None:
         options = self._options

@@ -1,4 +1,4 @@
-"""Between an operator and its server: records every request, and lets chosen ones fail."""
+"""Between an operator and its server: records every request, lets chosen ones fail, and has a tap on every watch."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import App, Exchange, Request, Response
+from steersman.testing.taps import TappedExchange, TappedStream
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class Faults:
     app: App
     requests: list[Request] = field(default_factory=list)
     injections: list[Injection] = field(default_factory=list)
+    #: Watches that are open, oldest first.
+    streams: list[TappedStream] = field(default_factory=list)
 
     def inject(self, fault: Fault, *, method: str = "", path: str = "", times: int | None = 1) -> Injection:
         """Let requests fail: those of a method, whose target matches a pattern, so many times."""
@@ -87,14 +90,44 @@ class Faults:
         """Give every request that is no read, as ``PATCH /api/…``."""
         return [f"{one.method} {one.target.partition('?')[0]}" for one in self.requests if one.method != "GET"]
 
+    def watches(self, path: str = "") -> list[TappedStream]:
+        """Give the open watches whose target matches a pattern."""
+        return [stream for stream in self.streams if re.search(path, stream.target)]
+
+    def hold(self, path: str = "") -> None:
+        """Let open watches fall behind: what the server tells them waits for ``release``."""
+        for stream in self.watches(path):
+            stream.is_held = True
+
+    def release(self, path: str = "") -> None:
+        """Let held watches catch up."""
+        for stream in self.watches(path):
+            stream.release()
+
+    def drop(self, path: str = "") -> None:
+        """Break the connections of open watches; what they held is lost."""
+        for stream in self.watches(path):
+            stream.abort()
+
+    def say(self, data: bytes, path: str = "") -> None:
+        """Let open watches receive bytes that the server never sent."""
+        for stream in self.watches(path):
+            stream.write(data)
+
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Record, and pass on unless a fault strikes."""
         self.requests.append(request)
+        if request.method == "GET" and "watch=" in request.target:
+            exchange = TappedExchange(exchange, request.target, self._tap)
         injection = next((one for one in self.injections if one.strikes(request)), None)
         if injection is None:
             return self.app.handle(request, exchange)
         injection.struck += 1
         return self._strike(injection.fault, request, exchange)
+
+    def _tap(self, stream: TappedStream) -> None:
+        self.streams.append(stream)
+        stream.on_close(lambda: self.streams.remove(stream))
 
     def _strike(self, fault: Fault, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         match fault:

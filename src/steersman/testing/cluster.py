@@ -1,0 +1,121 @@
+"""`Cluster`: a fresh embedded API server, a client for it, and operators that run against it, in milliseconds."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from typing import Self, TypeVar
+
+from steersman.apiserver.server import ApiServer
+from steersman.client.client import Client
+from steersman.clock import Clock, RealClock
+from steersman.concurrency import background, wait_ready
+from steersman.errors import WaitTimeout
+from steersman.informer.informer import Informer, Selection
+from steersman.informer.reflector import Link
+from steersman.manager.manager import Manager, ManagerOptions
+from steersman.manager.operator import Operator
+from steersman.objects.resource import KubeObject
+from steersman.randomness import Randomness
+from steersman.testing.eventually import Condition, eventually
+from steersman.testing.fake_clock import FakeClock
+from steersman.testing.faults import Faults
+from steersman.testing.sync_reading import list_now
+from steersman.transport.in_memory import InMemoryTransport
+
+K = TypeVar("K", bound=KubeObject)
+
+#: Steps of the event loop without a change that count as rest under a real clock, and seconds between looks.
+_REST_LOOKS, _REST_PAUSE = 3, 0.002
+
+
+class Cluster:
+    """A server of its own for one test. Everything is in this process: nothing listens on a port."""
+
+    def __init__(self, *, clock: Clock | None = None, seed: int | None = None) -> None:
+        self.clock = clock if clock is not None else RealClock()
+        self.randomness = Randomness(seed)
+        self.server = ApiServer(clock=self.clock, randomness=self.randomness)
+        #: What came to the server from the client and the operators, and where faults are injected.
+        self.faults = Faults(self.server)
+        self.transport = InMemoryTransport(self.faults, clock=self.clock)
+        self.client = Client(self.transport, clock=self.clock, randomness=self.randomness)
+        self._managers: list[Manager] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def start(cls, *, clock: Clock | None = None, seed: int | None = None) -> AsyncIterator[Self]:
+        """Start a cluster; it is gone after the block."""
+        cluster = cls(clock=clock, seed=seed)
+        try:
+            yield cluster
+        finally:
+            await cluster.transport.close()
+
+    # Running.
+
+    @asynccontextmanager
+    async def running(self, *operators: Operator, options: ManagerOptions | None = None) -> AsyncIterator[Manager]:
+        """Run operators inside the block."""
+        manager = Manager(operators, self.transport, options, clock=self.clock, randomness=self.randomness)
+        async with background(manager.run(), name="manager") as task:
+            await self._drive(wait_ready(manager.wait_ready(), task))
+            self._managers.append(manager)
+            try:
+                yield manager
+            finally:
+                self._managers.remove(manager)
+
+    def informer(self, kind: type[K], selection: Selection | None = None) -> Informer[K]:
+        """Make an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
+        return Informer(kind, Link(self.transport, self.clock, self.randomness), selection or Selection())
+
+    # Looking.
+
+    def list(self, kind: type[K], *, namespace: str = "", selector: str = "") -> list[K]:
+        """Give the objects that the server has now, in all namespaces unless told otherwise."""
+        return list_now(self.server, kind, namespace=namespace, selector=selector)
+
+    async def eventually(self, condition: Condition, *, within: float = 5.0, message: str = "") -> None:
+        """Wait until a condition holds: it gives something true, and raises no ``AssertionError``."""
+        await eventually(condition, clock=self.clock, within=within, message=message)
+
+    async def settle(self, *, within: float = 5.0) -> None:
+        """Wait until the operators have nothing to do, and the server has not changed meanwhile.
+
+        Timers that are due later (``requeue_after``, back-off) are not waited for.
+        """
+        looks = max(int(within / _REST_PAUSE), _REST_LOOKS)
+        quiet, version = 0, ""
+        for _ in range(looks):
+            if isinstance(self.clock, FakeClock):
+                await self.clock.settle()
+            else:
+                await self.clock.sleep(_REST_PAUSE)
+            now = self._version()
+            is_quiet = now == version and all(manager.is_idle for manager in self._managers)
+            quiet, version = (quiet + 1 if is_quiet else 0), now
+            if quiet == _REST_LOOKS:
+                return
+        raise WaitTimeout(f"no rest within {within:g} s: {self._managers}")
+
+    def _version(self) -> str:
+        return str(self.server.ledger.version)
+
+    async def _drive(self, work: Awaitable[None]) -> None:
+        """Wait for something that may need time to pass, also under a clock that stands still."""
+        if not isinstance(self.clock, FakeClock):
+            await work
+            return
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(_awaited(work), name="drive")
+            while not task.done():
+                await self.clock.settle()
+                if not task.done():
+                    await self.clock.advance(self.clock.next_timer() or 0.0)
+
+    def __repr__(self) -> str:
+        return f"<Cluster {self.server!r} managers={len(self._managers)}>"
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work

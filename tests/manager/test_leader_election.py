@@ -1,0 +1,208 @@
+"""Elections between replicas on one server, under a clock that the test moves."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from steersman.apiserver.server import ApiServer
+from steersman.client.client import Client
+from steersman.clock import RealClock
+from steersman.errors import LeadershipLost
+from steersman.informer.reflector import Link
+from steersman.kinds.coordination_v1 import Lease
+from steersman.kinds.core_v1 import ConfigMap
+from steersman.manager.elector_thread import elect_here, elect_in_thread
+from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.leadership import GuardedTransport, Leadership
+from steersman.objects.meta import meta
+from steersman.randomness import Randomness
+from steersman.serving.server import Server
+from steersman.testing.fake_clock import FakeClock
+from steersman.testing.faults import Before, Faults, Lose, Refuse, Reset
+from steersman.transport.config import ClusterConfig
+from steersman.transport.http import HttpTransport
+from steersman.transport.in_memory import InMemoryTransport
+
+
+@dataclass
+class Replica:
+    """One process that takes part."""
+
+    leadership: Leadership
+    faults: Faults
+    client: Client
+
+    @property
+    def leads(self) -> bool:
+        """Whether it may write now."""
+        return self.leadership.is_valid
+
+
+@asynccontextmanager
+async def replica(server: ApiServer, clock: FakeClock, name: str, seed: int = 0) -> AsyncIterator[Replica]:
+    """Let a replica take part, with a connection of its own."""
+    faults = Faults(server)
+    transport = InMemoryTransport(faults, clock=clock)
+    options = ElectionOptions(name="op", namespace="default", identity=name)
+    async with elect_here(Link(transport, clock, Randomness(seed)), options) as leadership:
+        guarded = GuardedTransport(InMemoryTransport(server, clock=clock), leadership)
+        yield Replica(leadership, faults, Client(guarded, clock=clock))
+
+
+async def lease(server: ApiServer, clock: FakeClock) -> Lease:
+    """Read the lease."""
+    return await Client(InMemoryTransport(server, clock=clock), clock=clock).get(Lease, "op")
+
+
+async def test_the_first_replica_leads_and_renews() -> None:
+    """Alone in a cluster, leadership is immediate and lasts."""
+    clock = FakeClock()
+    server = ApiServer(clock=clock)
+    async with replica(server, clock, "a") as a:
+        await clock.settle()
+        assert a.leads
+        first = await lease(server, clock)
+        await clock.advance(60.0)
+        assert a.leads
+        later = await lease(server, clock)
+        assert later.spec.holder_identity == "a"
+        assert later.spec.lease_transitions == 0
+        assert later.spec.acquire_time == first.spec.acquire_time
+        assert later.spec.renew_time != first.spec.renew_time
+
+
+async def test_only_one_of_two_leads() -> None:
+    """The other stands by for as long as the first renews."""
+    clock = FakeClock()
+    server = ApiServer(clock=clock)
+    async with replica(server, clock, "a") as a:
+        await clock.settle()
+        async with replica(server, clock, "b") as b:
+            for _ in range(60):
+                await clock.advance(1.0)
+                assert a.leads
+                assert not b.leads
+
+
+async def test_a_clean_end_hands_over_in_under_a_second() -> None:
+    """The successor watches the lease: a rolling update has no pause."""
+    clock = FakeClock()
+    server = ApiServer(clock=clock)
+    async with AsyncExitStack() as stack:
+        a = await stack.enter_async_context(replica(server, clock, "a"))
+        await clock.settle()
+        assert a.leads
+        async with replica(server, clock, "b") as b:
+            await clock.advance(3.0)
+            await stack.aclose()
+            await clock.settle()
+            assert b.leads
+            assert (await lease(server, clock)).spec.lease_transitions == 1
+
+
+async def test_a_leader_that_dies_is_replaced_after_the_lease_and_not_before() -> None:
+    """Fifteen seconds after the last renewal that was seen; meanwhile nobody writes."""
+    clock = FakeClock()
+    server = ApiServer(clock=clock)
+    async with replica(server, clock, "a") as a:
+        await clock.settle()
+        async with replica(server, clock, "b", seed=1) as b:
+            await clock.advance(1.0)
+            a.faults.inject(Reset(), times=None)
+            seen: list[tuple[bool, bool]] = []
+            for _ in range(25):
+                await clock.advance(1.0)
+                seen.append((a.leads, b.leads))
+            assert (True, True) not in seen
+            assert seen[-1] == (False, True)
+            nobody = [pair for pair in seen if pair == (False, False)]
+            assert 1 <= len(nobody) <= 10
+
+
+async def test_losing_touch_with_the_server_stops_writes_at_the_renew_deadline() -> None:
+    """Ten seconds after the last renewal every write is refused on this side."""
+    clock = FakeClock()
+    server = ApiServer(clock=clock)
+    async with replica(server, clock, "a") as a:
+        await clock.settle()
+        await a.client.create(ConfigMap(meta("before")))
+        a.faults.inject(Refuse(503, "ServiceUnavailable"), times=None)
+        await clock.advance(10.1)
+        assert not a.leads
+        with pytest.raises(LeadershipLost):
+            await a.client.create(ConfigMap(meta("after")))
+        assert await a.client.try_get(ConfigMap, "before") is not None
+
+
+@pytest.mark.parametrize(
+    "fault", [Lose(), Reset(), Refuse(409, "Conflict"), Refuse(500), Refuse(429, "TooManyRequests")]
+)
+async def test_any_single_failure_is_survived(fault: Lose | Reset | Refuse) -> None:
+    """One bad answer, at whatever step, costs no leadership and gives nobody a second one."""
+    for step in range(8):
+        clock = FakeClock()
+        server = ApiServer(clock=clock)
+        async with replica(server, clock, "a") as a, replica(server, clock, "b", seed=2) as b:
+            for second in range(30):
+                if second == step:
+                    a.faults.inject(fault, path="/leases")
+                    b.faults.inject(fault, path="/leases")
+                await clock.advance(0.7)
+                assert not (a.leads and b.leads)
+            assert a.leads or b.leads
+
+
+async def test_a_lease_edited_by_somebody_ends_leadership() -> None:
+    """An administrator may take it away."""
+    clock = FakeClock()
+    server = ApiServer(clock=clock)
+    async with replica(server, clock, "a") as a:
+        await clock.settle()
+        held = await lease(server, clock)
+        held.spec.holder_identity = "someone"
+        await Client(InMemoryTransport(server, clock=clock), clock=clock).update(held)
+        await clock.advance(3.0)
+        assert not a.leads
+
+
+async def test_a_deleted_lease_is_made_anew() -> None:
+    """Cleaning up too much must not leave an operator without a leader."""
+    clock = FakeClock()
+    server = ApiServer(clock=clock)
+    client = Client(InMemoryTransport(server, clock=clock), clock=clock)
+    async with replica(server, clock, "a") as a:
+        await clock.settle()
+        await client.delete(await lease(server, clock))
+        await clock.advance(5.0)
+        assert a.leads or await client.try_get(Lease, "op") is not None
+
+
+async def test_a_competing_write_right_before_ours_wins() -> None:
+    """The version decides, not who believes to lead."""
+    clock = FakeClock()
+    server = ApiServer(clock=clock)
+    async with replica(server, clock, "a") as a, replica(server, clock, "b", seed=3) as b:
+        await clock.settle()
+        writes: list[str] = []
+        a.faults.inject(Before(lambda: writes.append("a")), method="PATCH", times=None)
+        await clock.advance(20.0)
+        assert writes
+        assert a.leads != b.leads
+
+
+async def test_the_elector_in_its_own_thread_renews_while_the_event_loop_is_blocked() -> None:
+    """A reconcile that computes for seconds must not cost the leadership silently."""
+    clock = RealClock()
+    server = ApiServer(clock=clock)
+    async with Server(server, clock=clock) as http:
+        config = ClusterConfig(server=http.url)
+        options = ElectionOptions(name="op", namespace="default", identity="a")
+        async with elect_in_thread(lambda: HttpTransport(config, clock=clock), clock, options) as leadership:
+            async with clock.timeout(5.0):
+                await leadership.wait_acquired()
+            assert leadership.is_valid
+        assert not leadership.is_valid
+        client = Client(InMemoryTransport(server, clock=clock), clock=clock)
+        assert (await client.get(Lease, "op")).spec.holder_identity == ""
