@@ -67,7 +67,7 @@ class Compiled:
             yield from child._each(path + step)
 
     def causes(self) -> list[Cause]:
-        """What an API server says about the schema."""
+        """List what an API server says about the schema."""
         found: list[Cause] = []
         costs: list[RuleCost] = []
         for path, rules in self._each():
@@ -77,7 +77,7 @@ class Compiled:
         return found
 
     def check(self, value: Any, old: Any, budget: Budget, path: str = "") -> list[Cause]:
-        """What an API server says about a value."""
+        """List what an API server says about a value."""
         if value is None or budget.is_exhausted:
             return []
         found: list[Cause] = []

@@ -190,6 +190,8 @@ class _Emitter:
         operator = _COMPARISONS[node.function]
         if kind is not right.type.kind:
             raise _Unsupported
+        if kind is Kind.DOUBLE and not (_is_number(left) and _is_number(right)):
+            raise _Unsupported
         if kind in _ORDERED or (kind is Kind.BOOL and operator in ("==", "!=")):
             return f"({self.scalar(left)} {operator} {self.scalar(right)})"
         if kind in _COMPOSITE and operator in ("==", "!="):
@@ -430,6 +432,11 @@ class _Emitter:
         code = f"[{write(added)} {loop}{condition}]"
         self._unbind(node)
         return code
+
+
+def _is_number(node: Node) -> bool:
+    """Tell whether a double is surely not NaN: it is written, or JSON."""
+    return isinstance(node, Literal | Ident | Select)
 
 
 def _property(shape: Shape, field: str) -> tuple[str, Shape]:

@@ -283,6 +283,8 @@ class _Parser:
         name = self._token
         if name.kind is K.ESCAPED_IDENTIFIER:
             self._report(name.offset, "unsupported syntax: '`'")
+        elif name.kind is not K.IDENTIFIER and optional:
+            self._mismatch(frozenset({K.IDENTIFIER, K.ESCAPED_IDENTIFIER}))
         elif name.kind is not K.IDENTIFIER:
             self._no_viable_alternative(dot)
         self._take()
@@ -299,12 +301,13 @@ class _Parser:
             kept = kept[: begin - start.offset] + kept[end - start.offset :]
         if kept == "." and token.kind in (K.TRUE, K.FALSE, K.NULL):
             self._mismatch(frozenset({K.IDENTIFIER}))
-        shown = visible(kept + token.text)
+        shown = visible(kept + ("" if token.kind is K.END else token.text))
         self._report(token.offset, f"Syntax error: no viable alternative at input '{shown}'")
         raise _Abort
 
     def _index(self, node: Node) -> Node:
         bracket = self._take()
+        self._sync(_EXPRESSION | {K.QUESTION})
         optional = self._accept(K.QUESTION)
         index = self.expression()
         self._expect(K.RIGHT_BRACKET)
@@ -364,6 +367,7 @@ class _Parser:
             elements.append(self.expression())
             if not self._comma_before_more(K.RIGHT_BRACKET):
                 break
+        self._sync(frozenset({K.RIGHT_BRACKET, K.COMMA}))
         self._accept(K.COMMA)
         self._expect(K.RIGHT_BRACKET)
         return ListExpr(offset, elements, frozenset(optional))
@@ -386,6 +390,7 @@ class _Parser:
             entries.append(Entry(key, self.expression(), optional))
             if not self._comma_before_more(K.RIGHT_BRACE):
                 break
+        self._sync(frozenset({K.RIGHT_BRACE, K.COMMA}))
         self._accept(K.COMMA)
         self._expect(K.RIGHT_BRACE)
         return MapExpr(offset, entries)
@@ -393,6 +398,7 @@ class _Parser:
     def _struct(self, name: str) -> Node:
         offset = self._take().offset
         fields: list[StructField] = []
+        self._sync(frozenset({K.RIGHT_BRACE, K.COMMA, K.QUESTION, K.IDENTIFIER, K.ESCAPED_IDENTIFIER}))
         while self._token.kind is not K.RIGHT_BRACE:
             if self._token.kind is K.ESCAPED_IDENTIFIER:
                 self._report(self._token.offset, "unsupported syntax: '`'")

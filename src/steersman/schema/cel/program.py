@@ -14,6 +14,7 @@ from steersman.schema.cel.parser import MAX_DEPTH, parse
 from steersman.schema.cel.syntax import Ident, Node, walk
 from steersman.schema.cel.types import CelType
 from steersman.schema.cel.validators import validate
+from steersman.schema.cel.values import from_json
 
 
 class CheckedExpression:
@@ -83,6 +84,10 @@ class Program:
         frame: list[Any] = [meter or Meter(), *values]
         frame.extend([None] * (self._frame_size - len(frame)))
         return self._run(frame)
+
+    def evaluate_json(self, variables: Mapping[str, Any], *, meter: Meter | None = None) -> Any:
+        """Evaluate with plain JSON as the values of the variables, by name."""
+        return self.evaluate(*(from_json(variables[name]) for name in self.variables), meter=meter)
 
 
 def compile_expression(source: str, variables: Mapping[str, CelType]) -> Program:

@@ -18,7 +18,7 @@ from steersman.schema.cel.scalar_shapes import (
     UnknownShape,
     UntypedShape,
 )
-from steersman.schema.cel.values import MISSING, CelMap
+from steersman.schema.cel.values import MISSING, CelMap, JsonMap
 
 
 class ObjectShape(Shape):
@@ -251,7 +251,7 @@ class MapList(SchemaList):
 _LIST_TYPES: dict[str, type[SchemaList]] = {"set": SetList, "map": MapList}
 
 LIST_CLASSES: frozenset[Any] = frozenset({list, SchemaList, SetList, MapList})
-MAP_CLASSES: frozenset[Any] = frozenset({CelMap, SchemaMap})
+MAP_CLASSES: frozenset[Any] = frozenset({CelMap, JsonMap, SchemaMap})
 
 
 def find(container: Any, key: Any) -> Any:

@@ -7,7 +7,7 @@ looked at through ``steersman.schema.cel.shapes``.
 A CEL map keeps ``1`` and ``true`` apart and takes ``1``, ``1u`` and ``1.0`` for the same key; a Python dict does not.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -142,6 +142,41 @@ class CelMap:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+class JsonMap:
+    """A JSON object without a schema, looked at as a map."""
+
+    __slots__ = ("_raw",)
+
+    type_name: ClassVar[str] = "map"
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self._raw = raw
+
+    def find(self, key: Any) -> Any:
+        """Give the value, or ``MISSING``."""
+        return from_json(self._raw[key]) if key.__class__ is str and key in self._raw else MISSING
+
+    def keys(self) -> Iterator[str]:
+        """Go through the keys."""
+        return iter(self._raw)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Go through keys and values."""
+        return ((key, from_json(value)) for key, value in self._raw.items())
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
+def from_json(value: Any) -> Any:
+    """Give the CEL value of plain JSON that has no schema."""
+    if value.__class__ is dict:
+        return JsonMap(value)
+    if value.__class__ is list:
+        return [from_json(item) for item in value]
+    return value
 
 
 class _Missing:
