@@ -313,3 +313,19 @@ async def test_bytes_that_nobody_asked_for_end_the_connection(connected: Connect
         await sent.wait()
         await until(lambda: not transport._connections)
         assert (await transport.request(POST)).status == 200
+
+
+async def test_closing_interrupts_a_connection_that_is_being_opened(connected: Connect) -> None:
+    """A server that accepts and says nothing must not hold up a shutdown."""
+    accepted = asyncio.Event()
+
+    async def silent(connection: PeerConnection) -> None:
+        accepted.set()
+        await connection.gone()
+
+    async with scripted(silent) as peer, connected(peer.url.replace("http", "https")) as transport:
+        async with asyncio.TaskGroup() as tasks:
+            call = tasks.create_task(outcome(transport.request(POST)))
+            await accepted.wait()
+            await transport.close()
+        assert isinstance(call.result(), ConnectionLost)

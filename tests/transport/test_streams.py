@@ -177,6 +177,31 @@ async def test_a_slow_reader_is_not_taken_for_a_dead_server(connected: Connect) 
         assert len(await stream.read()) == 100_001
 
 
+async def test_the_server_gets_its_whole_time_again_after_we_made_it_wait(connected: Connect) -> None:
+    """The moment in which we go on reading is the first in which it can be late."""
+    clock = FakeClock()
+    go_on = asyncio.Event()
+
+    async def script(connection: PeerConnection) -> None:
+        await connection.request()
+        await connection.send(HEAD + _chunk(b"x" * 1000))
+        await go_on.wait()
+        await connection.send(_chunk(b"y") + b"0\r\n\r\n")
+        await connection.gone()
+
+    async with (
+        scripted(script) as peer,
+        connected(peer.url, clock=clock, limits=Limits(stream_buffer=1)) as transport,
+        transport.stream(WATCH) as stream,
+    ):
+        await until(lambda: stream.is_full)
+        await clock.advance(69)
+        assert len(await anext(stream)) == 1000
+        await clock.advance(69)
+        go_on.set()
+        assert await stream.read() == b"y"
+
+
 async def test_a_compressed_stream_is_unpacked_in_bounded_pieces(connected: Connect) -> None:
     """A proxy may compress whatever passes through."""
     plain = b"abc" * 1_000_000

@@ -141,7 +141,10 @@ class RequestReader:
         if self.phase is not Phase.HEAD or self._is_primed:
             return
         name = _NAMES.get(raw) or _header_name(raw)
-        text = value.decode("utf-8", "replace")
+        try:
+            text = value.decode()
+        except UnicodeDecodeError:
+            text = value.decode("latin-1")
         headers = self._headers
         if name in headers:
             if name == "host":

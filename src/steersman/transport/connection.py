@@ -173,6 +173,7 @@ class Connection(asyncio.Protocol):
         if self._paused:
             self._paused = False
             if self.is_open:
+                self._expect_bytes()  # only now can the peer be too late
                 self.transport.resume_reading()
 
     # What the event loop calls.
@@ -273,7 +274,11 @@ class Connection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """Collect a header; trailers are left out."""
         if not self._head_done:
-            self._headers.append((_NAMES.get(name) or header_name(name), value.decode("utf-8", "replace")))
+            try:
+                text = value.decode()
+            except UnicodeDecodeError:
+                text = value.decode("latin-1")
+            self._headers.append((_NAMES.get(name) or header_name(name), text))
 
     def on_headers_complete(self) -> None:
         """Hand over the head of the final answer; interim answers are passed over."""

@@ -48,7 +48,10 @@ class HttpTransport:
         self._encoder = self._encoder_for(self._identity)
         self._pool = Pool(self._limits.connections)
         #: Every connection that exists, whatever for; ``close`` waits until there is none.
-        self._connections: set[Connection] = set()
+        #: Dicts, because their order is certain.
+        self._connections: dict[Connection, None] = {}
+        #: How to interrupt each connection that is being opened.
+        self._dialing: dict[asyncio.Timeout, None] = {}
         self._closed = False
         self._all_gone: asyncio.Future[None] | None = None
 
@@ -90,6 +93,8 @@ class HttpTransport:
     async def close(self) -> None:
         """Break all connections."""
         self._closed = True
+        for interrupt in self._dialing:
+            interrupt.reschedule(asyncio.get_running_loop().time())
         for connection in list(self._connections):
             connection.break_off(ConnectionLost("the transport was closed"))
         if self._connections:
@@ -239,16 +244,20 @@ class HttpTransport:
             raise ConnectionFailed(f"{self._endpoint}: the transport is closed")
         connection = Connection(clock=self._clock, limits=self._limits, on_free=self._release, on_lost=self._forget)
         route = self._route()
-        self._connections.add(connection)
+        self._connections[connection] = None
+        interrupt = asyncio.timeout(None)
         try:
-            await dial(connection, route, clock=self._clock, limits=self._limits)
-        except BaseException:
+            async with interrupt:
+                self._dialing[interrupt] = None
+                await dial(connection, route, clock=self._clock, limits=self._limits)
+        except BaseException as error:
             connection.abort()
             self._forget(connection)  # a connection that was never made is never lost
+            if isinstance(error, TimeoutError):
+                raise ConnectionLost("the transport was closed") from None
             raise
-        if self._closed:
-            connection.abort()
-            raise ConnectionFailed(f"{self._endpoint}: the transport is closed")
+        finally:
+            self._dialing.pop(interrupt, None)
         return connection
 
     def _route(self) -> Route:
@@ -261,7 +270,7 @@ class HttpTransport:
         return Route(self._endpoint, self._proxy, context, self._tls.server_name)
 
     def _forget(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        self._connections.pop(connection, None)
         self._pool.remove(connection)
         if self._all_gone is not None and not self._connections and not self._all_gone.done():
             self._all_gone.set_result(None)
