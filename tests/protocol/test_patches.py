@@ -178,6 +178,13 @@ def test_json_patch_has_a_limit_of_operations() -> None:
         apply_json_patch({}, operations)
 
 
+def test_copies_of_a_json_patch_are_bounded() -> None:
+    """Thirty operations can ask for a gigabyte by doubling."""
+    doubling = [{"op": "copy", "from": "/a", "path": f"/a/k{n}"} for n in range(30)]
+    with pytest.raises(PatchError, match="copy more than"):
+        apply_json_patch({"a": {"x": "y" * 100}}, doubling)
+
+
 @pytest.mark.parametrize("patch", [{}, "x", 5, [1]])
 def test_what_is_no_list_of_operations_is_malformed(patch: Any) -> None:
     """The server answers these with 400, not 422."""

@@ -5,13 +5,15 @@ Directives in the patch steer it: ``$patch``, ``$retainKeys``, ``$setElementOrde
 odd ones included: without ``$setElementOrder`` new items stand first, and a replacing item replaces its whole list.
 """
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Hashable, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from steersman.apiserver import go_text
 from steersman.apiserver.builtin_types import Schema, definition_of, load_types, resolve
 from steersman.objects.identity import GroupVersionKind
-from steersman.protocol.equality import json_identical
 from steersman.protocol.patches import MalformedPatch, PatchError
 
 _DIRECTIVE: Final = "$patch"
@@ -145,11 +147,15 @@ def _list_name(directive: str, prefix: str) -> str:
 def _delete_from(original: _Map, name: str, values: Any) -> None:
     before = original.get(name)
     if before.__class__ is list and values.__class__ is list:
-        original[name] = [item for item in before if not _contains(values, item)]
+        unwanted = set(map(_identity, values))
+        original[name] = [item for item in before if _identity(item) not in unwanted]
 
 
-def _contains(items: list[Any], item: Any) -> bool:
-    return any(json_identical(item, other) for other in items)
+def _identity(value: Any) -> Hashable:
+    """Give what tells JSON values apart; as in Go, an integer is never a float."""
+    if value.__class__ is dict or value.__class__ is list:
+        return msgspec.json.encode(value, order="sorted")
+    return value.__class__, value
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -212,7 +218,7 @@ def _key_value(item: Any, merge_key: str) -> Any:
 
 
 def _same(left: Any, right: Any, merge_key: str) -> bool:
-    return json_identical(_key_value(left, merge_key), _key_value(right, merge_key))
+    return _identity(_key_value(left, merge_key)) == _identity(_key_value(right, merge_key))
 
 
 def _merge_list_field(before: list[Any], changes: list[Any], field: Schema) -> list[Any]:
@@ -221,8 +227,8 @@ def _merge_list_field(before: list[Any], changes: list[Any], field: Schema) -> l
     if not before and not changes:
         return before
     if not _is_list_of_maps(before, changes):
-        both = before + [item for item in changes if not _contains(before, item)]
-        return _Order("", changes, before).sorted(_distinct(both), "")
+        merged = list({_identity(item): item for item in (*before, *changes)}.values())
+        return _Order("", changes, before).sorted(merged, "")
     merge_key = field.get("x-kubernetes-patch-merge-key", "")
     if not merge_key:
         raise StrategicPatchError("cannot merge lists without merge key")
@@ -243,40 +249,35 @@ def _is_list_of_maps(before: list[Any], changes: list[Any]) -> bool:
     return dict in kinds
 
 
-def _distinct(items: list[Any]) -> list[Any]:
-    result: list[Any] = []
-    for item in items:
-        if not _contains(result, item):
-            result.append(item)
-    return result
-
-
 def _special_items(before: list[Any], changes: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
     """Carry out the directives among the items; gives what is left of both lists."""
     plain = [item for item in changes if _DIRECTIVE not in item]
     is_replaced = False
+    deleted = set()
     for item in changes:
         directive = item.get(_DIRECTIVE, "")
         if directive == "delete":
-            value = _key_value(item, merge_key)
-            before = [one for one in before if not json_identical(one.get(merge_key), value)]
+            deleted.add(_identity(_key_value(item, merge_key)))
         elif directive == "replace":
             is_replaced = True
         elif directive == "merge":
             raise StrategicPatchError("merging lists cannot yet be specified in the patch")
         elif _DIRECTIVE in item:
             raise _unknown_directive(directive, item)
-    return (plain, []) if is_replaced else (before, plain)
+    if is_replaced:
+        return plain, []
+    return [item for item in before if _identity(item.get(merge_key)) not in deleted], plain
 
 
 def _merge_items(before: list[Any], changes: list[Any], merge_key: str, schema: Schema) -> list[Any]:
     merged = list(before)
+    places: dict[Hashable, int] = {}
+    for place, item in enumerate(merged):
+        places.setdefault(_identity(item.get(merge_key)), place)
     for item in changes:
-        value = _key_value(item, merge_key)
-        for index, one in enumerate(merged):
-            if json_identical(one.get(merge_key), value):
-                merged[index] = _merge_maps(one, item, schema)
-                break
+        place = places.setdefault(_identity(_key_value(item, merge_key)), len(merged))
+        if place < len(merged):
+            merged[place] = _merge_maps(merged[place], item, schema)
         else:
             merged.append(item)
     return merged
@@ -289,37 +290,45 @@ class _Order:
         self._merge_key = merge_key
         self._wanted = wanted
         self._before = before
+        self._rank_before = self._ranks(before, merge_key)
+
+    @staticmethod
+    def _ranks(items: list[Any], merge_key: str) -> dict[Hashable, int]:
+        """Give the place of each item, by its identity; of equal ones the first."""
+        result: dict[Hashable, int] = {}
+        for place, item in enumerate(items):
+            value = item.get(merge_key) if merge_key and item.__class__ is dict else item
+            result.setdefault(_identity(value), place)
+        return result
+
+    def _rank(self, ranks: dict[Hashable, int], item: Any) -> int:
+        value = item.get(self._merge_key) if self._merge_key else item
+        return ranks.get(_identity(value), -1)
 
     def sorted(self, merged: list[Any], merge_key: str) -> list[Any]:
         """Put the items in order; ``merge_key`` is how items are known to belong to the patch."""
+        wanted = self._ranks(self._wanted, merge_key)
         mine: list[Any] = []
         others: list[Any] = []
         for item in merged:
-            value = _key_value(item, merge_key)
-            is_mine = any(json_identical(value, self._value(other, merge_key)) for other in self._wanted)
-            (mine if is_mine else others).append(item)
+            (mine if _identity(_key_value(item, merge_key)) in wanted else others).append(item)
         return self._interleaved(self._by(others, self._before), self._by(mine, self._wanted))
-
-    @staticmethod
-    def _value(item: Any, merge_key: str) -> Any:
-        return item.get(merge_key) if merge_key and item.__class__ is dict else item
-
-    def _index(self, items: list[Any], item: Any) -> int:
-        value = self._value(item, self._merge_key)
-        for index, other in enumerate(items):
-            if json_identical(self._value(other, self._merge_key), value):
-                return index
-        return -1
 
     def _by(self, items: list[Any], order: list[Any]) -> list[Any]:
         """Sort by another list; an item that is not in it moves before all that came earlier."""
         if self._merge_key:
             for item in (*items, *order):
                 _key_value(item, self._merge_key)
+        ranks = self._ranks(order, self._merge_key)
+        if all(self._rank(ranks, item) >= 0 for item in items):
+            return sorted(items, key=lambda item: self._rank(ranks, item))
+        return self._with_strangers(items, ranks)
+
+    def _with_strangers(self, items: list[Any], ranks: dict[Hashable, int]) -> list[Any]:
         result: list[Any] = []
         for item in items:
-            place, rank = len(result), self._index(order, item)
-            while place and self._is_before(rank, self._index(order, result[place - 1])):
+            place, rank = len(result), self._rank(ranks, item)
+            while place and self._is_before(rank, self._rank(ranks, result[place - 1])):
                 place -= 1
             result.insert(place, item)
         return result
@@ -331,10 +340,10 @@ class _Order:
     def _interleaved(self, others: list[Any], mine: list[Any]) -> list[Any]:
         """Insert the others among the patch's items, guided by where both were before."""
         result: list[Any] = []
-        waiting = list(mine)
+        waiting = deque(mine)
         for item in others:
-            rank = self._index(self._before, item)
-            while waiting and not 0 <= rank < self._index(self._before, waiting[0]):
-                result.append(waiting.pop(0))
+            rank = self._rank(self._rank_before, item)
+            while waiting and not 0 <= rank < self._rank(self._rank_before, waiting[0]):
+                result.append(waiting.popleft())
             result.append(item)
-        return result + waiting
+        return [*result, *waiting]

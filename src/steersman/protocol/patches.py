@@ -7,11 +7,15 @@ The strategic merge patch needs to know the kind, so it stands with the server.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from steersman.errors import SteersmanError
 from steersman.protocol.equality import json_equal, json_identical
 
 #: The API server refuses longer JSON patches.
 MAX_JSON_PATCH_OPERATIONS: Final = 10_000
+#: What all ``copy`` operations of a JSON patch may copy: doubling a value again and again must come to an end.
+MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 
 _Container = dict[str, Any] | list[Any]
 
@@ -147,12 +151,21 @@ def apply_json_patch(doc: Any, operations: Any) -> Any:
 class _Draft:
     """A document that is copied where it is written, once."""
 
-    __slots__ = ("_own", "root")
+    __slots__ = ("_copied_bytes", "_own", "root")
 
     def __init__(self, root: Any) -> None:
         self.root = root
         #: Containers made by this draft, by identity; keeping them alive keeps the identities unique.
         self._own: dict[int, _Container] = {}
+        self._copied_bytes = 0
+
+    def copied(self, value: Any) -> Any:
+        """Copy deeply: the draft may write in place where the value came from. All copies together are bounded."""
+        text = msgspec.json.encode(value)
+        self._copied_bytes += len(text)
+        if self._copied_bytes > MAX_COPIED_BYTES:
+            raise PatchError(f"the operations copy more than {MAX_COPIED_BYTES} bytes")
+        return msgspec.json.decode(text)
 
     def parent(self, path: str) -> tuple[_Container, str]:
         """Give the container that holds the end of a path, ready to be written, and the last segment."""
@@ -263,18 +276,9 @@ def _move(draft: _Draft, operation: Mapping[str, Any]) -> None:
 
 def _copy(draft: _Draft, operation: Mapping[str, Any]) -> None:
     source, key = draft.parent(_pointer(operation, "from"))
-    value = _detached(_get(source, key))
+    value = draft.copied(_get(source, key))
     container, key = draft.parent(_pointer(operation, "path"))
     _insert(container, key, value)
-
-
-def _detached(value: Any) -> Any:
-    """Copy deeply: the draft may write in place where the value came from."""
-    if value.__class__ is dict:
-        return {key: _detached(member) for key, member in value.items()}
-    if value.__class__ is list:
-        return [_detached(item) for item in value]
-    return value
 
 
 def _test(draft: _Draft, operation: Mapping[str, Any]) -> None:

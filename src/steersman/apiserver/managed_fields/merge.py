@@ -1,5 +1,6 @@
 """A configuration merged into a live object: the configuration wins at leaves, the rest of the object stays."""
 
+from collections import deque
 from typing import Any
 
 from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
@@ -58,7 +59,7 @@ class _ListMerge:
             # Duplicates are not merged with what replaces them.
             self._theirs[element] = None if element in self._theirs else item
         #: Path elements on both sides that are still to come, in the configuration's order.
-        self._shared = [element for element in self._new_elements if element in self._theirs]
+        self._shared = deque(element for element in self._new_elements if element in self._theirs)
         self._done: set[str] = set()
         self._left = self._right = 0
         self._merged: list[Any] = []
@@ -96,7 +97,7 @@ class _ListMerge:
         self._right += 1
         self._done.add(element)
         if self._shared and self._shared[0] == element:
-            self._shared.pop(0)
+            self._shared.popleft()
         item = self._mine[element]
         if element in self._theirs:
             item = merge(self._theirs[element], item, self._branch.element)

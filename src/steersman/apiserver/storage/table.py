@@ -10,40 +10,48 @@ from steersman.apiserver.storage.record import Record, path_of
 class Table:
     """Finds objects by path and walks through them in order, now or as they were."""
 
-    __slots__ = ("_added", "_is_stale", "_order", "history", "records")
+    __slots__ = ("_added", "_order", "_removed", "history", "records")
 
     def __init__(self, history: History, records: dict[str, Record] | None = None) -> None:
         self.records: dict[str, Record] = {} if records is None else records
         self.history = history
-        #: Paths in order. Brought up to date when somebody reads in order: writes must stay cheap.
+        #: Paths in order, as of the last time that somebody read in order: writes must stay cheap.
+        #: Invariant: the paths of the records are those in here without the removed ones, and the added ones.
         self._order: list[str] = []
-        self._added: list[str] = []
-        #: Whether something was removed since, so that the order must be made anew.
-        self._is_stale = bool(self.records)
+        self._added: dict[str, None] = dict.fromkeys(self.records)
+        self._removed: set[str] = set()
 
     def put(self, record: Record) -> Record | None:
         """Keep a new state; gives the one before."""
         path = record.path
         before = self.records.get(path)
         if before is None:
-            self._added.append(path)
+            if path in self._removed:
+                self._removed.discard(path)
+            else:
+                self._added[path] = None
         self.records[path] = record
         return before
 
     def remove(self, namespace: str, name: str) -> Record:
         """Forget an object; gives its last state."""
-        self._is_stale = True
-        return self.records.pop(path_of(namespace, name))
+        path = path_of(namespace, name)
+        record = self.records.pop(path)
+        if path in self._added:
+            del self._added[path]
+        else:
+            self._removed.add(path)
+        return record
 
     def paths(self) -> list[str]:
         """Give all paths in order; the list is the table's own."""
-        if self._is_stale:
-            self._order = sorted(self.records)
-        elif self._added:
-            self._order += self._added
+        if self._removed:
+            self._order = [path for path in self._order if path not in self._removed]
+            self._removed = set()
+        if self._added:
+            self._order = [*self._order, *self._added]
             self._order.sort()
-        self._added = []
-        self._is_stale = False
+            self._added = {}
         return self._order
 
     def paths_at(self, version: int) -> tuple[list[str], dict[str, Record | None]]:
