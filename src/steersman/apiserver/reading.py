@@ -94,7 +94,7 @@ class Lister:
         if options.resource_version and options.resource_version != "0":
             raise bad_request("specifying resource version is not allowed when using continue")
         version, start = _decode_token(options.continue_token)
-        return ContinueToken(version, start.removeprefix("/").removesuffix("\0")).encode()
+        return ContinueToken(version, start.removeprefix("/")).encode()
 
 
 class ReadingVerbs:
