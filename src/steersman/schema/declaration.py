@@ -106,8 +106,6 @@ def _group_version(kind: type, text: str) -> GroupVersion:
 
 
 def _check_names(kind: type, resource: ApiResource) -> None:
-    if faults := kind_faults(resource.gvk.kind):
-        raise _refuse(kind, f"the kind {resource.gvk.kind!r} is no good: {faults[0]}")
     for what, names in (
         ("plural", (resource.plural,)),
         ("singular", (resource.singular,)),
@@ -158,6 +156,8 @@ def custom_resource(  # noqa: PLR0913 - the fields of a CustomResourceDefinition
     def decorate(cls: type[R]) -> type[R]:
         group, version = _group_version(cls, api_version)
         name = kind or cls.__name__
+        if faults := kind_faults(name):
+            raise _refuse(cls, f"the kind {name!r} is no good: {faults[0]}")
         try:
             resource = ApiResource(
                 gvk=GroupVersionKind(group, version, name),

@@ -73,10 +73,23 @@ class _Scanner:
             self.string()
         elif char in _WORDS:
             self.word(_WORDS[char])
-        elif match := _NUMBER.match(self.text, self.at):
-            self.at = match.end()
+        elif char == "-" or char.isdecimal():
+            self.number()
         else:
-            raise self.fail("in numeric literal" if char == "-" else "looking for beginning of value")
+            raise self.fail("looking for beginning of value")
+
+    def number(self) -> None:
+        match = _NUMBER.match(self.text, self.at)
+        if match is None:
+            self.at += 1
+            raise self.fail("in numeric literal")
+        self.at = match.end()
+        # What goes on like a number, but is none.
+        where = {".": "after decimal point in numeric literal", "e": "in exponent of numeric literal"}
+        following = self.text[self.at : self.at + 1].lower()
+        if following in where:
+            self.at += 1
+            raise self.fail(where[following])
 
     def word(self, word: str) -> None:
         for wanted in word:

@@ -1,0 +1,233 @@
+"""Classes become kinds, and their CRDs are those that a real server accepts."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import pytest
+import yaml
+
+from steersman.errors import DeclarationError
+from steersman.objects.model import Model
+from steersman.objects.registry import Registry
+from steersman.objects.resource import Resource, Status
+from steersman.schema import Column, Immutable, Maximum, Minimum, Pattern, Rule, Scale, constrained, custom_resource
+from steersman.schema.crd import crd_object, crd_of, crd_yaml
+from steersman.schema.crd_validation import validate_crd
+from steersman.schema.declaration import declaration_of
+from steersman.schema.plurals import plural_of
+
+KINDS = Registry()
+
+
+class GadgetSpec(Model):
+    """What a gadget wants."""
+
+    size: Annotated[int, Minimum(1), Maximum(9)]
+    color: Annotated[str, Immutable()] = "red"
+    until: datetime | None = None
+
+
+class GadgetSpec2(Model):
+    """What a newer gadget wants."""
+
+    size: Annotated[int, Minimum(1)]
+    shade: str = "red"
+
+
+@custom_resource(
+    "demo.dev/v1",
+    short_names=["gd"],
+    categories=["all"],
+    columns=[Column("Size", ".spec.size"), Column("Until", ".spec.until", priority=1)],
+    scale=Scale(spec=".spec.size", status=".status.size"),
+    selectable_fields=[".spec.color"],
+    deprecated=True,
+    deprecation_warning="use v2",
+    rules=[Rule("self.metadata.name.size() < 20", "the name is too long")],
+    into=KINDS,
+)
+class Gadget(Resource[GadgetSpec, Status]):
+    """A gadget.
+
+    More about it.
+    """
+
+
+@custom_resource("demo.dev/v2", kind="Gadget", storage=True, into=KINDS)
+class Gadget2(Resource[GadgetSpec2, Status]):
+    """A newer gadget."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural"),
+    [
+        ("FooBar", "foobars"),
+        ("Mgors", "mgorses"),
+        ("Policy", "policies"),
+        ("Gateway", "gateways"),
+        ("Box", "boxes"),
+        ("Patch", "patches"),
+    ],
+)
+def test_kinds_have_english_plurals(kind: str, plural: str) -> None:
+    """The plural is the name in every URL; guessing it well saves each author a line."""
+    assert plural_of(kind) == plural
+
+
+def test_everything_that_is_declared_is_in_the_crd() -> None:
+    """One look at the whole: nothing of a declaration gets lost."""
+    version = crd_of(Gadget)["spec"]["versions"][0]
+    assert version["additionalPrinterColumns"] == [
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
+        {"name": "Until", "type": "date", "priority": 1, "jsonPath": ".spec.until"},
+    ]
+    assert version["subresources"] == {
+        "status": {},
+        "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"},
+    }
+    assert version["selectableFields"] == [{"jsonPath": ".spec.color"}]
+    assert (version["deprecated"], version["deprecationWarning"]) == (True, "use v2")
+    schema = version["schema"]["openAPIV3Schema"]
+    assert schema["description"] == "A gadget."
+    assert schema["required"] == ["spec"]
+    assert schema["x-kubernetes-validations"][0]["message"] == "the name is too long"
+
+
+def test_versions_of_a_kind_share_a_crd_with_one_stored_version() -> None:
+    """Several classes, one CRD: the way to evolve an API."""
+    crd = crd_of(Gadget, Gadget2)
+    assert [(entry["name"], entry["storage"]) for entry in crd["spec"]["versions"]] == [("v1", False), ("v2", True)]
+    assert not validate_crd(crd).errors
+
+
+def test_a_crd_is_the_same_text_every_time_and_reads_back_the_same() -> None:
+    """Manifests are committed: a rebuild must not change them."""
+    assert crd_yaml(Gadget) == crd_yaml(Gadget)
+    assert yaml.safe_load(crd_yaml(Gadget)) == crd_of(Gadget)
+    assert crd_object(Gadget).spec.names.kind == "Gadget"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"api_version": "v1"}, "a domain with at least one dot"),
+        ({"api_version": "Demo.dev/v1"}, "the group 'Demo.dev' is no good"),
+        ({"api_version": "demo.dev/V1"}, "the version 'V1' is no good"),
+        ({"api_version": "demo.dev/v1/x"}, "not an apiVersion"),
+        ({"api_version": "x.k8s.io/v1"}, "belongs to the Kubernetes community"),
+        ({"plural": "Gadgets"}, "must be a DNS label"),
+        ({"singular": "ga_dget"}, "the singular 'ga_dget' is no good"),
+        ({"kind": "Ga dget"}, "the kind 'Ga dget' is no good"),
+        ({"short_names": ["G"]}, "the short name 'G' is no good"),
+        ({"categories": ["all!"]}, "the category 'all!' is no good"),
+        ({"deprecation_warning": "use v2"}, "say deprecated=True"),
+    ],
+)
+def test_a_bad_declaration_is_refused_when_the_class_is_made(options: dict[str, Any], text: str) -> None:
+    """The class, its file and what to do are in the message, before any server is asked."""
+    with pytest.raises(DeclarationError) as refused:
+
+        @custom_resource(**{"api_version": "demo.dev/v1", "into": Registry(), **options})
+        class Bad(Resource[GadgetSpec, Status]):
+            pass
+
+    assert text in str(refused.value)
+    assert "Bad" in str(refused.value)
+    assert "test_declaration.py:" in str(refused.value)
+
+
+def declared(spec: type[Model], **options: Any) -> type[Resource[Model, Model]]:
+    """Declare a kind with a spec."""
+
+    class Bad(Resource[spec, Status]):  # type: ignore[valid-type]  # made for one test
+        pass
+
+    return custom_resource("demo.dev/v1", into=Registry(), **options)(Bad)
+
+
+class BadDefault(Model):
+    """Its default breaks its own rule."""
+
+    replicas: Annotated[int, Maximum(3)] = 5
+
+
+class BadPattern(Model):
+    """Its pattern is none."""
+
+    name: Annotated[str, Pattern("[")]
+
+
+class BadRule(Model):
+    """Its rule reads a field that is not there."""
+
+    ports: Annotated[list[int], Rule("self.zz == 1")] = []  # noqa: RUF012 - a model copies its defaults
+
+
+@constrained(Rule("self.a <"))
+class BadModelRule(Model):
+    """Its rule does not parse."""
+
+    a: int
+
+
+class CostlyRule(Model):
+    """Its rule compares everything with everything."""
+
+    names: Annotated[list[str], Rule("self.all(x, self.all(y, x == y))")] = []  # noqa: RUF012 - a model copies its defaults
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "text"),
+    [
+        (BadDefault, "BadDefault.replicas", "should be less than or equal to 3"),
+        (BadPattern, "BadPattern.name", "must be a valid regular expression"),
+        (BadRule, "BadRule.ports", "compilation failed"),
+        (BadModelRule, "BadModelRule", "Syntax error"),
+        (CostlyRule, "CostlyRule.names", "estimated rule cost exceeds budget"),
+    ],
+)
+def test_what_a_server_would_refuse_is_told_by_python_field(spec: type[Model], field: str, text: str) -> None:
+    """The server's own words, with the file and the field of the author in front."""
+    with pytest.raises(DeclarationError) as refused:
+        crd_of(declared(spec))
+    assert text in str(refused.value)
+    assert f"{field} (" in str(refused.value)
+    assert "test_declaration.py:" in str(refused.value)
+
+
+def test_a_selectable_field_must_exist() -> None:
+    """A selector on a field that is not there would select nothing, silently."""
+    with pytest.raises(DeclarationError, match="does not refer to a valid field"):
+        crd_of(declared(GadgetSpec, selectable_fields=[".spec.nope"]))
+
+
+def test_a_column_without_a_type_must_lead_to_a_plain_field() -> None:
+    """A column's type is guessed only where the guess is certain."""
+    with pytest.raises(DeclarationError, match="cannot be told from the schema"):
+        crd_of(declared(GadgetSpec, columns=[Column("X", ".spec.nope")]))
+
+
+def test_versions_without_a_stored_one_are_refused() -> None:
+    """A server needs to know which version it stores."""
+    other = declared(GadgetSpec, kind="Gadget")
+    with pytest.raises(DeclarationError, match="say storage=True in one of"):
+        crd_of(Gadget, other)
+
+
+def test_classes_of_different_kinds_make_no_crd() -> None:
+    """Two kinds in one CRD is a slip of the author, not a feature."""
+    with pytest.raises(DeclarationError, match="their kind differs"):
+        crd_of(Gadget, declared(GadgetSpec))
+
+
+def test_a_class_that_was_not_declared_says_how_to_declare_it() -> None:
+    """The first mistake of a newcomer gets the shortest answer."""
+    with pytest.raises(DeclarationError, match="@custom_resource"):
+        declaration_of(GadgetSpec)
+
+
+@pytest.mark.parametrize("make", [lambda: Column("A", "spec.a"), lambda: Scale(spec=".a", status=".status.b")])
+def test_paths_that_lead_nowhere_are_refused_at_once(make: Any) -> None:
+    """Columns and scale speak in paths; a path has a form."""
+    with pytest.raises(DeclarationError):
+        make()

@@ -1,0 +1,120 @@
+"""Input that is made to hurt: bounded time, clear errors, never a crash."""
+
+import time
+from typing import Any
+
+import pytest
+
+from steersman.errors import DecodeError
+from steersman.schema.compiled import compile_schema
+from steersman.schema.crd_validation import validate_crd
+from steersman.schema.formats import string_format
+from steersman.schema.strict_decoding import decode_json
+
+#: Generous on a loaded machine; what is guarded against takes minutes or for ever.
+LIMIT = 5.0
+
+
+def within_limit(started: float) -> bool:
+    """Say whether little enough time has passed."""
+    return time.perf_counter() - started < LIMIT
+
+
+def nested(depth: int, inner: Any = 1) -> Any:
+    """Make an object of objects."""
+    for _ in range(depth):
+        inner = {"a": inner}
+    return inner
+
+
+def test_json_of_ten_thousand_levels_is_refused_clearly() -> None:
+    """Python's stack ends long before Go's; it must end in an error, not in a crash."""
+    with pytest.raises(DecodeError, match="exceeded max depth"):
+        decode_json(b'{"a":' * 10_000 + b"1" + b"}" * 10_000)
+    with pytest.raises(DecodeError, match="exceeded max depth"):
+        decode_json(b'{"a":1,"a":' * 10_000 + b"1" + b"}" * 10_000)
+
+
+def test_broken_json_of_a_million_brackets_is_refused_quickly() -> None:
+    """The scanner that words the error must not recurse, nor be quadratic."""
+    started = time.perf_counter()
+    with pytest.raises(DecodeError):
+        decode_json(b"[" * 1_000_000)
+    assert within_limit(started)
+
+
+def test_a_deep_value_under_a_preserving_schema_is_harmless() -> None:
+    """What the schema does not describe is not walked, however deep it is."""
+    schema = compile_schema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    value = nested(5_000)
+    assert schema.prune(value) == []
+    schema.default(value)
+    assert not schema.validate(value).errors
+
+
+def test_a_deep_value_that_must_be_compared_is_refused_clearly() -> None:
+    """Comparing items of a set walks them whole: too deep is an error that says so."""
+    items = {"type": "object", "x-kubernetes-map-type": "atomic", "x-kubernetes-preserve-unknown-fields": True}
+    sets = {"type": "array", "x-kubernetes-list-type": "set", "items": items}
+    schema = compile_schema({"type": "object", "properties": {"spec": sets}})
+    with pytest.raises(DecodeError, match="nests too deeply"):
+        schema.validate({"spec": [nested(5_000), nested(5_000)]})
+
+
+def test_a_schema_of_ten_thousand_levels_is_refused_clearly() -> None:
+    """Both ways in: compiling it, and reviewing a CRD with it."""
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(10_000):
+        schema = {"type": "object", "properties": {"a": schema}}
+    with pytest.raises(DecodeError, match="nests deeper"):
+        compile_schema(schema)
+    names = {"plural": "gadgets", "kind": "Gadget"}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]
+    spec = {"group": "demo.dev", "scope": "Namespaced", "names": names, "versions": versions}
+    with pytest.raises(DecodeError, match="nests too deeply"):
+        validate_crd({"metadata": {"name": "gadgets.demo.dev"}, "spec": spec})
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$"])
+def test_patterns_that_kill_backtracking_engines_are_linear(pattern: str) -> None:
+    """A pattern comes from whoever writes a CRD, the text from whoever writes an object."""
+    schema = compile_schema({"type": "string", "pattern": pattern}, is_root=False)
+    started = time.perf_counter()
+    assert schema.value_errors("a" * 100_000 + "!")
+    assert within_limit(started)
+
+
+@pytest.mark.parametrize("pattern", [r"(?=a)", r"(a)\1", "[", "a{1001}", "(?P<x"])
+def test_patterns_that_are_not_re2_are_refused(pattern: str) -> None:
+    """Lookaround and back-references would need an engine that can be attacked."""
+    with pytest.raises(DecodeError):
+        compile_schema({"type": "string", "pattern": pattern}, is_root=False)
+
+
+def test_strings_of_a_megabyte_are_checked_in_time() -> None:
+    """Length, pattern, enum and every format, on the largest text that fits into a request."""
+    started = time.perf_counter()
+    text = "a" * 1_000_000
+    rules = {"type": "string", "maxLength": 10, "pattern": "^b", "enum": ["x"]}
+    assert compile_schema(rules, is_root=False).value_errors(text)
+    for name in ("uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid", "isbn", "creditcard", "byte"):
+        check = string_format(name)
+        assert check is not None
+        check(text)
+        check("1" * 1_000_000)
+        check("a@" * 500_000)
+    for name in ("duration", "date-time", "date", "rgbcolor", "hexcolor", "ssn", "bsonobjectid", "k8s-long-name"):
+        check = string_format(name)
+        assert check is not None
+        check("1h" * 500_000)
+        check("a." * 500_000)
+    assert within_limit(started)
+
+
+def test_a_set_of_a_hundred_thousand_items_is_checked_in_time() -> None:
+    """Uniqueness must not be quadratic, even when there is a duplicate to be found."""
+    schema = compile_schema({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}})
+    started = time.perf_counter()
+    (error,) = schema.validate([*map(str, range(100_000)), "0"]).errors
+    assert error.field == "[100000]"
+    assert within_limit(started)

@@ -1,0 +1,74 @@
+"""Bodies of requests: duplicates, what Go tolerates, and the words for what it does not."""
+
+from typing import Any
+
+import pytest
+
+from steersman.errors import DecodeError
+from steersman.schema.strict_decoding import decode_json, settle_numbers, strict_faults
+
+
+def test_duplicate_fields_are_named_wherever_they_are() -> None:
+    """The last one counts; each is reported with its whole path."""
+    decoded = decode_json(b'{"a":1,"b":[{"c":1,"c":2}],"a":{"d":1,"d":1}}')
+    assert decoded.value == {"a": {"d": 1}, "b": [{"c": 2}]}
+    assert decoded.duplicates == ["b[0].c", "a", "a.d"]
+
+
+def test_escapes_that_look_like_quotes_are_no_duplicates() -> None:
+    """The quick test counts quotes; a text that hides one must not be reported."""
+    assert decode_json(b'{"a":"\\u0022","b":"\\""}') == ({"a": '"', "b": '"'}, [], False)
+
+
+def test_broken_unicode_is_replaced() -> None:
+    """Invalid UTF-8 and lone surrogates are accepted, and become the replacement character."""
+    assert decode_json(b'{"a":"\xff","b":"\\ud800"}').value == {"a": "\ufffd", "b": "\ufffd"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b'{"a":01}', "invalid character '1' after object key:value pair"),
+        (b'{"a":tru}', "invalid character '}' in literal true (expecting 'e')"),
+        (b'["a" "b"]', "invalid character '\"' after array element"),
+        (b'{"a"}', "invalid character '}' after object key"),
+        (b'{"a":"\\x"}', "invalid character 'x' in string escape code"),
+        (b'{"a":"\\u12g4"}', "invalid character 'g' in \\u hexadecimal character escape"),
+        (b'{"a":-}', "invalid character '}' in numeric literal"),
+        (b'{"a":1.}', "invalid character '}' after decimal point in numeric literal"),
+        (b'{"a":1ex}', "invalid character 'x' in exponent of numeric literal"),
+        (b'{"a":', "unexpected end of JSON input"),
+        (b"", "unexpected end of JSON input"),
+        (b"1 2", "invalid character '2' after top-level value"),
+    ],
+)
+def test_what_is_no_json_is_refused_in_gos_words(raw: bytes, text: str) -> None:
+    """The message is what kubectl shows."""
+    with pytest.raises(DecodeError) as refused:
+        decode_json(raw)
+    assert str(refused.value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [
+        (1.0, 1),
+        (1.5, 1.5),
+        (1e2, 100),
+        (1e21, 1e21),
+        (2**63, 9223372036854776000),
+        (2**63 - 1, 2**63 - 1),
+        ([1.0, {"a": 2.0}], [1, {"a": 2}]),
+        (True, True),
+    ],
+)
+def test_numbers_are_stored_as_the_server_writes_them(value: Any, stored: Any) -> None:
+    """A whole float reads as an integer in Go, so it must be written as one."""
+    settled = settle_numbers(value)
+    assert settled == stored
+    assert type(settled) is type(stored)
+
+
+def test_faults_are_told_once_and_duplicates_first() -> None:
+    """The order in which the server's decoders find them."""
+    assert strict_faults(["b", "b"], ["a"]) == ['duplicate field "b"', 'unknown field "a"']
