@@ -43,7 +43,9 @@ class ManagerOptions:
 
     #: The namespaces to look at; none of them means all.
     namespaces: tuple[str, ...] = ()
-    #: Custom resource definitions to create or update before anything else.
+    #: Create or update the definitions of the operators' custom kinds before anything else.
+    install_crds: bool = False
+    #: Further definitions to create or update.
     definitions: Sequence[KubeObject | Unstructured] = ()
     #: Take part in an election, and work only while leading.
     election: ElectionOptions | None = None
@@ -129,9 +131,15 @@ class Manager:
             await self._stay(leadership)
 
     async def _install(self) -> None:
-        if self._options.definitions:
+        definitions = list(self._options.definitions)
+        if self._options.install_crds:
+            # Loaded here: the schema compiler is large, and operators whose definitions are installed do not need it.
+            from steersman.manager.definitions import operator_definitions  # noqa: PLC0415 - see above
+
+            definitions += operator_definitions(self._operators)
+        if definitions:
             client = Client(self._transport, clock=self._clock, field_manager=self._operators[0].name)
-            await install_definitions(client, self._options.definitions)
+            await install_definitions(client, definitions)
 
     async def _serve_probes(self, stack: AsyncExitStack) -> None:
         if self._options.probes is not None:

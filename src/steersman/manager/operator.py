@@ -22,6 +22,7 @@ class Operator:
         self.name = name
         self._reconcilers: list[Reconciler[Any]] = []
         self._servers: list[Runnable] = []
+        self._declared: list[type[KubeObject]] = []
 
     def reconciler(  # noqa: PLR0913 - the author's options, each by its name, where the author reads them
         self,
@@ -66,6 +67,10 @@ class Operator:
 
         return decorate
 
+    def declare(self, *kinds: type[KubeObject]) -> None:
+        """Add custom kinds that it does not reconcile, such as other versions of one that it does."""
+        self._declared.extend(kinds)
+
     def add_server(self, server: Runnable) -> None:
         """Run something on every replica, before anything else starts: webhooks, an API of the operator's own."""
         self._servers.append(server)
@@ -82,8 +87,8 @@ class Operator:
 
     @property
     def kinds(self) -> tuple[type[KubeObject], ...]:
-        """Every kind that is reconciled, each once."""
-        return tuple(dict.fromkeys(reconciler.kind for reconciler in self._reconcilers))
+        """Every kind that is reconciled or declared, each once."""
+        return tuple(dict.fromkeys([*(reconciler.kind for reconciler in self._reconcilers), *self._declared]))
 
     def _add(self, reconciler: Reconciler[Any]) -> None:
         if any(known.name == reconciler.name for known in self._reconcilers):

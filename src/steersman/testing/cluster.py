@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Self, TypeVar
 
 from steersman.apiserver.server import ApiServer
@@ -12,6 +13,8 @@ from steersman.concurrency import background, wait_ready
 from steersman.errors import WaitTimeout
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.reflector import Link
+from steersman.manager.definitions import definitions_of
+from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.resource import KubeObject
@@ -55,7 +58,8 @@ class Cluster:
 
     @asynccontextmanager
     async def running(self, *operators: Operator, options: ManagerOptions | None = None) -> AsyncIterator[Manager]:
-        """Run operators inside the block."""
+        """Run operators inside the block, with the definitions of their custom kinds installed."""
+        options = replace(options if options is not None else ManagerOptions(), install_crds=True)
         manager = Manager(operators, self.transport, options, clock=self.clock, randomness=self.randomness)
         async with background(manager.run(), name="manager") as task:
             await self._drive(wait_ready(manager.wait_ready(), task))
@@ -64,6 +68,10 @@ class Cluster:
                 yield manager
             finally:
                 self._managers.remove(manager)
+
+    async def install(self, *kinds: type[KubeObject]) -> None:
+        """Install the definitions of custom kinds without running an operator."""
+        await self._drive(install_definitions(self.client, definitions_of(kinds)))
 
     def informer(self, kind: type[K], selection: Selection | None = None) -> Informer[K]:
         """Make an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
