@@ -247,6 +247,29 @@ async def test_a_reader_that_never_reads_is_cut_off() -> None:
         await closed.wait()
 
 
+async def test_a_slow_reader_of_a_large_answer_gets_its_time() -> None:
+    """A long list over a thin line takes minutes; only a client that takes nothing at all is cut off."""
+    clock = FakeClock()
+    size = 30_000_000
+
+    def large(_: Request, exchange: Exchange) -> None:
+        exchange.respond(Response(200, [], b"x" * size))
+
+    async with serving(RecordingApp(large=large), clock=clock) as server, raw(server) as client:
+        await client.send(_get("/large"))
+        await client.read_until(b"\r\n\r\n")
+        received = 0
+        (connection,) = server._connections
+        for _ in range(5):
+            unsent = connection._unsent_now()
+            while connection._unsent_now() == unsent:  # the system's buffers take their share first
+                received += len(await client.reader.read(100_000))
+            await clock.advance(50)
+        assert connection.is_open
+        received += len(await client.reader.readexactly(size - received))
+    assert received == size
+
+
 @pytest.mark.parametrize(
     ("sent", "seconds", "status"),
     [

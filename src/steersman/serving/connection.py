@@ -54,7 +54,9 @@ class ServerConnection(asyncio.Protocol):
         self._raw: HttpUpgraded | None = None
         self._phase = Phase.IDLE
         self._reading_limit = Deadline(server.clock, self._on_slow_reader)
-        self._writing_limit = Deadline(server.clock, self.abort)
+        self._writing_limit = Deadline(server.clock, self._on_stalled)
+        #: Bytes that waited for the client when it was last looked at.
+        self._unsent = 0
         self._is_writable = True
         self._is_paused = False
         self._is_pumping = False
@@ -168,6 +170,7 @@ class ServerConnection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Hold back: the peer does not keep up."""
         self._is_writable = False
+        self._unsent = self._unsent_now()
         self._writing_limit.set(self._server.limits.stalled)
 
     def resume_writing(self) -> None:
@@ -242,6 +245,18 @@ class ServerConnection(asyncio.Protocol):
         if reader.owes_continue and self._exchange is None:
             reader.owes_continue = False
             self.write(_CONTINUE)
+
+    def _unsent_now(self) -> int:
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def _on_stalled(self) -> None:
+        """Cut off a client that took nothing; one that takes little gets more time."""
+        unsent = self._unsent_now()
+        if unsent < self._unsent:
+            self._unsent = unsent
+            self._writing_limit.set(self._server.limits.stalled)
+        else:
+            self.abort()
 
     def _on_slow_reader(self) -> None:
         if self._is_ending:
