@@ -286,6 +286,15 @@ def test_server_that_refused_streaming_is_not_asked_again() -> None:
     assert isinstance(only(driver.tell(WatchFailed, EXPIRED), List), List)
 
 
+def test_server_that_ignores_the_parameter_and_sends_no_bookmarks_is_noticed_by_its_silence() -> None:
+    """It sends what there is and then nothing: waiting for an end that never comes must happen only once."""
+    driver = streaming()
+    driver.tell(EventsReceived, "90", 3)
+    assert isinstance(driver.later(70).tell(WatchFailed, NoAnswer("70 s without a byte"))[-1], List)
+    driver.tell(PageReceived, "100")
+    assert isinstance(only(driver.tell(WatchFailed, EXPIRED), List), List)
+
+
 def test_server_whose_stream_broke_once_is_asked_for_a_stream_again() -> None:
     """A broken connection says nothing about what the server supports."""
     driver = streaming()
@@ -345,6 +354,13 @@ def test_events_and_bookmarks_move_the_version() -> None:
     assert driver.state.version == "105"
     driver.tell(BookmarkReceived, "200")
     assert driver.state.version == "200"
+
+
+def test_event_without_a_version_does_not_lose_the_place() -> None:
+    """Resuming from nothing would show everything again."""
+    driver = watching("100")
+    driver.tell(EventsReceived, "", 1)
+    assert driver.state.version == "100"
 
 
 def test_proper_close_resumes_at_once_without_a_list() -> None:

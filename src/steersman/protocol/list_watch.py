@@ -312,8 +312,8 @@ def _on_initial_close(state: State, _: Streaming, __: WatchClosed) -> Step:
     return _list(state)
 
 
-#: What a server answers that does not know, or does not allow, WatchList.
-_REFUSALS = (Invalid, BadRequest, MethodNotAllowed, NotAcceptable, UnsupportedMediaType)
+#: What a server answers that does not know, or does not allow, WatchList. One that ignores it falls silent.
+_REFUSALS = (Invalid, BadRequest, MethodNotAllowed, NotAcceptable, UnsupportedMediaType, NoAnswer)
 
 
 def _on_initial_failure(state: State, phase: Streaming, told: WatchFailed) -> Step:
@@ -330,7 +330,7 @@ def _on_initial_failure(state: State, phase: Streaming, told: WatchFailed) -> St
 def _on_events(state: State, phase: Watching, told: EventsReceived) -> Step:
     unordered = phase.unordered and told.only_added
     phase = replace(phase, received=phase.received + told.count, unordered=unordered)
-    version = state.version if unordered else told.version
+    version = state.version if unordered else told.version or state.version
     return replace(state, phase=phase, version=version, internal_errors_since=None), ()
 
 
