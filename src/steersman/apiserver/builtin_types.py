@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from steersman.apiserver.managed_fields.field_types import FieldType, TypeBuilder
+from steersman.apiserver.protobuf import unset_object
 from steersman.objects.identity import GroupVersionKind
 
 Schema = Mapping[str, Any]
@@ -55,21 +56,7 @@ def type_of(gvk: GroupVersionKind) -> FieldType:
 @cache
 def empty_object(gvk: GroupVersionKind) -> dict[str, Any]:
     """Give what an object of a built-in kind has even when nothing is set: owned by nobody. Do not change it."""
-    obj = _empty(load_types()[definition_of(gvk)])
-    return {"apiVersion": gvk.api_version, "kind": gvk.kind, **obj}
-
-
-def _empty(schema: Schema) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    required = schema.get("required", ())
-    for name, below in schema.get("properties", {}).items():
-        default = below.get("default")
-        if default == {}:
-            # A struct that is no pointer is always there.
-            result[name] = _empty(resolve(below))
-        elif name in required:
-            result[name] = default
-    return result
+    return {"apiVersion": gvk.api_version, "kind": gvk.kind, **unset_object(gvk)}
 
 
 def resolve(schema: Schema) -> Schema:

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from steersman.errors import DecodeError
-from steersman.objects.identity import GroupVersion
+from steersman.objects.identity import GroupVersion, GroupVersionKind
 
 #: What every body begins with.
 MAGIC: Final = b"k8s\x00"
@@ -260,6 +260,38 @@ def _message(data: bytes, name: str, depth: int) -> dict[str, Any]:
         if field is not None:
             _take(result, field, wire.value, depth)
     return result
+
+
+def unset_object(gvk: GroupVersionKind) -> dict[str, Any]:
+    """Give the JSON of an object of a built-in kind in which nothing is set: what Go's encoder writes all the same.
+
+    Raises DecodeError for a kind that is not built in.
+    """
+    return _unset(_message_name(gvk.api_version, gvk.kind))
+
+
+def _unset(message: str) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for field in _messages()[message].values():
+        # The one time that is left out when it is not set.
+        if field.name != "creationTimestamp":
+            _add_unset(result, field)
+    return result
+
+
+def _add_unset(result: dict[str, Any], field: _Field) -> None:
+    is_struct = field.type not in _UNSET if isinstance(field.type, str) else False
+    if is_struct and not field.flags & _POINTER:
+        # A struct is never left out, whatever its tag says.
+        inner = _unset(field.type) if field.type in _messages() else None
+        result.update({**inner} if field.flags & _INLINE and inner is not None else {field.name: inner})
+    elif not field.flags & (_OMIT_EMPTY | _INLINE):
+        is_null = isinstance(field.type, list) or field.flags & _POINTER
+        result[field.name] = None if is_null else _UNSET[field.type]
+
+
+#: What scalars and their like are when they are not set; all other types are structs.
+_UNSET: Final[dict[str, Any]] = {"s": "", "i": 0, "b": False, "y": None, "d": 0, "WRAP": None, "IS": 0, "Q": "0"}
 
 
 def _take(result: dict[str, Any], field: _Field, value: int | bytes, depth: int) -> None:

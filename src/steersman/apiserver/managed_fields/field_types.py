@@ -278,10 +278,12 @@ class TypeBuilder:
         if name is None:
             return self._inline(schema, is_open=is_open)
         target = self.named(name)
-        if schema.get("x-kubernetes-map-type") == "atomic" and target.map is not None and not target.map.is_atomic:
-            atomic = MapType(is_atomic=True, element=target.map.element)
-            atomic.fields, atomic.names, atomic.elements = target.map.fields, target.map.names, target.map.elements
-            return FieldType(map_=atomic)
+        relationship = schema.get("x-kubernetes-map-type")
+        if relationship is not None and target.map is not None and target.map.is_atomic != (relationship == "atomic"):
+            # The field knows better than the type it refers to.
+            own = MapType(is_atomic=relationship == "atomic", element=target.map.element)
+            own.fields, own.names, own.elements = target.map.fields, target.map.names, target.map.elements
+            return FieldType(map_=own)
         return target
 
 
