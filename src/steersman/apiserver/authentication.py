@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from steersman.apiserver.call import User
-from steersman.apiserver.status import unauthorized
+from steersman.apiserver.status import Refusal, unauthorized
 from steersman.protocol.http import Peer, Request
 
-ADMIN = User("admin", ("system:masters", "system:authenticated"))
+ADMIN = User("admin", ("system:masters", "system:authenticated"), uid="admin")
 ANONYMOUS = User("system:anonymous", ("system:unauthenticated",))
 
 
@@ -28,6 +28,15 @@ class Authentication:
         if peer.certificate is not None:
             return _by_certificate(peer.certificate)
         return ANONYMOUS
+
+    def user_of_token(self, token: str) -> User | None:
+        """Tell whose token it is; nobody's when it is not known."""
+        if self._tokens is None:
+            return None
+        try:
+            return self._by_token(token)
+        except Refusal:
+            return None
 
     def _by_token(self, token: str) -> User:
         assert self._tokens is not None  # noqa: S101 - the caller checked

@@ -97,6 +97,7 @@ class Deleting:
         live = self._ledger.document(served, record)
         obj = self._ledger.document(served, record)
         metadata = obj["metadata"]
+        served.strategy.before_delete(obj)
         self._set_policy(served, metadata, options)
         grace = served.strategy.grace_period(obj, options.grace_seconds)
         if not metadata.get("finalizers") and not grace and served.strategy.may_finish(obj):

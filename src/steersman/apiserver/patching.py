@@ -173,6 +173,15 @@ def patched(media: str, live: Document, patch: Any) -> Any:
         raise refusal_of(error) from None
 
 
+def patch_document(media: str, document: Document, data: bytes) -> Document:
+    """Patch a document that is no object of a kind: strategic merges are plain merges there."""
+    patch = _READERS[media](data)
+    made = patched(MERGE_PATCH if media == STRATEGIC_PATCH else media, document, patch)
+    if made.__class__ is not dict:
+        raise _rejected()
+    return made  # type: ignore[no-any-return]  # checked above to be a dict
+
+
 def _json_patch(data: bytes) -> Any:
     try:
         value = parse_json(data)

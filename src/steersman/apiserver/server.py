@@ -24,10 +24,12 @@ from steersman.apiserver.patching import Patching
 from steersman.apiserver.reading import ReadingVerbs
 from steersman.apiserver.rendering import NOT_FOUND, Rendering, refusal_response, text_response
 from steersman.apiserver.request_info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
+from steersman.apiserver.reviews import Reviews
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
 from steersman.apiserver.storage.store import Store
 from steersman.apiserver.strategies.registry import Strategies
+from steersman.apiserver.subresources import Subresources
 from steersman.apiserver.verbs import Verbs
 from steersman.apiserver.watch_hub import WatchHub
 from steersman.apiserver.watching import Watching
@@ -59,7 +61,7 @@ class ApiServer:
         self.hub = WatchHub(self.ledger, self.clock)
         self._authentication = Authentication(tokens)
         self._authorizer = authorizer or AdminOnly()
-        strategies = Strategies()
+        strategies = Strategies(self.ledger, self.randomness)
         add_builtin_kinds(self.catalog, strategies)
         custom = CustomResources(self.ledger, self.catalog, self.hub, self.clock)
         strategies.definitions.follow = custom.changed
@@ -67,13 +69,17 @@ class ApiServer:
         lifecycle = Lifecycle(self.ledger, self.catalog)
         writing = Writing(self.ledger, ownership, lifecycle, self.clock, self.randomness)
         rendering = Rendering(self.ledger, self.clock)
+        patching = Patching(self.ledger, writing, ownership)
+        deleting = Deleting(self.ledger, self.clock)
         self._verbs = Verbs(
             reading=ReadingVerbs(self.ledger),
             writing=writing,
-            patching=Patching(self.ledger, writing, ownership),
-            deleting=Deleting(self.ledger, self.clock),
+            patching=patching,
+            deleting=deleting,
             watching=Watching(self.ledger, self.hub, rendering, self.clock, self.randomness),
             rendering=rendering,
+            reviews=Reviews(writing, ownership, self._authentication, self._authorizer),
+            subresources=Subresources(self.ledger, writing, patching, deleting, rendering),
         )
         self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types))
         bootstrap(self.ledger, self.catalog, self.clock, self.randomness)

@@ -122,6 +122,9 @@ class Strategy(ABC):
     def check_delete(self, name: str) -> None:
         """Refuse to delete what may not go."""
 
+    def before_delete(self, obj: Document) -> None:
+        """Change an object that is about to be deleted, such as to hold it back for a while."""
+
     def marked_for_deletion(self, obj: Document) -> None:
         """Change what a kind shows while it waits for its end."""
 

@@ -9,7 +9,9 @@ from steersman.apiserver.options import list_options
 from steersman.apiserver.patching import Patching
 from steersman.apiserver.reading import ReadingVerbs
 from steersman.apiserver.rendering import Rendering
+from steersman.apiserver.reviews import Reviews
 from steersman.apiserver.status import method_not_allowed
+from steersman.apiserver.subresources import Subresources
 from steersman.apiserver.watching import Watching
 from steersman.apiserver.writing import Writing
 from steersman.protocol.http import Exchange
@@ -25,9 +27,17 @@ class Verbs:
     deleting: Deleting
     watching: Watching
     rendering: Rendering
+    reviews: Reviews
+    subresources: Subresources
 
     def run(self, verb: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
         """Do what a request asks for and answer it."""
+        part = call.info.subresource
+        if part and part != "status":
+            return self.subresources.run(part, verb, call, exchange)
+        if verb == "create" and self.reviews.handles(call.served.kind):
+            exchange.respond(self.rendering.answer(call, self.reviews.create(call)))
+            return None
         action = _ACTIONS.get(verb)
         if action is None:
             raise method_not_allowed()

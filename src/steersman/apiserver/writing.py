@@ -64,6 +64,10 @@ class Writing:
         """Give the time as objects carry it."""
         return format_time(self._clock.now())
 
+    def read_object(self, call: Call, kind: str) -> Document:
+        """Read the body of a request that is not to be stored; ``kind`` names its options."""
+        return self.decode(call, self._body(call), write_options(call.query, kind))
+
     def create(self, call: Call) -> Answer:
         """Answer a POST to a collection."""
         options = write_options(call.query, "CreateOptions")

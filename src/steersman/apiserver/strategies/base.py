@@ -3,6 +3,8 @@
 from typing import Any
 
 from steersman.apiserver import builtin_types
+from steersman.apiserver.defaults.registry import defaults_of
+from steersman.apiserver.go_structs import message_of, struct
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.ownership import refusal_of
 from steersman.apiserver.served import Served
@@ -13,7 +15,8 @@ from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
 from steersman.protocol.patches import PatchError
-from steersman.schema.object_meta import read_object_meta, validate_object_meta, validate_object_meta_update
+from steersman.schema.object_meta import validate_object_meta, validate_object_meta_update
+from steersman.schema.wire_types import Reading as WireReading
 
 _META = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -27,24 +30,29 @@ class BuiltinStrategy(Strategy):
         self.has_status = has_status
         #: Whether the kind counts generations.
         self.counts = counts
+        self._struct = struct(message_of(gvk))
+        self._defaults = defaults_of(gvk)
         if has_status:
             self.reset_fields = {"": set_of(("status",)), "status": set_of(("spec",))}
 
     def read(self, document: Document, reading: Reading) -> Document:
-        """Read a document; what the kind does not know is dropped and noted."""
-        metadata, unknown = read_object_meta(document.get("metadata"))
-        reading.strict += [f'unknown field "{path}"' for path in unknown]
-        obj = {
-            "kind": self.gvk.kind,
-            "apiVersion": self.gvk.api_version,
-            "metadata": metadata,
-            **{key: value for key, value in document.items() if key not in _META and value is not None},
-        }
+        """Read a document as Go does; what the kind does not know is dropped and noted, then defaults are filled in."""
+        obj = self.decode(document, reading)
         self.default(obj)
         return obj
 
+    def decode(self, document: Document, reading: Reading) -> Document:
+        """Read a document without filling anything in."""
+        noted = WireReading()
+        content = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
+        read = self._struct.read(content, "", noted)
+        reading.strict += [f'unknown field "{path}"' for path in noted.unknown]
+        return {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version, **read}
+
     def default(self, obj: Document) -> None:
         """Fill in what an author may leave out."""
+        if self._defaults is not None:
+            self._defaults(obj)
 
     def reread(self, stored: Document) -> Document:
         """Built-in kinds do not change while the server runs."""
@@ -69,16 +77,15 @@ class BuiltinStrategy(Strategy):
     def prepare_create(self, obj: Document) -> None:
         """Start counting generations; the status is not for clients that create."""
         if self.has_status:
-            obj.pop("status", None)
-            initial = self.initial_status(obj)
-            if initial is not None:
-                obj["status"] = initial
+            obj["status"] = self.initial_status(obj)
         if self.counts:
             obj["metadata"]["generation"] = 1
 
-    def initial_status(self, obj: Document) -> Document | None:
+    def initial_status(self, obj: Document) -> Document:
         """Give the status of a new object."""
-        return {}
+        del obj
+        status: Document = self._struct.zero().get("status") or {}
+        return status
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Keep what the endpoint cannot change; count a generation when the rest changed."""
@@ -118,8 +125,8 @@ class BuiltinStrategy(Strategy):
         return builtin_types.type_of(self.gvk)
 
     def empty_object(self) -> Document:
-        """Give what an object of this kind always has."""
-        return builtin_types.empty_object(self.gvk)
+        """Give what an object of this kind always has, which nobody owns."""
+        return {"apiVersion": self.gvk.api_version, "kind": self.gvk.kind, **self._struct.zero()}
 
     def strategic_merge(self, live: Document, patch: Document) -> Document:
         """Apply a strategic merge patch."""

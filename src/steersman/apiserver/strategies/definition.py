@@ -30,9 +30,8 @@ class DefinitionStrategy(BuiltinStrategy):
         storage = [entry["name"] for entry in obj["spec"]["versions"] if entry.get("storage")]
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage}
 
-    def prepare_create(self, obj: Document) -> None:
+    def before_delete(self, obj: Document) -> None:
         """Make sure that objects are cleaned up before their definition goes."""
-        super().prepare_create(obj)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if FINALIZER not in finalizers:
             finalizers.append(FINALIZER)

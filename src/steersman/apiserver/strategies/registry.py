@@ -1,15 +1,24 @@
 """Which strategy each built-in kind has."""
 
 from steersman.apiserver.builtin import builtin_resources
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.strategies import kinds
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategies.definition import DefinitionStrategy
 from steersman.apiserver.strategies.namespace import NamespaceStrategy
+from steersman.apiserver.strategies.pod import PodStrategy
+from steersman.apiserver.strategies.service import ServiceStrategy
 from steersman.objects.identity import GroupVersionKind
+from steersman.randomness import Randomness
 
+_RBAC = "rbac.authorization.k8s.io"
 #: Kinds that count generations.
 _COUNTED = frozenset(
     {
         ("", "Pod"),
+        ("", "PodTemplate"),
+        ("resource.k8s.io", "DeviceClass"),
+        ("resource.k8s.io", "ResourceSlice"),
         ("", "ReplicationController"),
         ("apps", "Deployment"),
         ("apps", "ReplicaSet"),
@@ -36,6 +45,33 @@ _COUNTED = frozenset(
 )
 _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("", "Namespace"): NamespaceStrategy,
+    ("", "Pod"): PodStrategy,
+    ("", "Service"): ServiceStrategy,
+    ("", "ConfigMap"): kinds.DataStrategy,
+    ("", "Secret"): kinds.SecretStrategy,
+    ("", "PersistentVolumeClaim"): kinds.ClaimStrategy,
+    ("", "PersistentVolume"): kinds.VolumeStrategy,
+    ("", "ServiceAccount"): kinds.AnsweringWithObject,
+    ("", "ResourceQuota"): kinds.AnsweringWithObject,
+    ("", "PodTemplate"): kinds.AnsweringWithObject,
+    ("", "Node"): kinds.NodeStrategy,
+    ("", "Endpoints"): kinds.CreatedOnUpdate,
+    ("", "LimitRange"): kinds.CreatedOnUpdate,
+    ("", "ReplicationController"): kinds.ReplicationControllerStrategy,
+    ("apps", "ReplicaSet"): kinds.ReplicaSetStrategy,
+    ("batch", "Job"): kinds.JobStrategy,
+    ("storage.k8s.io", "StorageClass"): kinds.AnsweringWithObject,
+    ("coordination.k8s.io", "Lease"): kinds.LeaseStrategy,
+    ("policy", "PodDisruptionBudget"): kinds.ConditionalUpdate,
+    ("", "Event"): kinds.EventStrategy,
+    ("events.k8s.io", "Event"): kinds.NewEventStrategy,
+    ("autoscaling", "HorizontalPodAutoscaler"): kinds.AutoscalerStrategy,
+    (_RBAC, "Role"): kinds.UrlNamed,
+    (_RBAC, "RoleBinding"): kinds.UrlNamed,
+    (_RBAC, "ClusterRole"): kinds.UrlNamed,
+    (_RBAC, "ClusterRoleBinding"): kinds.UrlNamed,
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): kinds.ConditionalUpdate,
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): kinds.ConditionalUpdate,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): DefinitionStrategy,
 }
 
@@ -43,7 +79,7 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
 class Strategies:
     """Makes and keeps the strategies of one server."""
 
-    def __init__(self) -> None:
+    def __init__(self, ledger: Ledger, randomness: Randomness) -> None:
         self._made: dict[GroupVersionKind, BuiltinStrategy] = {}
         for resource, _, parts in builtin_resources():
             key = (resource.gvk.group, resource.gvk.kind)
@@ -51,6 +87,11 @@ class Strategies:
             self._made[resource.gvk] = kind(
                 resource.gvk, namespaced=resource.namespaced, has_status="status" in parts, counts=key in _COUNTED
             )
+        for strategy in self._made.values():
+            if isinstance(strategy, (PodStrategy, ServiceStrategy)):
+                strategy.ledger = ledger
+            if isinstance(strategy, ServiceStrategy):
+                strategy.randomness = randomness
 
     def strategy_for(self, gvk: GroupVersionKind) -> BuiltinStrategy:
         """Give the strategy of a kind."""

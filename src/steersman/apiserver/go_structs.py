@@ -1,0 +1,332 @@
+"""Built-in kinds as Go reads and writes them: which fields there are, which are always written, what is refused.
+
+A document is read into the kind's structure and written again: unknown fields are dropped and named, nulls and empty
+optional fields vanish, structures that are no pointers appear even when empty, quantities and times take their one form.
+Made from the same tables as protobuf decoding and OpenAPI, each structure when it is first needed.
+"""
+
+import base64
+import binascii
+import lzma
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import msgspec
+
+from steersman.apiserver.builtin_types import load_types
+from steersman.objects.identity import GroupVersionKind
+from steersman.objects.quantity import Quantity
+from steersman.objects.times import Duration, format_time, parse_time
+from steersman.schema.formats import is_go_time
+from steersman.schema.go_text import json_string
+from steersman.schema.wire_types import BOOL, FLOAT64, INT32, INT64, STRING, Reading, WireTypeError
+
+Document = dict[str, Any]
+Read = Callable[[Any, str, Reading], Any]
+
+_INLINE, _OMIT_EMPTY, _POINTER = 1, 2, 4
+_QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+_TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
+_MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
+#: Groups whose Go package is not the first word of their name.
+_PACKAGES = {"": "core", "internal": "apiserverinternal"}
+#: Structures without a pointer that are nevertheless left out when nothing is in them.
+_OMIT_ZERO = frozenset(
+    {
+        ("core/v1.PersistentVolumeClaimTemplate", "metadata"),
+        ("meta/v1.ObjectMeta", "creationTimestamp"),
+    }
+)
+#: Structures without fields, which the table does not know as such.
+_EMPTY_STRUCTS = frozenset({("apiextensions/v1.CustomResourceSubresources", "status")})
+
+
+class _Field(NamedTuple):
+    """One field of a structure."""
+
+    read: Read
+    #: Written when it was never set; ``None`` with ``keeps_zero`` is a JSON null.
+    zero: Callable[[], Any]
+    #: Whether its zero value is written.
+    keeps_zero: bool
+    #: Whether any value that was set is written, even an empty one.
+    pointer: bool
+
+
+@cache
+def _table() -> dict[str, dict[str, tuple[str, Any, int]]]:
+    packed = files("steersman.apiserver").joinpath("data/protobuf.json.xz").read_bytes()
+    return msgspec.json.decode(lzma.decompress(packed), type=dict[str, dict[str, tuple[str, Any, int]]])
+
+
+@cache
+def _narrow_integers() -> frozenset[tuple[str, str]]:
+    """Give the integer fields of 32 bits, by structure and name."""
+    found = set()
+    for name, schema in load_types().items():
+        parts = name.rsplit(".", 3)
+        for key, below in schema.get("properties", {}).items():
+            if below.get("format") == "int32":
+                found.add((f"{parts[-3]}/{parts[-2]}.{parts[-1]}", key))
+    return frozenset(found)
+
+
+def message_of(gvk: GroupVersionKind) -> str:
+    """Give the name of a kind's structure."""
+    package = gvk.group.partition(".")[0]
+    return f"{_PACKAGES.get(package, package)}/{gvk.version}.{gvk.kind}"
+
+
+class Struct:
+    """One structure, compiled from the table."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._go_name = name.partition(".")[2]
+        self._fields: dict[str, _Field] | None = None
+
+    @property
+    def fields(self) -> dict[str, _Field]:
+        """The fields in their order; made when first asked for, since structures may contain themselves."""
+        if self._fields is None:
+            self._fields = {}
+            self._collect(self.name, self._fields)
+        return self._fields
+
+    def _collect(self, message: str, fields: dict[str, _Field]) -> None:
+        for _, (name, kind, flags) in sorted(_table()[message].items(), key=lambda item: int(item[0])):
+            if flags & _INLINE and isinstance(kind, str) and kind in _table():
+                self._collect(kind, fields)
+            else:
+                fields[name] = _field(message, name, kind, flags)
+
+    def read(self, value: Any, path: str, reading: Reading) -> Document:
+        """Read an object; what the structure does not know is noted and dropped."""
+        if value.__class__ is not dict:
+            if value is None:
+                return self.zero()
+            raise reading.refuse(value, f"v1.{self._go_name}")
+        before = reading.record, reading.trail
+        found: Document = {}
+        fields = self.fields
+        for key, part in value.items():
+            spec = fields.get(key)
+            here = f"{path}.{key}" if path else key
+            if spec is None:
+                reading.unknown.append(here)
+                continue
+            if part is None and spec.pointer:
+                continue
+            reading.record, reading.trail = self._go_name, (*before[1], key)
+            found[key] = spec.read(part, here, reading)
+        reading.record, reading.trail = before
+        return self._written(found)
+
+    def zero(self) -> Document:
+        """Give what is written of a structure in which nothing was set."""
+        return self._written({})
+
+    def _written(self, found: Document) -> Document:
+        written: Document = {}
+        for name, spec in self.fields.items():
+            if name in found:
+                value = found[name]
+                if spec.keeps_zero or (spec.pointer and value is not None) or _is_set(value):
+                    written[name] = value
+            elif spec.keeps_zero:
+                written[name] = spec.zero()
+        return written
+
+
+def _is_set(value: Any) -> bool:
+    return bool(value) if value.__class__ in (str, int, bool, float, list, dict) else value is not None
+
+
+@cache
+def struct(name: str) -> Struct:
+    """Give a structure by its name."""
+    return Struct(name)
+
+
+def has_struct(gvk: GroupVersionKind) -> bool:
+    """Tell whether the table knows a kind."""
+    return message_of(gvk) in _table()
+
+
+def _field(message: str, name: str, kind: Any, flags: int) -> _Field:
+    pointer = bool(flags & _POINTER)
+    read, zero, is_struct = _reader(message, name, kind)
+    optional = bool(flags & _OMIT_EMPTY)
+    keeps_zero = not pointer and (not optional or is_struct)
+    if kind in ("T", "MT") and not pointer:
+        keeps_zero = True
+    if (message, name) in _OMIT_ZERO:
+        keeps_zero = False
+    if pointer and not optional:
+        return _Field(read, lambda: None, keeps_zero=True, pointer=pointer)
+    return _Field(read, zero, keeps_zero, pointer)
+
+
+def _reader(message: str, name: str, kind: Any) -> tuple[Read, Callable[[], Any], bool]:
+    """Give how a type is read, its zero, and whether it is a structure."""
+    if isinstance(kind, list):
+        item, _, _ = _reader(message, name, kind[1])
+        return (_list(item) if kind[0] == "L" else _map(item)), _nothing, False
+    if kind == "i":
+        narrow = (message, name) in _narrow_integers()
+        return (INT32 if narrow else INT64).read, lambda: 0, False
+    if (message, name) in _EMPTY_STRUCTS:
+        return _any, dict, True
+    if kind in _SCALARS:
+        read, zero = _SCALARS[kind]
+        return read, lambda: zero, False
+    below = struct(kind)
+    return below.read, below.zero, True
+
+
+def _nothing() -> None:
+    return None
+
+
+def _list(item: Read) -> Read:
+    def read(value: Any, path: str, reading: Reading) -> Any:
+        if value is None:
+            return None
+        if value.__class__ is not list:
+            raise reading.refuse(value, "[]string" if item is STRING.read else f"[]v1.{_item_name(item)}")
+        return [item(part, f"{path}[{index}]", reading) for index, part in enumerate(value)]
+
+    return read
+
+
+def _item_name(item: Read) -> str:
+    owner = getattr(item, "__self__", None)
+    return owner.name.partition(".")[2] if isinstance(owner, Struct) else "Item"
+
+
+def _map(item: Read) -> Read:
+    def read(value: Any, path: str, reading: Reading) -> Any:
+        if value is None:
+            return None
+        if value.__class__ is not dict:
+            raise reading.refuse(value, "map[string]string" if item is STRING.read else "map[string]v1.Item")
+        return {key: item(part, f"{path}.{key}", reading) for key, part in value.items()}
+
+    return read
+
+
+def _any(value: Any, path: str, reading: Reading) -> Any:
+    del path, reading
+    return value
+
+
+def _bytes(value: Any, path: str, reading: Reading) -> Any:
+    del path
+    if value is None:
+        return ""
+    if value.__class__ is not str:
+        raise reading.refuse(value, "[]uint8")
+    text = re.sub(r"[\r\n]", "", value)
+    try:
+        return base64.b64encode(base64.b64decode(text, validate=True)).decode()
+    except binascii.Error:
+        raise WireTypeError(f"illegal base64 data at input byte {_bad_base64(text)}") from None
+
+
+def _bad_base64(text: str) -> int:
+    """Give the place at which Go stops reading base64."""
+    match = re.match(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", text)
+    good = match.end() if match else 0
+    rest = re.match(r"[A-Za-z0-9+/]*", text[good:])
+    return good + (rest.end() if rest else 0)
+
+
+def _quantity(value: Any, path: str, reading: Reading) -> Any:
+    del path
+    if value is None:
+        return "0"
+    if value.__class__ not in (str, int, float):
+        raise reading.refuse(value, "resource.Quantity")
+    try:
+        return Quantity(value if value.__class__ is not str else value.strip()).canonical()
+    except ValueError:
+        raise WireTypeError(_QUANTITY_RULE) from None
+
+
+def _parsed_time(value: Any, layout: str) -> str:
+    if value.__class__ is not str:
+        raise WireTypeError(f"json: cannot unmarshal {_WORDS[value.__class__]} into Go value of type string")
+    if not is_go_time(value):
+        shown = json_string(value)
+        raise WireTypeError(f'parsing time {shown} as "{layout}": cannot parse {shown} as "2006"')
+    return value  # type: ignore[no-any-return]  # checked above to be a string
+
+
+_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+
+
+def _time(value: Any, path: str, reading: Reading) -> Any:
+    del path, reading
+    return None if value is None else format_time(parse_time(_parsed_time(value, _TIME_LAYOUT)))
+
+
+_MICRO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(?:Z|[+-]\d\d:\d\d)")
+
+
+def _micro_time(value: Any, path: str, reading: Reading) -> Any:
+    del path, reading
+    if value is None:
+        return None
+    text = _parsed_time(value, _MICRO_LAYOUT)
+    if not _MICRO.fullmatch(text):
+        rest = text[19:]
+        raise WireTypeError(f'parsing time "{text}" as "{_MICRO_LAYOUT}": cannot parse "{rest}" as ".000000"')
+    return parse_time(text).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _duration(value: Any, path: str, reading: Reading) -> Any:
+    del path
+    if value is None:
+        return "0s"
+    if value.__class__ is not str:
+        raise reading.refuse(value, "string")
+    try:
+        return str(Duration.parse(value))
+    except ValueError:
+        raise WireTypeError(f'time: invalid duration "{value}"') from None
+
+
+def _int_or_string(value: Any, path: str, reading: Reading) -> Any:
+    del path
+    if value is None:
+        return 0
+    if value.__class__ is str or (value.__class__ is int and -(2**31) <= value < 2**31):
+        return value
+    raise reading.refuse(value, "int32")
+
+
+def _strings(value: Any, path: str, reading: Reading) -> Any:
+    return _list(STRING.read)(value, path, reading)
+
+
+_SCALARS: dict[str, tuple[Read, Any]] = {
+    "s": (STRING.read, ""),
+    "b": (BOOL.read, False),
+    "d": (FLOAT64.read, 0),
+    "y": (_bytes, None),
+    "T": (_time, None),
+    "MT": (_micro_time, None),
+    "meta/v1.Duration": (_duration, "0s"),
+    "Q": (_quantity, "0"),
+    "IS": (_int_or_string, 0),
+    "RAW": (_any, None),
+    "FV1": (_any, None),
+    "JSON": (_any, None),
+    "WRAP": (_strings, None),
+    "PB": (_any, None),
+    "PA": (_any, None),
+    "PSA": (_any, None),
+}

@@ -1,0 +1,273 @@
+"""Smaller kinds: each with the few rules that are its own."""
+
+from steersman.apiserver.conversion import (
+    autoscaler_from_v2,
+    autoscaler_to_v2,
+    event_from_core,
+    event_to_core,
+)
+from steersman.apiserver.strategies.base import BuiltinStrategy
+from steersman.apiserver.strategy import Document, Verdict
+from steersman.schema.field_errors import FieldError, ErrorType, forbidden, invalid, too_long
+from steersman.schema.object_meta import url_name_faults
+
+_DATA_LIMIT = 1024 * 1024
+
+
+class UrlNamed(BuiltinStrategy):
+    """Kinds whose names may be whatever a URL can carry."""
+
+    create_on_update = True
+
+    def name_faults(self, name: str, prefix: bool) -> list[str]:
+        """Complain about what no URL can carry."""
+        return url_name_faults(name, prefix)
+
+
+class DataStrategy(BuiltinStrategy):
+    """ConfigMaps: a limited size, and never a change once immutable."""
+
+    #: Which fields hold the data.
+    parts = ("data", "binaryData")
+
+    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+        """Judge size and immutability."""
+        verdict = super().check(obj, old, subresource)
+        errors = [*verdict.errors, *self._size_errors(obj)]
+        if old is not None and old.get("immutable"):
+            errors += self._immutable_errors(obj, old)
+        return Verdict(errors, verdict.warnings)
+
+    def _size_errors(self, obj: Document) -> list[FieldError]:
+        total = sum(len(value.encode()) for value in (obj.get("data") or {}).values())
+        total += sum(len(value) * 3 // 4 for value in (obj.get("binaryData") or {}).values())
+        return [FieldError(ErrorType.TOO_LONG, "[]", "", too_long("", _DATA_LIMIT).detail)] if total > _DATA_LIMIT else []
+
+    def _immutable_errors(self, obj: Document, old: Document) -> list[FieldError]:
+        text = "field is immutable when `immutable` is set"
+        errors = [] if obj.get("immutable") else [forbidden("immutable", text)]
+        errors += [forbidden(part, text) for part in self.parts if (obj.get(part) or {}) != (old.get(part) or {})]
+        return errors
+
+
+class SecretStrategy(DataStrategy):
+    """Secrets: as ConfigMaps, and their type never changes."""
+
+    parts = ("data",)
+
+    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+        """Judge as ConfigMaps, and the type."""
+        verdict = super().check(obj, old, subresource)
+        if old is not None and obj.get("type") != old.get("type"):
+            error = invalid("type", obj.get("type", ""), "field is immutable")
+            return Verdict([*verdict.errors, error], verdict.warnings)
+        return verdict
+
+    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+        """Keep the type of a secret whose update does not say one."""
+        super().prepare_update(obj, old, subresource)
+        if not obj.get("type"):
+            obj["type"] = old.get("type", "")
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give the type."""
+        return {"type": obj.get("type", "")}
+
+    def field_label_error(self, label: str) -> str:
+        """Secrets are selected by name and type."""
+        known = ("metadata.name", "metadata.namespace", "type")
+        return "" if label in known else f"field label not supported: {label}"
+
+
+class JobStrategy(BuiltinStrategy):
+    """Jobs: they select their pods by their own uid."""
+
+    orphans_by_default = True
+
+    def prepare_create(self, obj: Document) -> None:
+        """Label the pods of a Job so that it finds them."""
+        super().prepare_create(obj)
+        spec, metadata = obj["spec"], obj["metadata"]
+        if spec.get("manualSelector"):
+            return
+        template = spec.setdefault("template", {}).setdefault("metadata", {})
+        had_labels = bool(metadata.get("labels"))
+        labels = dict(template.get("labels") or {})
+        uid, name = metadata["uid"], metadata["name"]
+        for prefix in ("", "batch.kubernetes.io/"):
+            labels[f"{prefix}controller-uid"] = uid
+            labels[f"{prefix}job-name"] = name
+        template["labels"] = labels
+        selector = spec.get("selector") or {}
+        matched = {**(selector.get("matchLabels") or {}), "batch.kubernetes.io/controller-uid": uid}
+        spec["selector"] = {**selector, "matchLabels": matched}
+        if not had_labels:
+            metadata["labels"] = dict(labels)
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give how many pods succeeded."""
+        return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
+
+    def field_label_error(self, label: str) -> str:
+        """Jobs are selected by name and success."""
+        known = ("metadata.name", "metadata.namespace", "status.successful")
+        return "" if label in known else f'field label "{label}" not supported for Job'
+
+
+class ClaimStrategy(BuiltinStrategy):
+    """PersistentVolumeClaims: pending, and protected while in use."""
+
+    answers_delete_with_object = True
+
+    def initial_status(self, obj: Document) -> Document:
+        """Begin pending."""
+        return {"phase": "Pending"}
+
+    def prepare_create(self, obj: Document) -> None:
+        """Protect a claim from going while it is used."""
+        super().prepare_create(obj)
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if "kubernetes.io/pvc-protection" not in finalizers:
+            finalizers.append("kubernetes.io/pvc-protection")
+
+
+class VolumeStrategy(BuiltinStrategy):
+    """PersistentVolumes: pending, and protected while bound."""
+
+    answers_delete_with_object = True
+
+    def initial_status(self, obj: Document) -> Document:
+        """Begin pending."""
+        return {"phase": "Pending", "lastPhaseTransitionTime": obj["metadata"]["creationTimestamp"]}
+
+    def prepare_create(self, obj: Document) -> None:
+        """Protect a volume from going while it is used."""
+        super().prepare_create(obj)
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if "kubernetes.io/pv-protection" not in finalizers:
+            finalizers.append("kubernetes.io/pv-protection")
+
+
+class AnsweringWithObject(BuiltinStrategy):
+    """Kinds that answer a delete with the object."""
+
+    answers_delete_with_object = True
+
+
+class NodeStrategy(BuiltinStrategy):
+    """Nodes: whoever registers one says how it is."""
+
+    def initial_status(self, obj: Document) -> Document:
+        """Keep the status that came with the node."""
+        status: Document = obj.get("status") or {}
+        return status
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give whether pods may be placed."""
+        return {"spec.unschedulable": "true" if (obj.get("spec") or {}).get("unschedulable") else "false"}
+
+    def field_label_error(self, label: str) -> str:
+        """Nodes are selected by name and by whether pods may be placed."""
+        return "" if label in ("metadata.name", "spec.unschedulable") else f"field label not supported: {label}"
+
+
+class ConditionalUpdate(BuiltinStrategy):
+    """Kinds that are only updated from the version that was read."""
+
+    unconditional_update = False
+
+
+class LeaseStrategy(BuiltinStrategy):
+    """Leases: made by whoever writes them first, updated only from what was read."""
+
+    create_on_update = True
+    unconditional_update = False
+
+
+class CreatedOnUpdate(BuiltinStrategy):
+    """Kinds that an update of a missing object creates."""
+
+    create_on_update = True
+
+
+class ReplicationControllerStrategy(BuiltinStrategy):
+    """ReplicationControllers: their pods outlive them unless something else is said."""
+
+    orphans_by_default = True
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give how many pods there are."""
+        return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
+
+    def field_label_error(self, label: str) -> str:
+        """They are selected by name and number of pods."""
+        known = ("metadata.name", "metadata.namespace", "status.replicas")
+        return "" if label in known else f"field label not supported: {label}"
+
+
+class ReplicaSetStrategy(ReplicationControllerStrategy):
+    """ReplicaSets are selected as ReplicationControllers are."""
+
+    orphans_by_default = False
+
+
+class EventStrategy(BuiltinStrategy):
+    """Events of the core group."""
+
+    create_on_update = True
+
+    def name_faults(self, name: str, prefix: bool) -> list[str]:
+        """Complain about names that are no subdomains."""
+        return super().name_faults(name, prefix)
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give what events are selected by, under the names of both groups."""
+        core = self.to_stored(obj)
+        about = core.get("involvedObject") or {}
+        found = {f"involvedObject.{name}": str(about.get(name, "")) for name in _REFERENCE}
+        found |= {f"regarding.{name}": str(about.get(name, "")) for name in _REFERENCE}
+        source = (core.get("source") or {}).get("component", "") or core.get("reportingComponent", "")
+        return {
+            **found,
+            "reason": core.get("reason", ""),
+            "type": core.get("type", ""),
+            "source": source,
+            "reportingComponent": core.get("reportingComponent", ""),
+            "reportingController": core.get("reportingComponent", ""),
+        }
+
+    def field_label_error(self, label: str) -> str:
+        """Events are selected by what they are about."""
+        prefix = "involvedObject" if not self.gvk.group else "regarding"
+        controller = "reportingComponent" if not self.gvk.group else "reportingController"
+        known = {f"{prefix}.{name}" for name in _REFERENCE}
+        known |= {"metadata.name", "metadata.namespace", "reason", "type", "source", controller}
+        return "" if label in known else f"field label not supported: {label}"
+
+
+class NewEventStrategy(EventStrategy):
+    """Events of events.k8s.io, which are kept as core events."""
+
+    def to_stored(self, obj: Document) -> Document:
+        """Give the event as the core group knows it."""
+        return event_to_core(obj)
+
+    def from_stored(self, stored: Document, api_version: str) -> Document:
+        """Give a core event as this group knows it."""
+        del api_version
+        return event_from_core(stored)
+
+
+class AutoscalerStrategy(BuiltinStrategy):
+    """Autoscalers of autoscaling/v2, and of v1, which are kept as v2."""
+
+    def to_stored(self, obj: Document) -> Document:
+        """Give an autoscaler as v2 knows it."""
+        return autoscaler_to_v2(obj) if self.gvk.version == "v1" else obj
+
+    def from_stored(self, stored: Document, api_version: str) -> Document:
+        """Give a v2 autoscaler in the version of this strategy."""
+        return autoscaler_from_v2(stored) if api_version == "autoscaling/v1" else stored
+
+
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")

@@ -1,0 +1,152 @@
+"""Pods: what admission fills in, their phase and quality of service, and their graceful end."""
+
+from typing import Any
+
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.status import forbidden
+from steersman.apiserver.strategies.base import BuiltinStrategy
+from steersman.apiserver.strategy import Document
+from steersman.objects.codec import decode_json
+from steersman.objects.quantity import Quantity
+from steersman.protocol.equality import json_equal
+
+_PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
+#: Priority classes that every cluster has.
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_COMPUTE = ("cpu", "memory")
+_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOLERATED_SECONDS = 300
+_FINISHED = frozenset({"Succeeded", "Failed"})
+
+
+def _amount(text: str) -> Quantity:
+    return Quantity(text)
+
+
+def quality_of_service(spec: Document) -> str:
+    """Tell how firmly a pod's resources are promised."""
+    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    everything = [container.get("resources") or {} for container in containers]
+    used = [_compute(part.get("requests")) or _compute(part.get("limits")) for part in everything]
+    if not any(used):
+        return "BestEffort"
+    guaranteed = all(
+        set(_compute(part.get("limits"))) == set(_COMPUTE)
+        and all(
+            _amount(part["limits"][name]) == _amount((part.get("requests") or part["limits"]).get(name, "0"))
+            for name in _COMPUTE
+        )
+        for part in everything
+    )
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _compute(amounts: Document | None) -> list[str]:
+    return [name for name in _COMPUTE if name in (amounts or {}) and _amount((amounts or {})[name])]
+
+
+class PodStrategy(BuiltinStrategy):
+    """The rules of pods."""
+
+    answers_delete_with_object = True
+    ledger: Ledger
+
+    def prepare_create(self, obj: Document) -> None:
+        """Fill in priority, tolerations and the first status."""
+        super().prepare_create(obj)
+        self._set_priority(obj)
+        self._tolerate(obj["spec"])
+
+    def initial_status(self, obj: Document) -> Document:
+        """Begin pending."""
+        return {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}
+
+    def _set_priority(self, obj: Document) -> None:
+        spec = obj["spec"]
+        name = spec.get("priorityClassName") or self._default_class()
+        if not name:
+            spec["priority"] = 0
+            spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+            return
+        if name in _SYSTEM_PRIORITIES:
+            value, policy = _SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
+        else:
+            record = self.ledger.store.get(_PRIORITY_CLASSES, "", name)
+            if record is None:
+                raise forbidden("pods", "", obj["metadata"]["name"], f"no PriorityClass with name {name} was found")
+            found: Document = decode_json(record.raw)
+            value, policy = found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
+        spec["priorityClassName"] = name
+        spec["priority"] = value
+        spec["preemptionPolicy"] = policy
+
+    def _default_class(self) -> str:
+        for record in self.ledger.records_of(_PRIORITY_CLASSES):
+            if decode_json(record.raw).get("globalDefault"):
+                return record.name
+        return ""
+
+    @staticmethod
+    def _tolerate(spec: Document) -> None:
+        """Let pods stay a while on a node that is in trouble, unless they say otherwise."""
+        tolerations = list(spec.get("tolerations") or ())
+        for taint in _TAINTS:
+            if not any(_covers(toleration, taint) for toleration in tolerations):
+                tolerations.append(
+                    {
+                        "key": taint,
+                        "operator": "Exists",
+                        "effect": "NoExecute",
+                        "tolerationSeconds": _TOLERATED_SECONDS,
+                    }
+                )
+        spec["tolerations"] = tolerations
+
+    def is_new_generation(self, obj: Document, old: Document) -> bool:
+        """Tell whether the spec changed."""
+        return not json_equal(obj.get("spec"), old.get("spec"))
+
+    def grace_period(self, obj: Document, asked: int | None) -> int | None:
+        """Give a running pod time to end; one that never ran, or has ended, goes at once."""
+        spec, status = obj["spec"], obj.get("status") or {}
+        if asked is None:
+            asked = spec.get("terminationGracePeriodSeconds", 30)
+        if not spec.get("nodeName") or status.get("phase") in _FINISHED:
+            return 0
+        return 1 if asked < 0 else asked
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give what pods are selected by."""
+        spec, status = obj["spec"], obj.get("status") or {}
+        return {
+            "spec.nodeName": spec.get("nodeName", ""),
+            "spec.restartPolicy": spec.get("restartPolicy", ""),
+            "spec.schedulerName": spec.get("schedulerName", ""),
+            "spec.serviceAccountName": spec.get("serviceAccountName", ""),
+            "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",
+            "status.phase": status.get("phase", ""),
+            "status.podIP": status.get("podIP", ""),
+            "status.nominatedNodeName": status.get("nominatedNodeName", ""),
+        }
+
+    def field_label_error(self, label: str) -> str:
+        """Pods have a list of their own."""
+        known = {
+            "metadata.name",
+            "metadata.namespace",
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+            "status.nominatedNodeName",
+        }
+        return "" if label in known else f"field label not supported: {label}"
+
+
+def _covers(toleration: Any, taint: str) -> bool:
+    key_fits = toleration.get("key") == taint or (not toleration.get("key") and toleration.get("operator") == "Exists")
+    return key_fits and toleration.get("effect", "NoExecute") in ("NoExecute", "")

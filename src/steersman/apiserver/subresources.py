@@ -1,0 +1,145 @@
+"""Parts of objects that are no copies of them: scale, finalize, binding, eviction, tokens, logs."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from steersman.apiserver.bodies import read_body
+from steersman.apiserver.call import Answer, Call
+from steersman.apiserver.deleting import Deleting
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.negotiation import body_media
+from steersman.apiserver.options import delete_options, write_options
+from steersman.apiserver.patching import Patching
+from steersman.apiserver.rendering import Rendering
+from steersman.apiserver.request_info import Query
+from steersman.apiserver.scaling import Scaling
+from steersman.apiserver.status import Refusal, bad_request, conflict, method_not_allowed
+from steersman.apiserver.storage.record import Record
+from steersman.apiserver.writing import Change, Writing
+from steersman.protocol.http import Exchange, Response
+
+Document = dict[str, Any]
+Action = Callable[[Call, Exchange], Awaitable[None] | None]
+
+
+def _created() -> Answer:
+    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return Answer(201, document=status, is_object=False)
+
+
+class Subresources:
+    """Answers requests to parts of objects."""
+
+    def __init__(
+        self, ledger: Ledger, writing: Writing, patching: Patching, deleting: Deleting, rendering: Rendering
+    ) -> None:
+        self._ledger = ledger
+        self._writing = writing
+        self._patching = patching
+        self._deleting = deleting
+        self._rendering = rendering
+        scaling = Scaling(ledger, writing)
+        self._answers: Mapping[tuple[str, str], Callable[[Call], Answer]] = {
+            ("scale", "get"): scaling.get,
+            ("scale", "update"): scaling.update,
+            ("scale", "patch"): scaling.patch,
+            ("finalize", "update"): writing.update,
+            ("approval", "get"): self._whole,
+            ("approval", "update"): writing.update,
+            ("approval", "patch"): patching.patch,
+            ("ephemeralcontainers", "get"): self._whole,
+            ("ephemeralcontainers", "update"): writing.update,
+            ("ephemeralcontainers", "patch"): patching.patch,
+            ("resize", "get"): self._whole,
+            ("resize", "update"): writing.update,
+            ("resize", "patch"): patching.patch,
+            ("binding", "create"): self._bind,
+            ("eviction", "create"): self._evict,
+        }
+        #: Set by whoever runs pods: serves their logs, shells and ports.
+        self.node: Action | None = None
+
+    def run(self, part: str, verb: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer a request to a part of an object."""
+        answer = self._answers.get((part, verb))
+        if answer is not None:
+            exchange.respond(self._rendering.answer(call, answer(call)))
+            return None
+        if part in ("log", "exec", "attach", "portforward", "proxy"):
+            return self._ask_node(part, call, exchange)
+        if part == "token":
+            raise Refusal(501, "NotImplemented", "the embedded API server issues no service account tokens yet")
+        raise method_not_allowed()
+
+    def _record(self, call: Call) -> Record:
+        record = self._ledger.get(call.served, call.info.namespace, call.info.name)
+        if record is None:
+            raise call.served.not_found(call.info.name)
+        return record
+
+    def _whole(self, call: Call) -> Answer:
+        return Answer(200, self._ledger.raw(call.served, self._record(call)))
+
+    def _ask_node(self, part: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+        record = self._record(call)
+        if call.served.plural == "pods" and part != "proxy":
+            obj = self._ledger.document(call.served, record)
+            if part != "portforward":
+                _check_container(obj, call.query)
+            if not obj["spec"].get("nodeName"):
+                if part != "log":
+                    raise bad_request(f"pod {record.name} does not have a host assigned")
+                exchange.respond(Response(204, [("cache-control", "no-cache, private")]))
+                return None
+        if self.node is None:
+            text = f"no node serves {part} of {call.served.plural}: the embedded API server runs no pods by itself"
+            raise Refusal(501, "NotImplemented", text)
+        return self.node(call, exchange)
+
+    def _bind(self, call: Call) -> Answer:
+        """Place a pod on a node."""
+        options = write_options(call.query, "CreateOptions")
+        media = body_media(call.request.headers.get("content-type", ""))
+        binding = read_body(call.request.body, media, "Binding").document
+        record = self._record(call)
+        live = self._ledger.document(call.served, record)
+        node = (binding.get("target") or {}).get("name", "")
+        placed = live["spec"].get("nodeName")
+        if placed:
+            raise conflict("pods/binding", "", record.name, f'pod {record.name} is already assigned to node "{placed}"')
+        obj = self._ledger.document(call.served, record)
+        obj["spec"]["nodeName"] = node
+        conditions = [item for item in (obj.get("status") or {}).get("conditions") or () if item["type"] != "PodScheduled"]
+        conditions.append(
+            {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": self._writing.now()}
+        )
+        obj["status"] = {**(obj.get("status") or {}), "conditions": conditions}
+        if not options.dry_run:
+            self._ledger.put(call.served, obj)
+        return _created()
+
+    def _evict(self, call: Call) -> Answer:
+        """Delete a pod on behalf of somebody who empties its node."""
+        media = body_media(call.request.headers.get("content-type", ""))
+        eviction = read_body(call.request.body, media, "Eviction").document
+        name = (eviction.get("metadata") or {}).get("name", "")
+        if name and name != call.info.name:
+            raise bad_request("name in URL does not match name in Eviction object")
+        record = self._record(call)
+        options = delete_options(Query(), eviction.get("deleteOptions") or {})
+        self._deleting.delete_record(call.served, record, options)
+        return _created()
+
+    def replace(self, call: Call, change: Change) -> Answer:
+        """Replace an object through one of its parts."""
+        return Answer(200, self._writing.update_object(call, change, write_options(call.query, "UpdateOptions")))
+
+
+def _check_container(obj: Document, query: Query) -> None:
+    names = [container["name"] for key in ("initContainers", "containers") for container in obj["spec"].get(key) or ()]
+    wanted = query.text("container")
+    pod = obj["metadata"]["name"]
+    if wanted and wanted not in names:
+        raise bad_request(f"container {wanted} is not valid for pod {pod}")
+    if not wanted and len(obj["spec"].get("containers") or ()) > 1:
+        raise bad_request(f"a container name must be specified for pod {pod}, choose one of: [{' '.join(names)}]")

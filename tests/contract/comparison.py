@@ -1,0 +1,116 @@
+"""Whether an answer is the recorded one, field by field, under a renaming."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tests.contract.renaming import Renaming, is_address, is_age, is_time, is_uid, masked
+
+#: Parts of messages that stand in any order: Go walks over maps as it likes.
+_PARTS = re.compile(r", |\n|; ")
+
+
+def _parts(text: str) -> list[str]:
+    return sorted(part.strip("[] ") for part in _PARTS.split(masked(text)))
+
+
+class Comparison:
+    """Compares one answer with the recording and learns what stands for what."""
+
+    def __init__(self, renaming: Renaming, *, one_second: bool) -> None:
+        self._renaming = renaming
+        self._one_second = one_second
+
+    def differences(self, recorded: Any, actual: Any) -> list[str]:
+        """Give every place at which two documents differ."""
+        return list(self._value(recorded, actual, "", ""))
+
+    def _value(self, recorded: Any, actual: Any, path: str, key: str) -> Iterator[str]:
+        if isinstance(recorded, dict) and isinstance(actual, dict):
+            yield from self._maps(recorded, actual, path)
+        elif isinstance(recorded, list) and isinstance(actual, list):
+            yield from self._lists(recorded, actual, path, key)
+        elif not self._same(recorded, actual, key):
+            yield f"{path or '/'}: recorded {_short(recorded)}, got {_short(actual)}"
+
+    def _maps(self, recorded: dict[str, Any], actual: dict[str, Any], path: str) -> Iterator[str]:
+        if recorded.get("kind") == "Status" and actual.get("kind") == "Status":
+            recorded, actual = dict(recorded), dict(actual)
+            yield from self._messages(recorded.pop("message", ""), actual.pop("message", ""), path)
+        for key in recorded.keys() | actual.keys():
+            below = f"{path}/{key}"
+            if key not in actual:
+                yield f"{below}: missing, recorded {_short(recorded[key])}"
+            elif key not in recorded:
+                yield f"{below}: unexpected {_short(actual[key])}"
+            else:
+                yield from self._value(recorded[key], actual[key], below, key)
+
+    def _messages(self, recorded: str, actual: str, path: str) -> Iterator[str]:
+        wanted = self._renaming.translate_versions(self._renaming.translate(recorded))
+        if _parts(wanted) != _parts(actual) and _parts(recorded) != _parts(actual):
+            yield f"{path}/message: recorded {_short(wanted, 700)}, got {_short(actual, 700)}"
+
+    def _lists(self, recorded: list[Any], actual: list[Any], path: str, key: str) -> Iterator[str]:
+        if key == "causes":
+            recorded, actual = _sorted_causes(recorded, self._renaming), _sorted_causes(actual, None)
+        elif key == "managedFields" and not self._one_second:
+            recorded, actual = _sorted_entries(recorded), _sorted_entries(actual)
+        if len(recorded) != len(actual):
+            yield f"{path}: recorded {len(recorded)} items, got {len(actual)}: {_short(recorded)} / {_short(actual)}"
+            return
+        for index, (left, right) in enumerate(zip(recorded, actual, strict=True)):
+            yield from self._value(left, right, f"{path}/{index}", key)
+
+    def _same(self, recorded: Any, actual: Any, key: str) -> bool:
+        if type(recorded) is not type(actual) and not (_is_number(recorded) and _is_number(actual)):
+            return False
+        if recorded == actual and key != "resourceVersion":
+            return True
+        if isinstance(recorded, str):
+            return self._same_text(recorded, actual, key)
+        return key == "nodePort"
+
+    def _same_text(self, recorded: str, actual: str, key: str) -> bool:
+        if key == "resourceVersion":
+            if not recorded.isdigit() or not actual.isdigit():
+                return recorded == actual
+            return self._renaming.learn_version(recorded, actual)
+        for test in (is_time, is_age):
+            if test(recorded):
+                return test(actual)
+        for test in (is_uid, is_address):
+            if test(recorded) and test(actual):
+                return self._renaming.learn(recorded, actual)
+        if key == "continue" and recorded and actual:
+            return self._renaming.learn(recorded, actual)
+        if key == "name" and recorded[:-5] == actual[:-5] and len(recorded) == len(actual) and recorded[-6:-5] == "-":
+            return self._renaming.learn(recorded, actual)
+        wanted = self._renaming.translate(recorded)
+        return masked(wanted) == masked(actual) or _parts(wanted) == _parts(actual)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _sorted_causes(causes: list[Any], renaming: Renaming | None) -> list[Any]:
+    def order(cause: Any) -> tuple[str, str, str]:
+        message = cause.get("message", "")
+        if renaming is not None:
+            message = renaming.translate_versions(renaming.translate(message))
+        return cause.get("field", ""), "".join(_parts(message)), cause.get("reason", "")
+
+    return sorted(causes, key=order)
+
+
+def _sorted_entries(entries: list[Any]) -> list[Any]:
+    def order(entry: Any) -> tuple[str, ...]:
+        return tuple(str(entry.get(name, "")) for name in ("operation", "manager", "subresource", "apiVersion"))
+
+    return sorted(entries, key=order)
+
+
+def _short(value: Any, limit: int = 200) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"

@@ -1,0 +1,18 @@
+"""Differences that do not count, each with its reason. Nothing else is forgiven."""
+
+import re
+
+from tests.contract.recordings import Step
+
+#: Pattern of a difference → why it does not count.
+REASONS: dict[str, str] = {
+    r"/storageVersionHash: ": "a hash of how Kubernetes stores a kind; clients only compare it with itself",
+    r"/serverAddress: ": "the address under which the recorded server was reached",
+    r"/git(Commit|TreeState)|/goVersion|/compiler|/platform|/buildDate": "how the server was built",
+}
+
+
+def is_ignored(sequence: str, step: Step, difference: str) -> bool:
+    """Tell whether a difference does not count."""
+    del sequence, step
+    return any(re.search(pattern, difference) for pattern in REASONS)
