@@ -272,7 +272,7 @@ _comparisons = st.builds(
 def _bool_of(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.builds(lambda a, op, b: f"({a} {op} {b})", inner, st.sampled_from(["&&", "||"]), inner),
-        st.builds(lambda a: f"!{a}", inner),
+        st.builds(lambda a: f"!({a})", inner),
         st.builds(lambda a, b, c: f"({a} ? {b} : {c})", inner, inner, inner),
         st.builds(
             lambda macro, a: f"l.{macro}(x, {a.replace('(i', '(x')})",

@@ -78,6 +78,29 @@ class Declaration:
             yield from child.objects()
 
 
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Sizes that values are assumed to have at most, beside what their schema says."""
+
+    text: int
+    items: int
+
+    def applied(self, declared: Declaration) -> Declaration:
+        """Give the declaration of values that are no larger."""
+        most = declared.max_elements
+        if declared.type.kind in (Kind.STRING, Kind.BYTES, Kind.DYN):
+            most = min(most, self.text)
+        elif declared.items is not None:
+            most = min(most, self.items)
+        items = None if declared.items is None else self.applied(declared.items)
+        fields = {name: self.applied(child) for name, child in declared.fields.items()}
+        return replace(declared, max_elements=most, items=items, fields=fields)
+
+
+#: No clip at all: values are as large as their schema allows.
+UNCLIPPED = Clip(1 << 63, 1 << 63)
+
+
 def declare(schema: Mapping[str, Any], *, is_root: bool = False) -> Declaration | None:
     """Say what rules on this schema see; ``None`` when CEL cannot express it."""
     declared = _declare(schema, is_root=is_root)

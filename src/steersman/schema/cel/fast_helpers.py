@@ -19,8 +19,8 @@ def _same(left: Any, right: Any) -> bool:
     raise Undecided
 
 
-def _bounded(values: Any, kind: Any, most: int | None) -> Any:
-    if values.__class__ is kind and (most is None or len(values) <= most):
+def _bounded(values: Any, kind: Any, most: int) -> Any:
+    if values.__class__ is kind and len(values) <= most:
         return values
     raise Undecided
 

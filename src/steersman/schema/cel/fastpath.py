@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from steersman.schema.cel.declarations import UNCLIPPED, Clip
 from steersman.schema.cel.errors import EvaluationError
 from steersman.schema.cel.escaping import unescape
 from steersman.schema.cel.fast_helpers import HELPERS
@@ -29,9 +30,12 @@ class _Unsupported(Exception):  # noqa: N818 - a question handed on, not an erro
     """This expression has no generated form."""
 
 
-def generate(root: Node, shape: Shape) -> Fast | None:
-    """Generate a function of ``self`` and ``oldSelf``, or give ``None`` where there is no generated form."""
-    emitter = _Emitter(shape)
+def generate(root: Node, shape: Shape, clip: Clip = UNCLIPPED) -> Fast | None:
+    """Generate a function of ``self`` and ``oldSelf``, or give ``None`` where there is no generated form.
+
+    It decides nothing about values that are larger than the clip.
+    """
+    emitter = _Emitter(shape, clip)
     try:
         source = f"def rule(v_self, v_oldSelf):\n    return {emitter.scalar(root)}\n"
         # The source is made of the parts below; of the author's text only quoted constants get in.
@@ -63,7 +67,8 @@ class _Raw:
 class _Emitter:
     """Writes the source of one rule."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, clip: Clip) -> None:
+        self._clip = clip
         self.namespace: dict[str, Any] = dict(HELPERS)
         self._variables: dict[str, list[_Raw | str]] = {
             "self": [_Raw("v_self", shape)],
@@ -117,7 +122,10 @@ class _Emitter:
         name = _CLASSES.get(place.shape.__class__)
         if name is None or (isinstance(place.shape, StringShape) and place.shape.has_format):
             raise _Unsupported
-        return f"({temporary} if ({temporary} := {place.code}).__class__ is {name} else bail())"
+        checked = f"({temporary} := {place.code}).__class__ is {name}"
+        if isinstance(place.shape, StringShape) and _may_exceed(place.shape.most, self._clip.text):
+            checked += f" and len({temporary}) <= {self._clip.text}"
+        return f"({temporary} if {checked} else bail())"
 
     def _place(self, node: Node) -> "_Raw | str":
         """Write code that reaches JSON: a variable, a field, an element."""
@@ -351,10 +359,13 @@ class _Emitter:
     def _container_code(self, raw: _Raw) -> str:
         """Write code for a list or map of the resource; it is no longer than declared."""
         if isinstance(raw.shape, ListShape):
-            return f"bounded({raw.code}, list, {raw.shape.most})"
+            return f"bounded({raw.code}, list, {self._most(raw.shape.most)})"
         if isinstance(raw.shape, ObjectShape) and not raw.shape.is_object:
-            return f"bounded({raw.code}, dict, {raw.shape.most})"
+            return f"bounded({raw.code}, dict, {self._most(raw.shape.most)})"
         raise _Unsupported
+
+    def _most(self, declared: int | None) -> int:
+        return self._clip.items if declared is None else min(declared, self._clip.items)
 
     def _loop(self, node: Comprehension) -> str:
         """Write ``for … in …`` and bind the names of the loop."""
@@ -432,6 +443,15 @@ class _Emitter:
         code = f"[{write(added)} {loop}{condition}]"
         self._unbind(node)
         return code
+
+
+#: The estimate counts a character as up to four.
+_BYTES_PER_CHARACTER = 4
+
+
+def _may_exceed(declared: int | None, clip: int) -> bool:
+    """Tell whether a string that the schema allows may be longer than the clip."""
+    return clip != UNCLIPPED.text and (declared is None or declared * _BYTES_PER_CHARACTER > clip)
 
 
 def _is_number(node: Node) -> bool:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from steersman.schema.cel.cost import estimate_cost
 from steersman.schema.cel.cost_factors import ESTIMATED_RULE_LIMIT, PER_CALL_LIMIT
-from steersman.schema.cel.declarations import MAX_REQUEST, Declaration, declare
+from steersman.schema.cel.declarations import MAX_REQUEST, UNCLIPPED, Clip, Declaration, declare
 from steersman.schema.cel.estimates import add, multiply
-from steersman.schema.cel.fastpath import generate
+from steersman.schema.cel.fastpath import Fast, generate
 from steersman.schema.cel.field_path import normalized_field_path
 from steersman.schema.cel.interpreter import InstantiationError
 from steersman.schema.cel.program import CheckedExpression, Program
@@ -15,6 +16,7 @@ from steersman.schema.cel.rule_errors import FORBIDDEN, INVALID, VALIDATIONS, Ru
 from steersman.schema.cel.rules import CompiledRules, Rule
 from steersman.schema.cel.scalar_shapes import Shape
 from steersman.schema.cel.shapes import shape_of
+from steersman.schema.cel.syntax import Node
 from steersman.schema.cel.types import BOOL, STRING, CelType, optional_of
 from steersman.schema.go_text import json_text, quoted
 
@@ -42,6 +44,20 @@ def compile_rules(
         except RecursionError:
             compiler.internal_error("schema is nested too deeply")
     return compiler.finish()
+
+
+#: Assumptions about the size of values, tried one after the other until a rule is affordable under them.
+_CLIPS = (UNCLIPPED, Clip(text=1024, items=UNCLIPPED.items), Clip(text=256, items=64), Clip(text=64, items=16))
+
+
+def _generated(root: Node, scope: "_Scope") -> tuple[Fast | None, int]:
+    """Generate code for a rule, and give the most it can cost where that code decides."""
+    most = 0
+    for clip in _CLIPS:
+        most = estimate_cost(root, clip.applied(scope.declared))
+        if most <= PER_CALL_LIMIT:
+            return generate(root, scope.shape, clip), most
+    return None, most
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,20 +180,22 @@ class _Compiler:
         path = rule.get("fieldPath")
         normalized = normalized_field_path(path, self._schema) if path else ""
         optional_old = bool(rule.get("optionalOldSelf"))
-        affordable = program.estimated_cost <= PER_CALL_LIMIT and not (uses_old and optional_old)
+        fast, most = None, program.estimated_cost
+        if not (uses_old and optional_old):
+            fast, most = _generated(checked.tree, scope)
         self._compiled.append(
             Rule(
                 text=rule["rule"].strip(),
                 shape=scope.shape,
                 program=program,
-                fast=generate(checked.tree, scope.shape) if affordable else None,
+                fast=fast,
                 message=(rule.get("message") or "").strip(),
                 message_program=self._message_program(place, rule, scope),
                 uses_old=uses_old,
                 optional_old=optional_old,
                 field=f".{normalized}" if normalized else "",
                 reason=rule.get("reason"),
-                most=program.estimated_cost,
+                most=most,
                 needs_old=uses_old and not optional_old,
             )
         )

@@ -50,7 +50,7 @@ class Rule:
     text: str
     shape: Shape
     program: Program
-    #: Generated code for the rule, if it has any and one evaluation cannot exceed its limit.
+    #: Generated code for the rule, if it has any; where it decides, one evaluation cannot exceed its limit.
     fast: Fast | None
     message: str
     message_program: Program | None
@@ -58,7 +58,7 @@ class Rule:
     optional_old: bool
     field: str
     reason: str | None
-    #: The most that one evaluation can cost.
+    #: The most that one evaluation can cost where generated code decides.
     most: int
     #: True when the rule is skipped where there is no earlier value.
     needs_old: bool

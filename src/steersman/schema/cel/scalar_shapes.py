@@ -78,11 +78,13 @@ class BoolShape(Shape):
 class StringShape(Shape):
     """``type: string``; with a format that CEL knows, what the string stands for."""
 
-    __slots__ = ("_parse",)
+    __slots__ = ("_parse", "most")
 
-    def __init__(self, parse: Callable[[str], Any] | None, *, nullable: bool) -> None:
+    def __init__(self, parse: Callable[[str], Any] | None, *, nullable: bool, most: int | None = None) -> None:
         super().__init__(nullable=nullable)
         self._parse = parse
+        #: The most characters that the schema allows.
+        self.most = most
 
     @property
     def has_format(self) -> bool:

@@ -284,7 +284,7 @@ def shape_of(schema: Mapping[str, Any], *, is_root: bool = False) -> Shape:
             most=schema.get("maxItems"),
         )
     if kind == "string":
-        return StringShape(FORMATS.get(schema.get("format") or ""), nullable=nullable)
+        return StringShape(FORMATS.get(schema.get("format") or ""), nullable=nullable, most=schema.get("maxLength"))
     if kind in SCALARS:
         return SCALARS[kind](nullable=nullable)
     unknown = UnknownShape if schema.get("x-kubernetes-preserve-unknown-fields") else UntypedShape
