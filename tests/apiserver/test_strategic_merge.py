@@ -1,6 +1,9 @@
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
 from steersman.objects.identity import GroupVersionKind
@@ -116,3 +119,38 @@ def test_what_is_no_object_is_malformed(patch: Any, kind: str) -> None:
 def test_null_changes_nothing() -> None:
     """The real server accepts it."""
     assert apply_strategic_merge_patch({"a": 1}, None, POD) == {"a": 1}
+
+
+scalars = st.none() | st.integers(0, 2) | st.booleans() | st.sampled_from(["a", "b", "delete", "replace", "merge"])
+_NAMES = [
+    "name",
+    "env",
+    "ports",
+    "containerPort",
+    "args",
+    "containers",
+    "$patch",
+    "$retainKeys",
+    "$setElementOrder/env",
+    "$setElementOrder/ports",
+    "$deleteFromPrimitiveList/args",
+    "$setElementOrder",
+]
+parts = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_NAMES), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(st.lists(parts, max_size=3) | parts, st.lists(parts, max_size=3) | parts, parts)
+def test_any_patch_gives_an_object_or_a_patch_error(live: Any, changes: Any, order: Any) -> None:
+    """Whatever a client sends, nothing but a PatchError comes of it, and the live object stays as it is."""
+    pod = {"metadata": {"finalizers": ["a"]}, "spec": {"containers": live, "volumes": [{"name": "a"}]}}
+    patch = {"spec": {"containers": changes, "volumes": changes, "$setElementOrder/containers": order}}
+    before = repr((pod, patch))
+    with suppress(PatchError):
+        apply_strategic_merge_patch(pod, patch, POD)
+    with suppress(PatchError):
+        apply_strategic_merge_patch(pod, {"spec": {"containers": changes}, "metadata": order}, POD)
+    assert repr((pod, patch)) == before

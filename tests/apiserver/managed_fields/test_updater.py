@@ -1,5 +1,6 @@
 """Rules of ownership that hold for every object, and the corners that recordings do not reach."""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from steersman.apiserver.managed_fields import entries, updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint, Versioned
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.managed_fields.typed import fields_of
-from steersman.errors import Conflict, InternalError
+from steersman.errors import ApiError, Conflict, InternalError
 from steersman.protocol.equality import json_equal
 
 STRING = {"type": "string"}
@@ -322,3 +323,37 @@ def test_a_live_object_that_cannot_be_typed_is_an_internal_error() -> None:
     live["spec"]["items"] = [{"v": "no name"}]
     with pytest.raises(InternalError, match=r"failed to create typed live object \(/x; demo.dev/v1, Kind=Gadget\)"):
         apply(live, {"items": [{"name": "p"}]}, "A")
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 2) | texts | st.floats(0, 1),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["a", "n", "name", "map", "items", "tags", "free", "other"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(specs, anything, anything)
+def test_any_configuration_gives_an_object_or_an_api_error(spec: Any, wanted: Any, metadata: Any) -> None:
+    """Configurations come from clients; a misfit is answered, with a text, and changes nothing."""
+    live = stored(apply({}, spec, "A"))
+    before = repr(live)
+    config = {"apiVersion": "demo.dev/v1", "kind": "Gadget", "metadata": metadata, "spec": wanted}
+    with suppress(ApiError):
+        updater.apply(live, config, "kubectl", endpoint=GADGET, time=TIME)
+    with suppress(ApiError):
+        updater.apply({}, config, "kubectl", endpoint=GADGET, time=TIME, force=True)
+    assert repr(live) == before
+
+
+@given(specs, anything, anything)
+def test_any_update_gives_an_object(spec: Any, wanted: Any, listed: Any) -> None:
+    """An update is validated after its owners are found, so that anything may be in it; so may its list of owners."""
+    live = stored(apply({}, spec, "A"))
+    new = {**live, "spec": wanted, "metadata": {**live["metadata"], "managedFields": listed}}
+    result = updater.update(live, new, "U", endpoint=GADGET, time=TIME)
+    assert json_equal(result["spec"], wanted)

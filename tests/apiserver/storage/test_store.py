@@ -61,6 +61,7 @@ def test_each_change_makes_a_version_and_an_event_with_what_was_before() -> None
     assert (changed.type, changed.previous) == ("MODIFIED", before)
     assert (removed.type, removed.previous) == ("DELETED", changed.record)
     assert removed.record.labels == {"x": "y"}
+    assert repr(removed) == "<Event DELETED pods default/a at 4>"
     assert removed.record.decode()["metadata"]["resourceVersion"] == store.resource_version
     assert store.get(PODS, "default", "a") is None
 

@@ -34,7 +34,7 @@ def unchanged_since(live: Object, kind: FieldType) -> Fields:
             return {}
         fields = checked_fields_of(applied, kind)
         comparison = compare(applied, live, kind)
-    except (msgspec.DecodeError, TypeMismatch, ValueError):
+    except (msgspec.DecodeError, RecursionError, TypeMismatch, ValueError):
         return {}
     return difference(fields, comparison.all)
 

@@ -57,7 +57,7 @@ def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, tim
 
     The result is neither defaulted nor validated. Raises Conflict, BadRequest or InternalError with the answer's text.
     """
-    if (config.get("metadata") or {}).get("managedFields") is not None:
+    if _metadata_of(config).get("managedFields") is not None:
         raise BadRequest("metadata.managedFields must be nil", code=400, reason="BadRequest")
     try:
         wanted = checked_fields_of(config, endpoint.type)
@@ -232,8 +232,14 @@ def _fits_where_reset(live: Object, new: Object, endpoint: Endpoint) -> bool:
     return True
 
 
+def _metadata_of(obj: Object) -> dict[str, Any]:
+    """Give the metadata of what may not be an object of its type yet."""
+    metadata = obj.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
 def _list_in(obj: Object) -> Any:
-    return (obj.get("metadata") or {}).get("managedFields")
+    return _metadata_of(obj).get("managedFields")
 
 
 def _without_list(obj: Object) -> Object:
@@ -245,12 +251,12 @@ def _without_list(obj: Object) -> Object:
 def _with_list(obj: Object, listed: list[dict[str, Any]]) -> Object:
     if not listed:
         return _without_list(obj)
-    return {**obj, "metadata": {**obj.get("metadata", {}), "managedFields": listed}}
+    return {**obj, "metadata": {**_metadata_of(obj), "managedFields": listed}}
 
 
 def _description(obj: Object) -> str:
     """Name an object as error messages do: ``namespace/name; group/version, Kind=Kind``."""
-    metadata = obj.get("metadata") or {}
+    metadata = _metadata_of(obj)
     group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
     where = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
     return f"{where}; {group}/{version}, Kind={obj.get('kind', '')}"

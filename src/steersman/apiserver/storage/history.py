@@ -26,10 +26,11 @@ class HistoryLimits:
 class Event:
     """One write. ``record`` is the state after it; of a deletion, the last state with the deletion's version."""
 
-    __slots__ = ("encoded", "previous", "record", "time", "type")
+    __slots__ = ("encoded", "previous", "record", "resource", "time", "type")
 
-    def __init__(self, kind: EventType, record: Record, previous: Record | None, time: float) -> None:
+    def __init__(self, kind: EventType, resource: str, record: Record, previous: Record | None, time: float) -> None:
         self.type: EventType = kind
+        self.resource = resource
         self.record = record
         #: The state before it; ``None`` of a creation.
         self.previous = previous
@@ -43,7 +44,7 @@ class Event:
         return self.record.version
 
     def __repr__(self) -> str:
-        return f"<Event {self.type} {self.record.path} at {self.version}>"
+        return f"<Event {self.type} {self.resource} {self.record.path} at {self.version}>"
 
 
 def _version_of(event: Event) -> int:

@@ -141,11 +141,11 @@ class Store:
             record = Record(change.obj, version, change.fields)
             before = table.put(record)
             self._reindex(change.resource, record.path, before, record)
-            event = Event("ADDED" if before is None else "MODIFIED", record, before, now)
+            event = Event("ADDED" if before is None else "MODIFIED", change.resource, record, before, now)
         else:
             before = table.remove(change.namespace, change.name)
             self._reindex(change.resource, before.path, before, None)
-            event = Event("DELETED", before.at(version), before, now)
+            event = Event("DELETED", change.resource, before.at(version), before, now)
         self._version = version
         table.history.append(event)
         return event
