@@ -160,7 +160,7 @@ class BadPattern(Model):
 class BadRule(Model):
     """Its rule reads a field that is not there."""
 
-    ports: Annotated[list[int], Rule("self.zz == 1")] = []  # noqa: RUF012 - a model copies its defaults
+    ports: Annotated[list[int], Rule("self.zz == 1")] = []
 
 
 @constrained(Rule("self.a <"))
@@ -173,7 +173,7 @@ class BadModelRule(Model):
 class CostlyRule(Model):
     """Its rule compares everything with everything."""
 
-    names: Annotated[list[str], Rule("self.all(x, self.all(y, x == y))")] = []  # noqa: RUF012 - a model copies its defaults
+    names: Annotated[list[str], Rule("self.all(x, self.all(y, x == y))")] = []
 
 
 @pytest.mark.parametrize(

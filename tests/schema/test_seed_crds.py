@@ -90,7 +90,7 @@ class CustomPodStatus(Model):
     """How many pods there are."""
 
     replicas: int = 0
-    pod_names: list[str] = []  # noqa: RUF012 - a model copies its defaults
+    pod_names: list[str] = []
     selector: str = ""
 
 

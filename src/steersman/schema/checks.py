@@ -88,21 +88,26 @@ def undeclared_fields(node: Structural, value: dict[str, Any]) -> list[Finding]:
     return found
 
 
-def _fields_check(node: Structural, closing: bool) -> Check | None:
-    required = tuple(node.schema.get("required") or ())
+def _unchecked_class(table: Table) -> type | None:
+    """Give the class of values that need no check at all, if there is exactly one such: the usual one of a field."""
+    free = [cls for cls, check in table.items() if check is None]
+    return free[0] if len(free) == 1 else None
+
+
+def _each_field_check(node: Structural) -> Check | None:
+    """Build the check of the values under the fields of an object."""
     tables = {name: table_of(child) for name, child in node.properties.items()}
     find = tables.get
+    unchecked = {name: cls for name, table in tables.items() if (cls := _unchecked_class(table)) is not None}.get
     others = table_of(node.values) if node.values is not None else None
-    if not (required or tables or others or closing):
+    if not tables and others is None:
         return None
 
     def check(value: dict[str, Any]) -> list[Finding] | None:
         found: list[Finding] | None = None
-        for name in required:
-            if name not in value:
-                found = missing_fields(required, value)
-                break
         for name, child in value.items():
+            if child.__class__ is unchecked(name):
+                continue
             table = find(name, others)
             if (
                 table is not None
@@ -110,16 +115,35 @@ def _fields_check(node: Structural, closing: bool) -> Check | None:
                 and (bad := inner_check(child))
             ):
                 found = gather(found, bad, name)
-        if closing:
-            found = [*(found or ()), *undeclared_fields(node, value)]
         return found
 
     return check
 
 
+def _required_check(node: Structural) -> Check | None:
+    required = tuple(node.schema.get("required") or ())
+    if not required:
+        return None
+
+    def check(value: dict[str, Any]) -> list[Finding] | None:
+        for name in required:
+            if name not in value:
+                return missing_fields(required, value)
+        return None
+
+    return check
+
+
+def _fields_check(node: Structural) -> Check | None:
+    checks = [_required_check(node), _each_field_check(node)]
+    if node.additional is False:
+        checks.append(lambda value: undeclared_fields(node, value))
+    return all_of([check for check in checks if check is not None])
+
+
 def _object_check(node: Structural) -> Check | None:
     size = object_size_check(node)
-    fields = _fields_check(node, closing=node.additional is False)
+    fields = _fields_check(node)
     if size is None or fields is None:
         return size or fields
     # An object of a wrong size is not looked into: the server does not, either.

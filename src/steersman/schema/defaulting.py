@@ -34,20 +34,40 @@ def _null_default(node: Structural | None) -> Any:
     return None if node is None or node.nullable else node.default
 
 
-def _fill_fields(node: Structural) -> Callable[[dict[str, Any]], None] | None:
-    fills = {name: inner for name, child in node.properties.items() if (inner := fill_of(child))}
+def _fill_missing(node: Structural, fills: dict[str, Fill]) -> Callable[[dict[str, Any]], None] | None:
+    """Build the filling in of fields that are missing from an object."""
     defaults = [
         (name, _full_default(child, fills.get(name)), child.nullable)
         for name, child in node.properties.items()
         if child.default is not None
     ]
-    if not (fills or defaults):
+    plain = [
+        (name, value) for name, value, nullable in defaults if value.__class__ not in (dict, list) and not nullable
+    ]
+    others = [entry for entry in defaults if (entry[0], entry[1]) not in plain]
+    if not defaults:
         return None
 
     def fill(value: dict[str, Any]) -> None:
-        for name, default, nullable in defaults:
+        for name, default in plain:
+            if value.setdefault(name, default) is None:
+                value[name] = default
+        for name, default, nullable in others:
             if name not in value or (value[name] is None and not nullable):
                 value[name] = copied(default)
+
+    return fill
+
+
+def _fill_fields(node: Structural) -> Callable[[dict[str, Any]], None] | None:
+    fills = {name: inner for name, child in node.properties.items() if (inner := fill_of(child))}
+    fill_missing = _fill_missing(node, fills)
+    if not fills:
+        return fill_missing
+
+    def fill(value: dict[str, Any]) -> None:
+        if fill_missing is not None:
+            fill_missing(value)
         for name, fill_child in fills.items():
             if name in value:
                 fill_child(value[name])

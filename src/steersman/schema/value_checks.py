@@ -140,13 +140,14 @@ def all_of(checks: list[Check]) -> Check | None:
     """Give a check that tells what all failing ones tell."""
     if len(checks) <= 1:
         return checks[0] if checks else None
+    first, *others = checks
+    rest = all_of(others) or first
 
     def check(value: Any) -> list[Finding] | None:
-        found: list[Finding] | None = None
-        for part in checks:
-            if inner := part(value):
-                found = inner if found is None else [*found, *inner]
-        return found
+        found, more = first(value), rest(value)
+        if not more:
+            return found
+        return [*found, *more] if found else more
 
     return check
 
