@@ -37,6 +37,16 @@ def test_only_what_the_server_asks_to_repeat_is_repeated(
     assert wait_before_retry("POST", _response(status, retry_after)) == wait
 
 
+def test_version_from_the_future_is_the_readers_to_hear_at_once() -> None:
+    """A real server asks to retry after a second, and would be asked ten times for what never comes."""
+    body = (
+        b'{"kind":"Status","code":504,"reason":"Timeout","details":{"retryAfterSeconds":1,'
+        b'"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}]}}'
+    )
+    response = Response(504, [("retry-after", "1"), ("content-type", "application/json")], body)
+    assert wait_before_retry("GET", response) is None
+
+
 @pytest.mark.parametrize(
     ("method", "error", "wait"),
     [

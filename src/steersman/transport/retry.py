@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from steersman.clock import Clock
 from steersman.errors import ConnectionLost, TransportError
 from steersman.protocol.http import Request, Response
+from steersman.protocol.responses import error_of, is_too_large_version
 
 #: Repetitions of one request, as client-go.
 MAX_RETRIES = 10
@@ -20,6 +21,7 @@ AFTER_RESET = 1.0
 READS = frozenset({"GET", "HEAD"})
 
 _TOO_MANY_REQUESTS = 429
+_GATEWAY_TIMEOUT = 504
 _SERVER_ERRORS = range(500, 600)
 
 
@@ -27,9 +29,17 @@ def wait_before_retry(method: str, outcome: Response | TransportError) -> float 
     """Say after how many seconds to repeat, or ``None`` to take the outcome as it is."""
     if isinstance(outcome, Response):
         if outcome.status == _TOO_MANY_REQUESTS or outcome.status in _SERVER_ERRORS:
-            return _retry_after(outcome)
+            return None if _asks_for_another_version(outcome) else _retry_after(outcome)
         return None
     return AFTER_RESET if method in READS and isinstance(outcome, ConnectionLost) else None
+
+
+def _asks_for_another_version(response: Response) -> bool:
+    """Tell whether a read failed because its resource version is from the future.
+
+    The server says ``Retry-After`` then too, but a version of a lost history never comes: its reader must know at once.
+    """
+    return response.status == _GATEWAY_TIMEOUT and is_too_large_version(error_of(response))
 
 
 def _retry_after(response: Response) -> float | None:
