@@ -4,6 +4,7 @@ Each function gives the list of complaints about a name; an empty list means tha
 """
 
 import re
+from functools import lru_cache
 
 SUBDOMAIN_LIMIT = 253
 LABEL_LIMIT = 63
@@ -118,8 +119,24 @@ def _prefix_faults(prefix: str) -> list[str]:
     return faults
 
 
+#: No good key is longer than a subdomain, a slash and a label.
+_KEY_LIMIT = SUBDOMAIN_LIMIT + 1 + LABEL_LIMIT
+
+
 def qualified_name_faults(key: str) -> list[str]:
     """Complain about a key of labels or annotations, or a finalizer: ``name`` or ``domain/name``."""
+    if len(key) <= _KEY_LIMIT and _is_known_key(key):
+        return []
+    return _qualified_name_faults(key)
+
+
+@lru_cache(maxsize=4096)
+def _is_known_key(key: str) -> bool:
+    """Say whether a key is good; the same few keys stand on all objects of a cluster."""
+    return not _qualified_name_faults(key)
+
+
+def _qualified_name_faults(key: str) -> list[str]:
     prefix, slash, name = key.partition("/")
     if "/" in name:
         rule = f"a valid label key {_QUALIFIED_TEXT} with an optional DNS subdomain prefix and '/'"

@@ -5,9 +5,12 @@ kinds. Filling in what the server sets (uid, times, generation) is not done here
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import msgspec
 
 from steersman.schema.field_errors import FieldError, forbidden, invalid, required, too_long
+from steersman.schema.formats import is_go_time
 from steersman.schema.go_text import GoStruct, quoted
 from steersman.schema.names import (
     label_faults,
@@ -86,11 +89,65 @@ OBJECT_META: Final = Record(
 )
 
 
+class _PlainOwner(msgspec.Struct, forbid_unknown_fields=True):
+    """An owner reference in which nothing needs to be changed."""
+
+    apiVersion: str  # noqa: N815 - the name on the wire
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    blockOwnerDeletion: bool = False  # noqa: N815 - the name on the wire
+
+
+class _PlainManaged(msgspec.Struct, forbid_unknown_fields=True):
+    """An entry of managed fields in which nothing needs to be changed."""
+
+    manager: str
+    operation: str
+    apiVersion: str  # noqa: N815 - the name on the wire
+    time: str
+    fieldsType: str  # noqa: N815 - the name on the wire
+    fieldsV1: dict[str, Any]  # noqa: N815 - the name on the wire
+    subresource: str = ""
+
+
+class _PlainMeta(msgspec.Struct, forbid_unknown_fields=True):
+    """Metadata as it nearly always is: every field known and of its type, no nulls, nothing left out inside."""
+
+    name: str = ""
+    generateName: str = ""  # noqa: N815 - the name on the wire
+    namespace: str = ""
+    selfLink: str = ""  # noqa: N815 - the name on the wire
+    uid: str = ""
+    resourceVersion: str = ""  # noqa: N815 - the name on the wire
+    generation: Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] = 0
+    creationTimestamp: str = ""  # noqa: N815 - the name on the wire
+    deletionTimestamp: str = ""  # noqa: N815 - the name on the wire
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    ownerReferences: list[_PlainOwner] = []  # noqa: N815 - the name on the wire
+    finalizers: list[str] = []
+    managedFields: list[_PlainManaged] = []  # noqa: N815 - the name on the wire
+
+
+def _is_plain(value: Any) -> bool:
+    """Say quickly that metadata is what the typed structure would make of it, but for empty fields."""
+    try:
+        plain = msgspec.convert(value, _PlainMeta)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    times = [plain.creationTimestamp, plain.deletionTimestamp, *(entry.time for entry in plain.managedFields)]
+    return all(is_go_time(text) for text in times if text)
+
+
 def read_object_meta(value: Any, path: str = "metadata") -> tuple[dict[str, Any], list[str]]:
     """Read ``metadata`` as the server's typed structure: what is kept of it, and the paths of unknown fields.
 
     Raises `WireTypeError` with the decoder's message for a wrong type.
     """
+    if value.__class__ is dict and _is_plain(value):
+        return {name: part for name, part in value.items() if part}, []
     reading = Reading()
     owners = value.get("ownerReferences") if value.__class__ is dict else None
     if owners.__class__ is list and None in owners:

@@ -4,7 +4,7 @@ The rules themselves are compiled and run by `schema.cel`. Rules do not run on n
 does not describe.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -68,20 +68,22 @@ class RuleTree:
         for step, tree, child, old_child in self._inside(value, old):
             tree._visit(child, old_child, budget, (*steps, step), report)  # noqa: SLF001 - of the same class
 
-    def _inside(self, value: Any, old: Any) -> list[tuple[str | int, "RuleTree", Any, Any]]:
+    def _inside(self, value: Any, old: Any) -> Iterator[tuple[str | int, "RuleTree", Any, Any]]:
         if value.__class__ is dict:
-            return [
-                (name if name in self.fields else Key(name), tree, child, old_field(old, name))
-                for name, child in value.items()
-                if (tree := self.fields.get(name) or self._other(name)) is not None
-            ]
-        if value.__class__ is list and self.items is not None:
+            yield from self._in_object(value, old)
+        elif value.__class__ is list and self.items is not None:
             old_of = old_items(self.node, old)
-            return [(index, self.items, item, old_of(item)) for index, item in enumerate(value)]
-        return []
+            for index, item in enumerate(value):
+                yield index, self.items, item, old_of(item)
 
-    def _other(self, name: str) -> "RuleTree | None":
-        return self.others if name not in self.node.properties else None
+    def _in_object(self, value: dict[str, Any], old: Any) -> Iterator[tuple[str | int, "RuleTree", Any, Any]]:
+        for name, tree in self.fields.items():
+            if name in value:
+                yield name, tree, value[name], old_field(old, name)
+        if self.others is not None:
+            for name, child in value.items():
+                if name not in self.node.properties:
+                    yield Key(name), self.others, child, old_field(old, name)
 
 
 def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:

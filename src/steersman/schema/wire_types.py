@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from steersman.schema.formats import is_go_time
 from steersman.schema.go_text import json_number, json_string
 
 _INT64 = range(-(2**63), 2**63)
@@ -92,8 +93,6 @@ JSON: Final = WireType("v1.JSON", lambda value, _path, _reading: value)
 
 
 def _read_time(value: Any, _path: str, _reading: Reading) -> Any:
-    from steersman.schema.formats import is_go_time  # noqa: PLC0415 - formats are needed only where times are
-
     if value is None:
         return None
     if value.__class__ is not str:
