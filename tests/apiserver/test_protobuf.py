@@ -5,11 +5,12 @@ import json
 import lzma
 import struct
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.apiserver import protobuf
@@ -44,6 +45,7 @@ def body(api_version: str, kind: str, raw: bytes) -> bytes:
     return protobuf.MAGIC + field(1, field(1, api_version) + field(2, kind)) + field(2, raw)
 
 
+@cache
 def recorded_exchanges() -> list[dict[str, Any]]:
     """Give the recorded requests of kubectl that have a protobuf body."""
     with lzma.open(_RECORDED, "rt") as lines:
@@ -200,6 +202,7 @@ def test_nesting_is_bounded() -> None:
 _KINDS = [("v1", "Pod"), ("apps/v1", "Deployment"), ("apiextensions.k8s.io/v1", "CustomResourceDefinition")]
 
 
+@settings(deadline=None)
 @given(st.sampled_from(_KINDS), st.binary(max_size=80))
 def test_noise_gives_an_object_or_a_decode_error(kind: tuple[str, str], noise: bytes) -> None:
     """Whatever comes over the network, nothing but a DecodeError leaves the decoder."""
@@ -207,6 +210,7 @@ def test_noise_gives_an_object_or_a_decode_error(kind: tuple[str, str], noise: b
         json.dumps(protobuf.decode(body(*kind, noise)))
 
 
+@settings(deadline=None)
 @given(st.integers(0, 200), st.integers(0, 255))
 def test_a_damaged_body_gives_an_object_or_a_decode_error(position: int, byte: int) -> None:
     """Real bodies with one wrong byte reach deeper than noise."""
@@ -261,6 +265,7 @@ metadata = st.fixed_dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(metadata, st.dictionaries(names, names, min_size=1))
 def test_what_the_encoder_of_the_tests_writes_comes_back(meta: dict[str, Any], data: dict[str, str]) -> None:
     """Every number, text, list and map must survive, whatever its length or sign."""

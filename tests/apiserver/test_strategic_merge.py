@@ -2,7 +2,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
@@ -143,6 +143,7 @@ parts = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(parts, max_size=3) | parts, st.lists(parts, max_size=3) | parts, parts)
 def test_any_patch_gives_an_object_or_a_patch_error(live: Any, changes: Any, order: Any) -> None:
     """Whatever a client sends, nothing but a PatchError comes of it, and the live object stays as it is."""

@@ -3,7 +3,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.protocol.equality import json_equal, json_identical
@@ -55,6 +55,7 @@ def test_values_are_equal_by_type_and_numbers_by_value(left: Any, right: Any, is
     assert json_equal(right, left) is is_equal
 
 
+@settings(deadline=None)
 @given(values)
 def test_every_value_equals_its_copy(value: Any) -> None:
     """Equality must hold without identity: objects are decoded afresh for every comparison."""
@@ -69,6 +70,7 @@ def test_identical_values_are_written_the_same() -> None:
     assert not json_identical([1], [1, 2])
 
 
+@settings(deadline=None)
 @given(objects.map(without_null_members), objects.map(without_null_members))
 def test_the_merge_patch_between_two_objects_leads_from_one_to_the_other(old: Any, new: Any) -> None:
     """Updates are sent as such patches: losing or inventing a field would corrupt objects."""
@@ -85,6 +87,7 @@ def test_null_in_the_new_object_means_that_the_field_is_gone() -> None:
     assert merge_patch_between({}, {"a": None}) == {}
 
 
+@settings(deadline=None)
 @given(values, values)
 def test_the_json_patch_between_two_documents_leads_from_one_to_the_other(old: Any, new: Any) -> None:
     """Admission webhooks answer with such patches."""
@@ -92,6 +95,7 @@ def test_the_json_patch_between_two_documents_leads_from_one_to_the_other(old: A
     assert json_identical(apply_json_patch({"doc": old}, operations), {"doc": new})
 
 
+@settings(deadline=None)
 @given(
     objects,
     st.lists(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.apiserver.managed_fields import field_set
@@ -45,6 +45,7 @@ def members(fields: Fields, prefix: Path = ()) -> set[Path]:
     return found
 
 
+@settings(deadline=None)
 @given(path_sets, path_sets)
 def test_the_algebra_is_that_of_sets(left: set[Path], right: set[Path]) -> None:
     """A member and its children are independent paths; only the recursive difference looks below."""
@@ -59,6 +60,7 @@ def test_the_algebra_is_that_of_sets(left: set[Path], right: set[Path]) -> None:
     assert repr((one, other)) == before
 
 
+@settings(deadline=None)
 @given(path_sets)
 def test_a_tree_stands_for_its_paths(paths: set[Path]) -> None:
     """What is read from the wire and written again must be the same set."""

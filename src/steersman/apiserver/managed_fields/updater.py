@@ -28,12 +28,15 @@ from steersman.protocol.equality import json_equal
 def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:
     """Give a new object with its managedFields: its creator owns everything in it, defaults included.
 
-    ``new`` is defaulted already; a list of entries in it is honoured if it makes sense, else nothing is tracked.
+    ``new`` is defaulted already; a list of entries in it is honoured if it makes sense, else nothing is tracked. Nor is
+    an object that does not fit its type in a part that the endpoint resets.
     """
     given = _list_in(new)
     try:
         managers = entries.read_foreign(given) if given and not entries.is_reset(given) else {}
     except ValueError:
+        return _with_list(new, [])
+    if not _fits_where_reset(endpoint.empty, new, endpoint):
         return _with_list(new, [])
     writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
     return _with_list(new, _after_update(_Change(endpoint.empty, new, endpoint), managers, writer, time))
