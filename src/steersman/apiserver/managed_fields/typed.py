@@ -15,7 +15,11 @@ class TypeMismatch(Exception):  # noqa: N818 - named as the fact, like the rest 
 
 def fits(value: Any, kind: FieldType) -> bool:
     """Tell whether a value fits its type; unlike in a configuration, items of lists may be there twice."""
-    return all(message.startswith(_DUPLICATE) for _, message in _errors(value, kind))
+    try:
+        _node(value, kind, _CHECKED)
+    except _MisfitError:
+        return all(message.startswith(_DUPLICATE) for _, message in _errors(value, kind))
+    return True
 
 
 def checked_fields_of(config: Any, kind: FieldType) -> Fields:
