@@ -1,5 +1,6 @@
 """The verbs of the client, by the requests they send and what they make of the answers."""
 
+import asyncio
 import logging
 from typing import Any
 
@@ -15,6 +16,7 @@ from steersman.objects.resource import Unstructured
 from steersman.protocol.http import Response
 from steersman.protocol.options import DeleteOptions, ListOptions, LogOptions, WriteOptions
 from steersman.protocol.requests import PatchType
+from steersman.testing.fake_clock import FakeClock
 from tests.client.conftest import ScriptedTransport, failure
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -168,6 +170,47 @@ async def test_update_of_nothing_sends_nothing(client: Client, transport: Script
     transport.answers.append(config_map(data={"x": "1"}))
     obj = await client.get(ConfigMap, "a")
     assert await client.update(obj) is obj
+    assert len(transport.asked) == 1
+
+
+async def test_modify_reads_afresh_after_a_conflict(
+    client: Client, transport: ScriptedTransport, clock: FakeClock
+) -> None:
+    """A blind retry would overwrite what the other writer did."""
+    transport.answers += [config_map(data={"n": "1"}), failure(409, "Conflict")]
+    transport.answers += [config_map(version="6", data={"n": "5"}), config_map(version="7", data={"n": "6"})]
+
+    def count(obj: ConfigMap) -> None:
+        obj.data["n"] = str(int(obj.data["n"]) + 1)
+
+    async with asyncio.TaskGroup() as tasks:
+        changed = tasks.create_task(client.modify(Ref(ConfigMap, "a"), count))
+        await clock.advance(1)
+    assert changed.result().resource_version == "7"
+    assert transport.body() == {"data": {"n": "6"}, "metadata": {"resourceVersion": "6"}}
+
+
+async def test_modify_gives_up_after_five_conflicts(
+    client: Client, transport: ScriptedTransport, clock: FakeClock
+) -> None:
+    """Writers that fight for ever are a defect that somebody must see."""
+    for _ in range(5):
+        transport.answers += [config_map(data={"n": "1"}), failure(409, "Conflict")]
+
+    async def fight() -> None:
+        with pytest.raises(Conflict):
+            await client.modify(Ref(ConfigMap, "a"), lambda obj: obj.data.update(n="2"))
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(fight())
+        await clock.advance(1)
+    assert len(transport.asked) == 10
+
+
+async def test_modify_that_changes_nothing_writes_nothing(client: Client, transport: ScriptedTransport) -> None:
+    """As update does."""
+    transport.answers.append(config_map())
+    await client.modify(Ref(ConfigMap, "a"), lambda _: None)
     assert len(transport.asked) == 1
 
 

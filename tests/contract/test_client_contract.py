@@ -135,6 +135,20 @@ async def test_update_is_refused_when_somebody_was_faster(server: Server) -> Non
         assert (await client.update(fresh)).data == {"k": "2", "other": "x"}
 
 
+async def test_writers_that_modify_at_the_same_time_all_count(server: Server) -> None:
+    """Each sees what the others wrote."""
+
+    def count(obj: ConfigMap) -> None:
+        obj.data["n"] = str(int(obj.data["n"]) + 1)
+
+    async with server.client() as client:
+        await client.create(ConfigMap(meta("a"), data={"n": "0"}))
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(4):
+                tasks.create_task(client.modify(Ref(ConfigMap, "a"), count))
+        assert (await client.get(ConfigMap, "a")).data == {"n": "4"}
+
+
 async def test_fields_that_the_class_does_not_know_survive_an_update(server: Server) -> None:
     """Even inside the items of a list that is replaced as a whole."""
     async with server.client() as client:

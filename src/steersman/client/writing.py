@@ -1,5 +1,6 @@
 """The verbs that write an object or one of its subresources; ``Client`` and its ``status`` are both made of them."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -7,11 +8,15 @@ from typing import Any
 from steersman.client.graft import change_since_read, document_now
 from steersman.client.interfaces import O, Ref
 from steersman.client.session import Session, read_as
+from steersman.errors import Conflict
 from steersman.objects.codec import encode_json, to_json
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.options import ApplyOptions, WriteOptions
 from steersman.protocol.requests import PatchType, Requests
+
+#: How often a change is tried against other writers, and seconds in between: client-go's numbers.
+_CONFLICTS, _CONFLICT_SECONDS = 5, 0.01
 
 #: Metadata that the server sets: no part of anybody's intent.
 _SET_BY_SERVER = (
@@ -57,6 +62,26 @@ class Writing:
         if obj.resource_version:
             patch.setdefault("metadata", {})["resourceVersion"] = obj.resource_version
         return await self._patch(obj, requests, key, patch, options)
+
+    async def modify(
+        self, target: O | Ref[O], change: Callable[[O], None], *, options: WriteOptions | None = None
+    ) -> O:
+        """Read an object, change it by a function, and update it; after a ``Conflict`` once more from a fresh read.
+
+        The function may run several times, each time on a new object. The last conflict is raised.
+        """
+        requests, key = await self._session.locate(target)
+        tries = 0
+        while True:
+            obj = self._read(target, await self._session.send(requests.get(key)))
+            change(obj)
+            try:
+                return await self.update(obj, options=options)
+            except Conflict:
+                tries += 1
+                if tries == _CONFLICTS:
+                    raise
+            await self._session.clock.sleep(self._session.randomness.jitter(_CONFLICT_SECONDS, 0.1))
 
     async def replace(self, obj: O, *, options: WriteOptions | None = None) -> O:
         """Replace the whole object by this one; fields that it was read with and its class does not know are kept."""
