@@ -95,6 +95,20 @@ def qualified_name(node: Node) -> str | None:
     return ".".join([node.name, *reversed(parts)])
 
 
+#: Kinds of which a value is never of another kind.
+_RIGID = frozenset(Kind) - {Kind.DYN, Kind.ERROR, Kind.NULL, Kind.PARAM}
+
+
+def _clash(operands: Sequence[CelType], params: Sequence[CelType]) -> bool:
+    """Tell at a glance that a signature cannot fit; most signatures of an operator do not."""
+    if len(operands) != len(params):
+        return True
+    for operand, wanted in zip(operands, params, strict=True):
+        if operand.kind is not wanted.kind and operand.kind in _RIGID and wanted.kind in _RIGID:
+            return True
+    return False
+
+
 class Checker:
     """Checks one expression against the functions and variables it may use."""
 
@@ -238,7 +252,7 @@ class Checker:
         operands = [operand.type for operand in node.operands]
         result: CelType | None = None
         for candidate in candidates:
-            if candidate.is_member is not (node.target is not None):
+            if candidate.is_member is not (node.target is not None) or _clash(operands, candidate.params):
                 continue
             params, candidate_result = self._instantiate(candidate)
             if not self._known.all_fit(operands, params):

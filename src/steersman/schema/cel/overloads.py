@@ -1,7 +1,7 @@
 """Functions and their overloads: signatures for the checker, implementations for the evaluation."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from steersman.schema.cel.errors import NoSuchOverload
@@ -22,11 +22,11 @@ class Overload:
     result: CelType
     run: Implementation
     is_member: bool = False
+    #: True when the signature has type parameters.
+    is_generic: bool = field(init=False)
 
-    @property
-    def is_generic(self) -> bool:
-        """True when the signature has type parameters."""
-        return any(map(_has_param, (*self.params, self.result)))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_generic", any(map(_has_param, (*self.params, self.result))))
 
     def accepts(self, args: Sequence[Any]) -> bool:
         """Tell whether it is made for these values."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from steersman.schema.cel.cost import estimate_cost
@@ -47,17 +48,22 @@ def compile_rules(
 
 
 #: Assumptions about the size of values, tried one after the other until a rule is affordable under them.
-_CLIPS = (UNCLIPPED, Clip(text=1024, items=UNCLIPPED.items), Clip(text=256, items=64), Clip(text=64, items=16))
+_CLIPS = (Clip(text=1024, items=UNCLIPPED.items), Clip(text=256, items=64), Clip(text=64, items=16))
 
 
-def _generated(root: Node, scope: "_Scope") -> tuple[Fast | None, int]:
-    """Generate code for a rule, and give the most it can cost where that code decides."""
-    most = 0
+def _clip_for(root: Node, scope: "_Scope", most: int) -> tuple[Clip | None, int]:
+    """Choose under which assumption code is generated for a rule, and give the most it can cost then."""
+    if most <= PER_CALL_LIMIT:
+        return UNCLIPPED, most
     for clip in _CLIPS:
         most = estimate_cost(root, clip.applied(scope.declared))
         if most <= PER_CALL_LIMIT:
-            return generate(root, scope.shape, clip), most
+            return clip, most
     return None, most
+
+
+def _generated(root: Node, shape: Shape, clip: Clip | None) -> Fast | None:
+    return None if clip is None else generate(root, shape, clip)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +186,15 @@ class _Compiler:
         path = rule.get("fieldPath")
         normalized = normalized_field_path(path, self._schema) if path else ""
         optional_old = bool(rule.get("optionalOldSelf"))
-        fast, most = None, program.estimated_cost
-        if not (uses_old and optional_old):
-            fast, most = _generated(checked.tree, scope)
+        clip, most = _clip_for(checked.tree, scope, program.estimated_cost)
+        if uses_old and optional_old:
+            clip = None
         self._compiled.append(
             Rule(
                 text=rule["rule"].strip(),
                 shape=scope.shape,
                 program=program,
-                fast=fast,
+                generate=partial(_generated, checked.tree, scope.shape, clip),
                 message=(rule.get("message") or "").strip(),
                 message_program=self._message_program(place, rule, scope),
                 uses_old=uses_old,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from steersman.schema.cel.budget import Budget
@@ -43,15 +44,15 @@ class RuleFailure:
     can_ratchet: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """One rule that compiled."""
 
     text: str
     shape: Shape
     program: Program
-    #: Generated code for the rule, if it has any; where it decides, one evaluation cannot exceed its limit.
-    fast: Fast | None
+    #: Generates code for the rule.
+    generate: Callable[[], Fast | None]
     message: str
     message_program: Program | None
     uses_old: bool
@@ -62,6 +63,11 @@ class Rule:
     most: int
     #: True when the rule is skipped where there is no earlier value.
     needs_old: bool
+
+    @cached_property
+    def fast(self) -> Fast | None:
+        """Generated code, if the rule has any; where it decides, one evaluation cannot exceed its limit."""
+        return self.generate()
 
     @property
     def shown(self) -> str:
