@@ -11,7 +11,10 @@ _PARTS = re.compile(r", |\n|; ")
 
 
 def _parts(text: str) -> list[str]:
-    return sorted(part.strip("[] ") for part in _PARTS.split(masked(text)))
+    head, mark, rest = masked(text).partition("is invalid: ")
+    if not mark:
+        head, rest = "", masked(text)
+    return [head, *sorted(part.strip("[] ") for part in _PARTS.split(rest))]
 
 
 class Comparison:

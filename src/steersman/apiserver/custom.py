@@ -5,6 +5,7 @@ from typing import Any
 
 from steersman.apiserver.builtin_types import type_builder
 from steersman.apiserver.json_path import compile_path
+from steersman.apiserver.metadata import repeated_metadata_errors
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
 from steersman.errors import DecodeError
@@ -127,6 +128,8 @@ class CustomStrategy(Strategy):
             verdict = self.kind.validate_status_update(obj, old)
         else:
             verdict = self.kind.validate_update(obj, old)
+            errors = repeated_metadata_errors(obj["metadata"], old["metadata"], namespaced=self.kind.namespaced)
+            return Verdict([*errors, *verdict.errors], verdict.warnings)
         return Verdict(verdict.errors, verdict.warnings)
 
     def fields(self, obj: Document) -> dict[str, str]:

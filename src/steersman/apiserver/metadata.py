@@ -1,14 +1,24 @@
 """What the server does to ``metadata`` on every write: what it fills in, keeps, and refuses to change."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from steersman.schema.field_errors import FieldError, forbidden, invalid
+from steersman.schema.field_errors import FieldError, invalid
+from steersman.schema.object_meta import (
+    NameFaults,
+    subdomain_name_faults,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 
 Document = dict[str, Any]
 
 #: What only the server sets; a client's values are forgotten on create.
 _SYSTEM = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
+_STANDARD_FINALIZERS = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
+_DUPLICATE_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
+    "such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+)
 
 
 def wipe(metadata: Document) -> None:
@@ -37,29 +47,39 @@ def _carry(metadata: Document, old: Document, name: str) -> None:
         metadata.pop(name, None)
 
 
-def update_errors(metadata: Document, old: Document) -> list[FieldError]:
-    """Complain about changes that nobody may make."""
-    errors = []
-    if "deletionTimestamp" in old:
-        errors += _new_finalizer_errors(metadata.get("finalizers", ()), old.get("finalizers", ()))
-    for name in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
-        new, before = metadata.get(name), old.get(name)
-        if new != before:
-            errors.append(invalid(f"metadata.{name}", _zero(name) if new is None else new, "field is immutable"))
-    return errors
-
-
-def _zero(name: str) -> Any:
-    return None if name.startswith("deletion") else ""
-
-
-def _new_finalizer_errors(new: Sequence[str], old: Sequence[str]) -> list[FieldError]:
-    added = sorted(set(new) - set(old))
-    if not added:
+def without_duplicate_owners(metadata: Document) -> list[str]:
+    """Name each owner once; give the warning about those that were named again."""
+    owners = metadata.get("ownerReferences")
+    if not owners or len(owners) == 1:
         return []
-    shown = ", ".join(f'"{name}"' for name in added)
-    text = (
-        "no new finalizers can be added if the object is being deleted, found new finalizers "
-        f"[]string{{{shown}}}"
-    )
-    return [forbidden("metadata.finalizers", text)]
+    kept: list[Document] = []
+    again: list[str] = []
+    for owner in owners:
+        if owner in kept:
+            again.append(owner["uid"])
+        else:
+            kept.append(owner)
+    if again:
+        metadata["ownerReferences"] = kept
+        return [_DUPLICATE_OWNERS + ", ".join(dict.fromkeys(again))]
+    return []
+
+
+def repeated_metadata_errors(
+    metadata: Document, old: Document, *, namespaced: bool, name_faults: NameFaults = subdomain_name_faults
+) -> list[FieldError]:
+    """Give the errors about changed metadata as often as Kubernetes tells them beside the kind's own check."""
+    errors = validate_object_meta_update(metadata, old)
+    if not errors:
+        return []
+    return [*errors, *validate_object_meta(metadata, namespaced=namespaced, name_faults=name_faults)]
+
+
+def plain_finalizer_errors(metadata: Document) -> list[FieldError]:
+    """Complain about finalizers without a domain, which built-in kinds do not take."""
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(f"metadata.finalizers[{index}]", name, text)
+        for index, name in enumerate(metadata.get("finalizers") or ())
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]

@@ -146,7 +146,7 @@ def body_media(content_type: str) -> str:
 
 def patch_media(content_type: str, *, builtin: bool) -> str:
     """Choose how a patch is read; custom resources know no strategic merge."""
-    media = media_type(content_type)
+    media = content_type.partition(";")[0].strip()
     if builtin:
         if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH):
             raise unsupported_media_type("415: Unsupported Media Type", with_details=True)

@@ -17,7 +17,6 @@ from steersman.schema.go_text import quoted
 
 _META = "meta.k8s.io"
 _MANAGER_LIMIT = 128
-_UNPRINTABLE = "should only contain printable characters"
 FIELD_VALIDATION = ("", "Ignore", "Strict", "Warn")
 POLICIES = ("Foreground", "Background", "Orphan", "nil")
 
@@ -53,8 +52,9 @@ def _manager_errors(manager: str) -> list[FieldError]:
     errors = []
     if len(manager.encode()) > _MANAGER_LIMIT:
         errors.append(too_long("fieldManager", _MANAGER_LIMIT))
-    if not manager.isprintable():
-        errors.append(invalid_field("fieldManager", manager, _UNPRINTABLE))
+    for position, char in enumerate(manager):
+        if not char.isprintable():
+            errors.append(invalid_field("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {position})"))
     return errors
 
 

@@ -7,14 +7,24 @@ from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.negotiation import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patch_media
+from steersman.apiserver.negotiation import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_PATCH,
+    media_type,
+    patch_media,
+)
 from steersman.apiserver.options import WriteOptions, write_options
 from steersman.apiserver.ownership import Ownership, refusal_of
 from steersman.apiserver.served import Served
-from steersman.apiserver.status import Refusal, bad_request, invalid
+from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.strategy import Reading
 from steersman.apiserver.writing import Change, Writing
-from steersman.errors import ApiError
+from steersman.errors import ApiError, DecodeError
+from steersman.objects.codec import encode_json
+from steersman.protocol.equality import json_equal
+from steersman.protocol.http import Request
 from steersman.protocol.patches import (
     MalformedPatch,
     PatchError,
@@ -23,10 +33,12 @@ from steersman.protocol.patches import (
     apply_merge_patch,
 )
 from steersman.schema.field_errors import invalid as invalid_field
-from steersman.schema.strict_decoding import strict_message
+from steersman.schema.go_text import json_string, json_text
+from steersman.schema.strict_decoding import decode_json, strict_message
 from steersman.schema.wire_types import WireTypeError
 
 Document = dict[str, Any]
+_NO_NAME = "the name of the object ({} based on URL) was undeterminable: name must be provided"
 _REJECTED = "the server rejected our request due to an error in our request"
 
 
@@ -64,6 +76,8 @@ class Patching:
             raise _rejected()
         obj = self._decode(call, document, options)
         metadata = obj["metadata"]
+        if not metadata.get("name"):
+            raise bad_request(_NO_NAME.format(call.info.name))
         if not metadata.get("resourceVersion"):
             metadata["resourceVersion"] = live["metadata"]["resourceVersion"]
         self._writing.check_version(call.served, record, metadata, unconditional=True)
@@ -73,7 +87,7 @@ class Patching:
     def _decode(self, call: Call, document: Document, options: WriteOptions) -> Document:
         """Read a patched document; what is wrong with it is told about the patch."""
         served = call.served
-        reading = Reading()
+        reading = Reading(strict=_duplicates(call.request))
         try:
             obj = served.strategy.read(dict(document), reading)
         except WireTypeError as error:
@@ -98,13 +112,27 @@ class Patching:
         merged = self._ownership.applied(
             served, live, config, call.manager, self._writing.now(), force=options.force, subresource=subresource
         )
-        obj = served.strategy.applied(merged)
+        try:
+            obj = served.strategy.applied(merged)
+        except WireTypeError as error:
+            text = f"failed to convert new object (/{name}; {_gv(served.group, served.version)}, Kind={served.kind})"
+            raise internal_error(f"{text} to proper version: unable to convert unstructured object to {served.api_version}, "
+                                 f"Kind={served.kind}: {error}") from None
+        self._check_name(call, config, is_new=record is None)
         if record is None or live is None:
-            obj["metadata"].setdefault("name", name)
             return Answer(201, self._writing.create_object(call, obj, options, is_owned=True))
         obj["metadata"].pop("resourceVersion", None)
+        _settle_times(obj, live, call.manager, subresource)
         change = Change(record, live, obj, subresource, is_owned=True, is_patch=True)
         return Answer(200, self._writing.update_object(call, change, options))
+
+    @staticmethod
+    def _check_name(call: Call, config: Document, *, is_new: bool) -> None:
+        given = (config.get("metadata") or {}).get("name") or ""
+        if given and given != call.info.name:
+            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.info.name})")
+        if not given and is_new:
+            raise bad_request(_NO_NAME.format(call.info.name))
 
     def _check_identity(self, served: Served, record: Record, config: Document) -> None:
         metadata = config.get("metadata") or {}
@@ -143,6 +171,46 @@ class Patching:
         return document
 
 
+def _duplicates(request: Request) -> list[str]:
+    """Complain about members that a patch has twice."""
+    if media_type(request.headers.get("content-type", "")) == APPLY_PATCH:
+        return []
+    try:
+        found = decode_json(request.body).duplicates
+    except DecodeError:
+        return []
+    return [f'duplicate field "{path}"' for path in found]
+
+
+def _settle_times(obj: Document, live: Document, manager: str, subresource: str) -> None:
+    """Keep the applier's old time, or its absence, where the apply changed nothing but who owns what."""
+    entries = obj["metadata"].get("managedFields") or []
+    if not json_equal(_content(obj), _content(live)):
+        return
+
+    def mine(entry: Document) -> bool:
+        return (
+            entry.get("manager") == manager
+            and entry.get("operation") == "Apply"
+            and entry.get("subresource", "") == subresource
+        )
+
+    before = next((entry for entry in live["metadata"].get("managedFields") or () if mine(entry)), {})
+    for entry in entries:
+        if mine(entry):
+            if "time" in before:
+                entry["time"] = before["time"]
+            else:
+                entry.pop("time", None)
+    entries.sort(key=lambda entry: (entry["operation"], entry.get("time", ""), entry.get("manager", "")))
+
+
+def _content(obj: Document) -> Document:
+    ignored = ("managedFields", "resourceVersion")
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in ignored}
+    return {**obj, "metadata": metadata}
+
+
 def _gv(group: str, version: str) -> str:
     return f"{group}/{version}"
 
@@ -152,9 +220,15 @@ def _rejected() -> Refusal:
 
 
 def _bad_result(document: Document, why: str) -> Refusal:
-    from steersman.apiserver.go_text import syntax  # noqa: PLC0415 - only for refusals
-
-    return invalid("", "", "", [invalid_field("patch", syntax(document), why)])
+    """422: what a patch makes of the object cannot be read; the object is quoted as the patch left it."""
+    ordered = {key: document[key] for key in sorted(document)}
+    metadata = ordered.pop("metadata", None)
+    parts = {key: json_text(value) for key, value in ordered.items()}
+    if metadata is not None:
+        is_custom = "/" in str(document.get("apiVersion", "")) and document.get("apiVersion") is not None
+        parts["metadata"] = json_text(metadata) if is_custom else encode_json(metadata).decode()
+    text = "{" + ",".join(f"{json_string(key)}:{parts[key]}" for key in sorted(parts)) + "}"
+    return invalid("", "", "", [invalid_field("patch", text, why)])
 
 
 def patched(media: str, live: Document, patch: Any) -> Any:

@@ -181,11 +181,12 @@ class Writing:
     def _judge(self, call: Call, obj: Document, old: Document | None, subresource: str) -> None:
         """Refuse an object that breaks rules; tell the client what it should know."""
         served, metadata = call.served, obj["metadata"]
+        call.warnings += meta.without_duplicate_owners(metadata)
         verdict = served.strategy.check(obj, old, subresource)
         if verdict.errors:
             raise served.invalid(metadata.get("name", ""), verdict.errors, obj.get("kind") or served.kind)
         call.warnings += verdict.warnings
-        if "finalizers" in metadata and (old is None or metadata["finalizers"] != old["metadata"].get("finalizers")):
+        if not served.builtin and "finalizers" in metadata and (old is None or metadata["finalizers"] != old["metadata"].get("finalizers")):
             call.warnings += finalizer_warnings(metadata["finalizers"])
 
     def update(self, call: Call) -> Answer:

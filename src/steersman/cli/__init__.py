@@ -12,6 +12,7 @@ from steersman.version import __version__
 _INTERRUPTED = 130
 #: Every command and what it is for, in the order of ``steer --help``.
 _COMMANDS = {
+    "run": "Run an operator.",
     "server": "Run a Kubernetes API on this machine, for development and tests.",
 }
 

@@ -19,6 +19,8 @@ def default_service(obj: Document) -> None:
             affinity["clientIP"] = {}
         set_default(affinity["clientIP"], timeoutSeconds=10800)
         spec["sessionAffinityConfig"] = affinity
+    else:
+        spec.pop("sessionAffinityConfig", None)
     for port in spec.get("ports") or ():
         set_default(port, protocol="TCP")
         if port.get("targetPort") in (None, 0, ""):

@@ -6,11 +6,13 @@ from steersman.apiserver import builtin_types
 from steersman.apiserver.defaults.registry import defaults_of
 from steersman.apiserver.go_structs import message_of, struct
 from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.metadata import plain_finalizer_errors, repeated_metadata_errors
 from steersman.apiserver.ownership import refusal_of
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error
 from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
+from steersman.apiserver.validation.registry import validation_errors, validation_warnings
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
@@ -117,8 +119,13 @@ class BuiltinStrategy(Strategy):
         if old is None:
             errors = validate_object_meta(metadata, namespaced=self.namespaced, name_faults=self.name_faults)
         else:
-            errors = validate_object_meta_update(metadata, old["metadata"])
-        return Verdict(errors, [])
+            errors = repeated_metadata_errors(
+                metadata, old["metadata"], namespaced=self.namespaced, name_faults=self.name_faults
+            )
+            errors += validate_object_meta_update(metadata, old["metadata"])
+        errors += plain_finalizer_errors(metadata)
+        errors += validation_errors(self.gvk, obj, old, subresource)
+        return Verdict(errors, validation_warnings(self.gvk, obj, old))
 
     def ownership_type(self) -> Any:
         """Give the type tree of the kind."""

@@ -1,5 +1,7 @@
 """Smaller kinds: each with the few rules that are its own."""
 
+import re
+
 from steersman.apiserver.conversion import (
     autoscaler_from_v2,
     autoscaler_to_v2,
@@ -11,7 +13,12 @@ from steersman.apiserver.strategy import Document, Verdict
 from steersman.schema.field_errors import FieldError, ErrorType, forbidden, invalid, too_long
 from steersman.schema.object_meta import url_name_faults
 
+_NOT_READY = "node.kubernetes.io/not-ready"
 _DATA_LIMIT = 1024 * 1024
+_KEY_RULE = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
 
 
 class UrlNamed(BuiltinStrategy):
@@ -33,7 +40,7 @@ class DataStrategy(BuiltinStrategy):
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
         """Judge size and immutability."""
         verdict = super().check(obj, old, subresource)
-        errors = [*verdict.errors, *self._size_errors(obj)]
+        errors = [*verdict.errors, *self._size_errors(obj), *_key_errors(obj)]
         if old is not None and old.get("immutable"):
             errors += self._immutable_errors(obj, old)
         return Verdict(errors, verdict.warnings)
@@ -48,6 +55,18 @@ class DataStrategy(BuiltinStrategy):
         errors = [] if obj.get("immutable") else [forbidden("immutable", text)]
         errors += [forbidden(part, text) for part in self.parts if (obj.get(part) or {}) != (old.get(part) or {})]
         return errors
+
+
+def _key_errors(obj: Document) -> list[FieldError]:
+    """Complain about keys that cannot be file names, and about those that two parts have."""
+    errors = []
+    for part in ("data", "binaryData"):
+        for key in obj.get(part) or {}:
+            if not re.fullmatch(r"[-._a-zA-Z0-9]{1,253}", key):
+                errors.append(invalid(f"{part}[{key}]", key, _KEY_RULE))
+            elif part == "data" and key in (obj.get("binaryData") or {}):
+                errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
+    return errors
 
 
 class SecretStrategy(DataStrategy):
@@ -156,6 +175,13 @@ class AnsweringWithObject(BuiltinStrategy):
 
 class NodeStrategy(BuiltinStrategy):
     """Nodes: whoever registers one says how it is."""
+
+    def prepare_create(self, obj: Document) -> None:
+        """Keep pods away until the node says that it is ready."""
+        super().prepare_create(obj)
+        taints = obj.setdefault("spec", {}).setdefault("taints", [])
+        if not any(taint.get("key") == _NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
+            taints.append({"key": _NOT_READY, "effect": "NoSchedule"})
 
     def initial_status(self, obj: Document) -> Document:
         """Keep the status that came with the node."""

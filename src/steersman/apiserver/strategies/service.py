@@ -68,6 +68,8 @@ class ServiceStrategy(BuiltinStrategy):
             for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
                 spec.pop(name, None)
         if spec["type"] not in ("NodePort", "LoadBalancer"):
+            if not spec.get("externalIPs") and spec.get("externalTrafficPolicy") == old.get("externalTrafficPolicy"):
+                spec.pop("externalTrafficPolicy", None)
             for port, before in zip(spec.get("ports") or (), old.get("ports") or (), strict=False):
                 if port.get("nodePort") == before.get("nodePort"):
                     port.pop("nodePort", None)
