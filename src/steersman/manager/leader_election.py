@@ -68,7 +68,8 @@ class LeaderElector:
         self._candidate = Candidate(options.identity, options.timing)
         self._lease: Lease | None = None
         self._wakeup = Wakeup()
-        self._deadline = Deadline(self._clock, self._wakeup.set)
+        #: Ends leadership at the renew deadline, also while a request is still waited for.
+        self._deadline = Deadline(self._clock, self._lose)
         self._has_led = False
 
     async def run(self) -> None:
@@ -112,8 +113,8 @@ class LeaderElector:
             if self._candidate.leads(now):
                 self._win()
             elif self._has_led:
-                _log.error("lost leadership", extra=self._fields())
-                self._leadership.end()
+                self._deadline.cancel()
+                self._lose()
                 return
             await self._wakeup.wait(self._clock, self._pause(now))
 
@@ -124,6 +125,11 @@ class LeaderElector:
         pause = self._randomness.jitter(timing.retry, JITTER)
         move = self._candidate.move(now, self._clock.now())
         return max(min(pause, move.seconds), 0.0) if isinstance(move, Stand) else pause
+
+    def _lose(self) -> None:
+        _log.error("lost leadership", extra=self._fields())
+        self._leadership.end()
+        self._wakeup.set()
 
     def _win(self) -> None:
         if not self._has_led:

@@ -221,22 +221,19 @@ class Manager:
     @asynccontextmanager
     async def _working(self, leadership: Leadership | None) -> AsyncIterator[None]:
         """Run the controllers; in the end let them finish what they have, unless leadership is lost."""
-        async with asyncio.TaskGroup() as tasks:
-            running = [
-                tasks.create_task(controller.run(), name=f"controller/{controller.reconciler.name}")
-                for controller in self._controllers
-            ]
+        async with background(self._run_controllers(), name="controllers"):
             try:
                 yield
             finally:
                 self._ready.clear()
                 grace = self._options.grace if leadership is None or leadership.is_valid else 0.0
-                try:
-                    if not await cleanup(self._drain(), clock=self._clock, within=grace):
-                        _log.warning("work was cut off at the end of the grace period", extra={"grace": grace})
-                finally:
-                    for task in running:
-                        task.cancel()
+                if not await cleanup(self._drain(), clock=self._clock, within=grace):
+                    _log.warning("work was cut off at the end of the grace period", extra={"grace": grace})
+
+    async def _run_controllers(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for controller in self._controllers:
+                tasks.create_task(controller.run(), name=f"controller/{controller.reconciler.name}")
 
     async def _drain(self) -> None:
         async with asyncio.TaskGroup() as tasks:

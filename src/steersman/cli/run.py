@@ -1,0 +1,170 @@
+"""`steer run MODULE:operator`: an operator as a program, against any cluster or an embedded server."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import sys
+from collections.abc import AsyncIterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from steersman.manager.manager import ManagerOptions
+    from steersman.manager.operator import Operator
+    from steersman.transport.config import ClusterConfig
+
+#: The exit code of an operator that lost its leadership: whoever restarts it should do so at once.
+_LOST_LEADERSHIP = 3
+
+
+class _Unusable(click.ClickException):
+    """Something that the user named cannot be used."""
+
+    exit_code = 2
+
+
+@click.command("run", short_help="Run an operator.")
+@click.argument("targets", metavar="MODULE:OPERATOR…", nargs=-1, required=True)
+@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names the cluster.")
+@click.option("--context", help="Context of the kubeconfig.")
+@click.option("--namespace", "-n", "namespaces", multiple=True, help="Namespace to look at; several; default: all.")
+@click.option("--install-crds", is_flag=True, help="Create or update the operator's custom resource definitions.")
+@click.option("--leader-elect", is_flag=True, help="Work only while holding the operator's lease.")
+@click.option("--lease-namespace", help="Namespace of the lease; default: the namespace of the cluster's context.")
+@click.option("--embedded", is_flag=True, help="Run against an API server inside this process; installs the CRDs.")
+@click.option("--dev", is_flag=True, help="Log for people instead of JSON.")
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for probes and metrics.")
+@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Port for probes and metrics; not served without.")
+@click.option("--grace", type=click.FloatRange(min=0), default=30.0, show_default=True, help="Seconds to finish work.")
+@click.option("--verbose", "-v", is_flag=True, help="Log more.")
+def command(  # noqa: PLR0913 - the options of the command, each by its name
+    targets: tuple[str, ...],
+    *,
+    kubeconfig: Path | None,
+    context: str | None,
+    namespaces: tuple[str, ...],
+    install_crds: bool,
+    leader_elect: bool,
+    lease_namespace: str | None,
+    embedded: bool,
+    dev: bool,
+    metrics_host: str,
+    metrics_port: int | None,
+    grace: float,
+    verbose: bool,
+) -> None:
+    """Run the operators that are named as MODULE:OPERATOR, until SIGTERM or Ctrl-C; a second signal ends it at once.
+
+    The cluster is that of --kubeconfig, of $KUBECONFIG, of the pod this runs in, or of ~/.kube/config.
+    """
+    from steersman.errors import ConfigError, LeadershipLost, SteersmanError
+    from steersman.manager.logs import configure_logging
+    from steersman.manager.manager import ManagerOptions
+    from steersman.serving.server import Listen
+
+    operators = [_load(target) for target in targets]
+    configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
+    options = ManagerOptions(
+        namespaces=namespaces,
+        install_crds=install_crds or embedded,
+        probes=None if metrics_port is None else Listen(host=metrics_host, port=metrics_port),
+        grace=grace,
+        instance=socket.gethostname(),
+    )
+    cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect else None))
+    except ConfigError as error:
+        raise _Unusable(str(error)) from None
+    except LeadershipLost as error:
+        click.echo(f"steer: {error}", err=True)
+        sys.exit(_LOST_LEADERSHIP)
+    except SteersmanError as error:
+        raise click.ClickException(str(error)) from None
+
+
+class _Cluster:
+    """Which cluster is meant."""
+
+    def __init__(self, *, embedded: bool, kubeconfig: Path | None, context: str | None) -> None:
+        if embedded and (kubeconfig or context):
+            raise click.UsageError("--embedded is a cluster of its own: leave out --kubeconfig and --context")
+        self._embedded = embedded
+        self._kubeconfig = kubeconfig
+        self._context = context
+
+    @contextlib.asynccontextmanager
+    async def config(self) -> AsyncIterator["ClusterConfig"]:
+        """Give how to reach it, for as long as the block lasts."""
+        from steersman.transport.config import ClusterConfig
+
+        if not self._embedded:
+            yield ClusterConfig.load(self._kubeconfig, context=self._context)
+            return
+        import tempfile
+
+        from steersman.apiserver.local import local_server
+
+        async with local_server() as server:
+            with tempfile.TemporaryDirectory(prefix="steersman-") as directory:
+                path = Path(directory) / "kubeconfig"
+                path.touch(mode=0o600)
+                path.write_bytes(server.access.kubeconfig())
+                click.echo(f"Kubernetes API at {server.access.url} (embedded): export KUBECONFIG={path}", err=True)
+                yield ClusterConfig.from_kubeconfig(path)
+
+
+async def _run(
+    operators: list["Operator"], options: "ManagerOptions", cluster: _Cluster, lease_namespace: str | None
+) -> None:
+    """Run until stopped; with a namespace for the lease, even an empty one, an election decides who works."""
+    from dataclasses import replace
+
+    from steersman.manager.leader_election import ElectionOptions
+    from steersman.manager.main import run_operators
+    from steersman.manager.signals import stop_on_signals
+    from steersman.randomness import Randomness
+
+    async with stop_on_signals() as stop, cluster.config() as config:
+        if lease_namespace is not None:
+            election = ElectionOptions(
+                name=operators[0].name,
+                namespace=lease_namespace or config.namespace,
+                identity=f"{options.instance}_{Randomness().uid()}",
+            )
+            options = replace(options, election=election)
+        await run_operators(operators, config, options, stop)
+
+
+def _load(target: str) -> "Operator":
+    """Find an operator by ``module:name``; modules of the current directory are found too."""
+    from steersman.manager.operator import Operator
+
+    module_name, colon, name = target.partition(":")
+    if not colon or not module_name or not name:
+        raise click.BadParameter(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = getattr(import_module(module_name), name)
+    except ModuleNotFoundError as error:
+        raise click.BadParameter(f"cannot import {module_name!r}: {error}") from None
+    except AttributeError:
+        raise click.BadParameter(f"there is no {name!r} in {module_name}") from None
+    if not isinstance(found, Operator):
+        raise click.BadParameter(f"{target} is {type(found).__name__}, not an Operator")
+    return found
+
+
+def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: type[asyncio.AbstractEventLoop] = uvloop.Loop
+    return factory

@@ -1,0 +1,51 @@
+"""Running operators as a program: a manager, its connections and its watchdog, until somebody says stop."""
+
+import asyncio
+import gc
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from steersman.clock import RealClock
+from steersman.concurrency import background
+from steersman.manager.manager import Manager, ManagerOptions
+from steersman.manager.operator import Operator
+from steersman.manager.watchdog import log_stall, watch_event_loop
+from steersman.transport.config import ClusterConfig
+from steersman.transport.http import HttpTransport
+
+_log = logging.getLogger("steersman.manager")
+
+#: Objects between collections: an operator makes many short-lived ones, and what lives long hardly forms cycles.
+_COLLECT_AFTER = (50_000, 20, 50)
+
+
+async def run_operators(
+    operators: Sequence[Operator], config: ClusterConfig, options: ManagerOptions, stop: asyncio.Event
+) -> None:
+    """Run operators against a cluster until ``stop`` is set; what ends them before is raised.
+
+    An election runs in a thread with a connection of its own.
+    """
+    clock = RealClock()
+    transport = HttpTransport(config, clock=clock)
+    options = replace(options, elector_transport=lambda: HttpTransport(config, clock=clock))
+    manager = Manager(operators, transport, options, clock=clock)
+
+    def on_stall(seconds: float, place: str) -> None:
+        manager.metrics.stalls.inc()
+        log_stall(seconds, place)
+
+    try:
+        async with watch_event_loop(clock, on_stall=on_stall), background(manager.run(), name="manager") as running:
+            gc.freeze()
+            gc.set_threshold(*_COLLECT_AFTER)
+            async with background(_wait(stop), name="stop") as stopping:
+                await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await transport.close()
+    _log.info("stopped")
+
+
+async def _wait(stop: asyncio.Event) -> None:
+    await stop.wait()

@@ -1,0 +1,45 @@
+"""The pytest plugin: a fresh ``cluster`` for each test, a ``fake_clock``, and ``async def`` tests without further help.
+
+A test that asks for both ``cluster`` and ``fake_clock`` moves the cluster's time itself.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+
+
+@pytest.fixture
+def fake_clock() -> FakeClock:
+    """Give a clock that stands still until the test moves it."""
+    return FakeClock()
+
+
+@pytest.fixture
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """Give a cluster of the test's own: an API server in this process, a client, and a way to run operators."""
+    wants_fake = "fake_clock" in request.fixturenames
+    return Cluster(clock=request.getfixturevalue("fake_clock") if wants_fake else None, seed=0)
+
+
+@pytest.hookimpl
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine test on an event loop of its own; fail it if it leaves tasks behind."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    wanted = inspect.signature(pyfuncitem.obj).parameters
+    arguments = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
+    asyncio.run(_without_leaks(pyfuncitem.obj, arguments))
+    return True
+
+
+async def _without_leaks(test: Callable[..., Awaitable[None]], arguments: dict[str, Any]) -> None:
+    await test(**arguments)
+    left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    if left:
+        pytest.fail(f"the test left tasks behind: {left}")

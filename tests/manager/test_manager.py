@@ -1,0 +1,246 @@
+"""The manager: in which order things start and stop, what it tells of itself, and who may write."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from steersman.concurrency import background
+from steersman.controller.context import Context
+from steersman.errors import LeadershipLost, WaitTimeout
+from steersman.kinds.coordination_v1 import Lease
+from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.manager import Manager, ManagerOptions
+from steersman.manager.operator import Operator
+from steersman.objects.meta import meta
+from steersman.protocol.http import Request
+from steersman.serving.server import Listen
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+from steersman.testing.faults import Refuse, Reset
+from steersman.transport.config import ClusterConfig
+from steersman.transport.http import HttpTransport
+
+
+def election(name: str) -> ManagerOptions:
+    """Let a manager take part in the election of the operator."""
+    return ManagerOptions(election=ElectionOptions(name="op", namespace="default", identity=name))
+
+
+def clock_of(cluster: Cluster) -> FakeClock:
+    """Give the clock that the test moves."""
+    assert isinstance(cluster.clock, FakeClock)
+    return cluster.clock
+
+
+def copier(runs: list[str], who: str = "op") -> Operator:
+    """Give an operator that makes a Secret for each ConfigMap."""
+    operator = Operator("op")
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(source: ConfigMap, ctx: Context[ConfigMap]) -> None:
+        runs.append(f"{who}:{source.name}")
+        await ctx.apply(Secret(meta(source.name), string_data={"by": who}))
+
+    return operator
+
+
+class Announcing:
+    """A server that writes down when it runs."""
+
+    def __init__(self, log: list[str]) -> None:
+        self._log = log
+        self._ready = asyncio.Event()
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        self._log.append("server starts")
+        self._ready.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self._log.append("server ends")
+
+    async def wait_ready(self) -> None:
+        """Wait until it runs."""
+        await self._ready.wait()
+
+
+async def test_servers_start_first_and_end_last() -> None:
+    """Webhooks must answer before anything is written, and until the last write."""
+    log: list[str] = []
+    operator = Operator("op")
+    operator.add_server(Announcing(log))
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(source: ConfigMap, _: Context[ConfigMap]) -> None:
+        log.append(source.name)
+
+    async with Cluster.start(clock=FakeClock()) as cluster:
+        await cluster.client.create(ConfigMap(meta("a")))
+        async with cluster.running(operator):
+            await cluster.settle()
+    assert log == ["server starts", "a", "server ends"]
+
+
+async def test_nothing_is_reconciled_before_every_cache_is_complete() -> None:
+    """A run on half a picture would delete what it does not see."""
+    operator = Operator("op")
+    seen: list[int] = []
+
+    @operator.reconciler(ConfigMap, owns=[Secret])
+    async def reconcile(_: ConfigMap, ctx: Context[ConfigMap]) -> None:
+        seen.append(len(await ctx.list(Secret)))
+
+    async with Cluster.start(clock=FakeClock()) as cluster:
+        await cluster.client.create(ConfigMap(meta("a")))
+        await cluster.client.create(Secret(meta("s")))
+        cluster.faults.inject(Refuse(503, "ServiceUnavailable"), path="/secrets", times=4)
+        async with cluster.running(operator):
+            await cluster.settle()
+    assert seen == [1]
+
+
+async def test_caches_that_never_fill_end_the_manager_with_a_reason() -> None:
+    """Two minutes, then the kind and the cause are named."""
+    operator = copier([])
+    async with Cluster.start(clock=FakeClock()) as cluster:
+        cluster.faults.inject(Refuse(403, "Forbidden", "may not list configmaps"), path="/configmaps", times=None)
+        with pytest.raises(WaitTimeout, match="may not list configmaps"):
+            async with cluster.running(operator):
+                pass
+
+
+async def test_work_under_way_is_finished_within_the_grace_period() -> None:
+    """A stop is polite; keys that have not begun are left to the next one."""
+    operator = Operator("op")
+    finished: list[str] = []
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(source: ConfigMap, ctx: Context[ConfigMap]) -> None:
+        await cluster.clock.sleep(10.0)
+        await ctx.apply(Secret(meta(source.name)))
+        finished.append(source.name)
+
+    async with Cluster.start(clock=FakeClock()) as cluster:
+        clock = clock_of(cluster)
+        async with asyncio.TaskGroup() as tasks:
+            stopping = tasks.create_task(_run_briefly(cluster, operator))
+            await clock.advance(3.0)
+            assert not stopping.done()
+            await clock.advance(30.0)
+            assert stopping.done()
+        assert finished == ["a"]
+
+
+async def _run_briefly(cluster: Cluster, operator: Operator) -> None:
+    for name in "ab":
+        await cluster.client.create(ConfigMap(meta(name)))
+    manager = Manager([operator], cluster.transport, clock=cluster.clock)
+    async with background(manager.run(), name="manager"):
+        await manager.wait_ready()
+        await cluster.clock.sleep(1.0)
+
+
+async def test_work_that_does_not_end_is_cut_off_after_the_grace_period() -> None:
+    """A stop is polite, but it is a stop."""
+    operator = Operator("op")
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(_: ConfigMap, __: Context[ConfigMap]) -> None:
+        await cluster.clock.sleep(1e6)
+
+    async with Cluster.start(clock=FakeClock()) as cluster, asyncio.TaskGroup() as tasks:
+        stopping = tasks.create_task(_run_briefly(cluster, operator))
+        await clock_of(cluster).advance(29.0)
+        assert not stopping.done()
+        await clock_of(cluster).advance(2.0)
+        assert stopping.done()
+
+
+async def test_only_the_leader_works_and_the_successor_begins_at_once() -> None:
+    """Its caches are warm; the lease is handed over; nothing is done twice."""
+    runs: list[str] = []
+    async with Cluster.start(clock=FakeClock()) as cluster, replica(cluster, copier(runs, "a"), "a") as first:
+        await cluster.client.create(ConfigMap(meta("x")))
+        async with replica(cluster, copier(runs, "b"), "b", leads=False):
+            await clock_of(cluster).advance(5.0)
+            assert runs == ["a:x"]
+            first.cancel()
+            await clock_of(cluster).advance(0.5)
+            await cluster.client.create(ConfigMap(meta("y")))
+            await clock_of(cluster).settle()
+            assert runs[-1] == "b:y"
+            assert (await cluster.client.get(Lease, "op")).spec.holder_identity == "b"
+
+
+async def test_a_leader_without_its_server_stops_writing_and_leaves() -> None:
+    """After the renew deadline nothing of it reaches the cluster any more."""
+    runs: list[str] = []
+    async with Cluster.start(clock=FakeClock()) as cluster:
+        with pytest.raises(LeadershipLost):
+            await _cut_off(cluster, copier(runs))
+        cluster.faults.clear()
+        await cluster.client.create(ConfigMap(meta("late")))
+        await clock_of(cluster).advance(5.0)
+        assert cluster.list(Secret) == []
+
+
+async def _cut_off(cluster: Cluster, operator: Operator) -> None:
+    async with replica(cluster, operator, "a"):
+        cluster.faults.inject(Reset(), path="/leases", times=None)
+        await clock_of(cluster).advance(10.5)
+
+
+@asynccontextmanager
+async def replica(
+    cluster: Cluster, operator: Operator, name: str, *, leads: bool = True
+) -> AsyncIterator[asyncio.Task[None]]:
+    """Run one replica of an operator."""
+    manager = Manager([operator], cluster.transport, election(name), clock=cluster.clock)
+    async with background(manager.run(), name=f"manager-{name}") as task:
+        await clock_of(cluster).settle()
+        if leads:
+            await manager.wait_ready()
+        yield task
+
+
+async def test_probes_and_metrics_tell_how_it_is() -> None:
+    """Readiness by check, numbers under controller-runtime's names."""
+    runs: list[str] = []
+    async with Cluster.start() as cluster:
+        options = ManagerOptions(probes=Listen())
+        async with cluster.running(copier(runs), options=options) as manager:
+            await cluster.client.create(ConfigMap(meta("a")))
+            await cluster.eventually(lambda: runs == ["op:a"])
+            await cluster.settle()
+            http = HttpTransport(ClusterConfig(server=manager.probe_url), clock=cluster.clock)
+            try:
+                ready = await http.request(Request("GET", "/readyz?verbose"))
+                assert ready.status == 200
+                assert b"[+]informer/configmaps.v1 ok" in ready.body
+                assert (await http.request(Request("GET", "/healthz"))).body == b"ok"
+                assert (await http.request(Request("GET", "/nothing"))).status == 404
+                text = (await http.request(Request("GET", "/metrics"))).body.decode()
+            finally:
+                await http.close()
+        for line in (
+            'controller_runtime_reconcile_total{controller="configmap",result="success"} 1.0',
+            'controller_runtime_max_concurrent_reconciles{controller="configmap"} 1.0',
+            'workqueue_adds_total{controller="configmap",name="configmap"} 1.0',
+            'workqueue_depth{controller="configmap",name="configmap",priority="0"} 0.0',
+            'steersman_informer_objects{resource="configmaps.v1"} 1.0',
+        ):
+            assert line in text, line
+
+
+async def test_a_stale_cache_makes_it_not_ready() -> None:
+    """Green probes over a dead watch are worse than none."""
+    async with Cluster.start(clock=FakeClock()) as cluster, cluster.running(copier([])) as manager:
+        assert manager.readiness.failing() == {}
+        cluster.faults.inject(Refuse(503, "ServiceUnavailable"), path="/configmaps", times=None)
+        cluster.faults.drop("/configmaps")
+        await clock_of(cluster).advance(200.0)
+        assert "no word" in manager.readiness.failing()["informer/configmaps.v1"]
