@@ -51,6 +51,9 @@ class Comparison:
 
     def _messages(self, recorded: str, actual: str, path: str) -> Iterator[str]:
         wanted = self._renaming.translate_versions(self._renaming.translate(recorded))
+        if "resource version" in recorded:
+            # The current version of the recorded server means nothing here.
+            wanted, actual = re.sub(r"\d+", "N", wanted), re.sub(r"\d+", "N", actual)
         if _parts(wanted) != _parts(actual) and _parts(recorded) != _parts(actual):
             yield f"{path}/message: recorded {_short(wanted, 700)}, got {_short(actual, 700)}"
 

@@ -34,6 +34,16 @@ def _namespace(name: str, uid: str, time: str) -> Document:
             "resourceVersion": "",
             "creationTimestamp": time,
             "labels": {"kubernetes.io/metadata.name": name},
+            "managedFields": [
+                {
+                    "manager": "kube-apiserver",
+                    "operation": "Update",
+                    "apiVersion": "v1",
+                    "time": time,
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}},
+                }
+            ],
         },
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},

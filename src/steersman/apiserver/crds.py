@@ -9,6 +9,7 @@ from typing import Any
 from steersman.apiserver.catalog import Catalog
 from steersman.apiserver.custom import CustomStrategy
 from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.ownership import Ownership
 from steersman.apiserver.served import ALL_VERBS, Served, Subresource
 from steersman.apiserver.watch_hub import WatchHub
 from steersman.clock import Clock
@@ -28,7 +29,10 @@ def _condition(kind: str, status: str, reason: str, message: str, time: str) -> 
 class CustomResources:
     """Serves what definitions define."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, hub: WatchHub, clock: Clock) -> None:
+    def __init__(
+        self, ledger: Ledger, catalog: Catalog, hub: WatchHub, ownership: Ownership, clock: Clock
+    ) -> None:
+        self._ownership = ownership
         self._ledger = ledger
         self._catalog = catalog
         self._hub = hub
@@ -125,8 +129,11 @@ class CustomResources:
         names = live["spec"]["names"] if accepted else status.get("acceptedNames", {"plural": "", "kind": ""})
         after = {"conditions": conditions, "acceptedNames": names, "storedVersions": stored}
         if after != status:
-            live["status"] = after
-            self._ledger.put(served, live)
+            made = {**live, "status": after}
+            made = self._ownership.updated(
+                served, live, made, "kube-apiserver", format_time(self._clock.now()), "status"
+            )
+            self._ledger.put(served, made)
 
     def serve(self, crd: Document) -> None:
         """Serve every served version of a definition, and no other."""

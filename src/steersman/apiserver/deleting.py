@@ -101,6 +101,9 @@ class Deleting:
         self._set_policy(served, metadata, options)
         grace = served.strategy.grace_period(obj, options.grace_seconds)
         if not metadata.get("finalizers") and not grace and served.strategy.may_finish(obj):
+            if grace is not None:
+                # A kind that ends gracefully shows that it was told to, even when it goes at once.
+                self._mark(served, obj, 0)
             return self._remove(served, record, obj, live, dry_run=options.dry_run)
         self._mark(served, obj, grace or 0)
         if obj == live:

@@ -55,13 +55,13 @@ class Ledger:
     def document(self, served: Served, record: Record) -> Document:
         """Give an object as it is served now, free to be changed."""
         document: Document = decode_json(record.raw)
-        if served.version == served.stored_version:
+        if served.is_stored_form:
             return served.strategy.reread(document) if record.version < served.strategy.rules_since else document
         return served.strategy.reread(served.strategy.from_stored(document, served.api_version))
 
     def raw(self, served: Served, record: Record) -> bytes:
         """Give an object as it is served now, as bytes."""
-        if served.version == served.stored_version and record.version >= served.strategy.rules_since:
+        if served.is_stored_form and record.version >= served.strategy.rules_since:
             return record.raw
         return self.rendered(served, self.document(served, record))
 
@@ -73,7 +73,7 @@ class Ledger:
     def put(self, served: Served, obj: Document) -> bytes:
         """Write an object; give it as bytes, in the version in which it came."""
         stored = obj
-        is_same = served.version == served.stored_version
+        is_same = served.is_stored_form
         if not is_same:
             stored = served.strategy.to_stored(obj)
         event = self._commit(

@@ -53,6 +53,8 @@ class Served:
     namespaced: bool = True
     api_version: str = ""
     list_kind: str = ""
+    #: Whether objects are stored as this version serves them.
+    is_stored_form: bool = True
     #: The printer columns of a custom resource, as its definition names them.
     columns: tuple[dict[str, Any], ...] = ()
 
@@ -65,6 +67,8 @@ class Served:
         self.list_kind = self.list_kind or self.resource.list_kind
         self.stored_as = self.stored_as or self.resource.gvr.group_resource
         self.stored_version = self.stored_version or self.version
+        own_name = self.stored_as == self.resource.gvr.group_resource
+        self.is_stored_form = own_name and self.stored_version == self.version
         self.prefix = (
             f'{{"kind":"{self.kind}","apiVersion":"{self.api_version}",'.encode()
             if self.builtin

@@ -63,9 +63,9 @@ class ApiServer:
         self._authorizer = authorizer or AdminOnly()
         strategies = Strategies(self.ledger, self.randomness)
         add_builtin_kinds(self.catalog, strategies)
-        custom = CustomResources(self.ledger, self.catalog, self.hub, self.clock)
-        strategies.definitions.follow = custom.changed
         ownership = Ownership(self.catalog)
+        custom = CustomResources(self.ledger, self.catalog, self.hub, ownership, self.clock)
+        strategies.definitions.follow = custom.changed
         lifecycle = Lifecycle(self.ledger, self.catalog)
         writing = Writing(self.ledger, ownership, lifecycle, self.clock, self.randomness)
         rendering = Rendering(self.ledger, self.clock)

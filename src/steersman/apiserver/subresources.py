@@ -15,7 +15,7 @@ from steersman.apiserver.request_info import Query
 from steersman.apiserver.scaling import Scaling
 from steersman.apiserver.status import Refusal, bad_request, conflict, method_not_allowed
 from steersman.apiserver.storage.record import Record
-from steersman.apiserver.writing import Change, Writing
+from steersman.apiserver.writing import Writing
 from steersman.protocol.http import Exchange, Response
 
 Document = dict[str, Any]
@@ -123,16 +123,12 @@ class Subresources:
         media = body_media(call.request.headers.get("content-type", ""))
         eviction = read_body(call.request.body, media, "Eviction").document
         name = (eviction.get("metadata") or {}).get("name", "")
-        if name and name != call.info.name:
+        if name != call.info.name:
             raise bad_request("name in URL does not match name in Eviction object")
         record = self._record(call)
         options = delete_options(Query(), eviction.get("deleteOptions") or {})
         self._deleting.delete_record(call.served, record, options)
         return _created()
-
-    def replace(self, call: Call, change: Change) -> Answer:
-        """Replace an object through one of its parts."""
-        return Answer(200, self._writing.update_object(call, change, write_options(call.query, "UpdateOptions")))
 
 
 def _check_container(obj: Document, query: Query) -> None:

@@ -16,7 +16,7 @@ from steersman.apiserver.negotiation import body_media
 from steersman.apiserver.options import WriteOptions, write_options
 from steersman.apiserver.ownership import Ownership
 from steersman.apiserver.served import Served
-from steersman.apiserver.status import bad_request, internal_error, invalid
+from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.strategy import Reading
 from steersman.clock import Clock
 from steersman.objects.times import format_time
@@ -151,8 +151,9 @@ class Writing:
             settle_numbers(obj)
         if version_given:
             raise internal_error("resourceVersion should not be set on objects to be created")
-        if self._ledger.get(served, metadata.get("namespace", ""), metadata["name"]) is not None:
-            raise served.already_exists(metadata["name"])
+        existing = self._ledger.get(served, metadata.get("namespace", ""), metadata["name"])
+        if existing is not None:
+            raise _taken(served, existing)
         if options.dry_run:
             return self._ledger.rendered(served, obj)
         raw = self._ledger.put(served, obj)
@@ -245,6 +246,8 @@ class Writing:
         meta.keep(obj["metadata"], live["metadata"])
         if not change.is_owned:
             obj = self._ownership.updated(served, live, obj, call.manager, self.now(), change.subresource)
+            if change.subresource == "scale":
+                _drop_scale_times(obj)
         obj["metadata"] = _ordered(obj["metadata"])
         served.strategy.prepare_update(obj, live, change.subresource)
         self._judge(call, obj, live, change.subresource)
@@ -269,6 +272,13 @@ class Writing:
         return raw
 
 
+def _taken(served: Served, existing: Record) -> Refusal:
+    refusal = served.already_exists(existing.name)
+    if not existing.is_deleting:
+        return refusal
+    return Refusal(409, "AlreadyExists", f"object is being deleted: {refusal.message}", details=refusal.details)
+
+
 def _is_unchanged(obj: Document, live: Document) -> bool:
     """Tell whether a write changes nothing but the times of its field managers."""
     if json_equal(obj, live):
@@ -277,6 +287,13 @@ def _is_unchanged(obj: Document, live: Document) -> bool:
     if not managed or not before or len(managed) != len(before):
         return False
     return json_equal(_timeless(obj), _timeless(live))
+
+
+def _drop_scale_times(obj: Document) -> None:
+    """Scale writers are remembered without a time."""
+    for entry in obj["metadata"].get("managedFields") or ():
+        if entry.get("subresource") == "scale":
+            entry.pop("time", None)
 
 
 def _timeless(obj: Document) -> Document:

@@ -5,6 +5,8 @@ from typing import Any
 from steersman.apiserver.defaults.pods import default_template, set_default
 
 Document = dict[str, Any]
+#: Counts the changes of a DaemonSet's template, as a field of an older version did.
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _QUARTER = "25%"
 
 
@@ -62,6 +64,9 @@ def default_stateful_set(obj: Document) -> None:
 def default_daemon_set(obj: Document) -> None:
     """Fill in a DaemonSet."""
     spec = obj["spec"]
+    annotations = obj["metadata"].get("annotations") or {}
+    annotations.setdefault(TEMPLATE_GENERATION, "1")
+    obj["metadata"]["annotations"] = annotations
     set_default(spec, revisionHistoryLimit=10)
     update = spec.setdefault("updateStrategy", {})
     set_default(update, type="RollingUpdate")
@@ -76,7 +81,7 @@ def default_job_spec(spec: Document) -> None:
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
         spec["parallelism"] = 1
-    set_default(spec, parallelism=1, completionMode="NonIndexed", suspend=False)
+    set_default(spec, parallelism=1, completionMode="NonIndexed", suspend=False, manualSelector=False)
     if spec.get("backoffLimit") is None:
         spec["backoffLimit"] = 2147483647 if spec.get("backoffLimitPerIndex") is not None else 6
     failure = spec.get("podFailurePolicy")

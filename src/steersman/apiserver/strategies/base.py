@@ -35,7 +35,10 @@ class BuiltinStrategy(Strategy):
         self._struct = struct(message_of(gvk))
         self._defaults = defaults_of(gvk)
         if has_status:
-            self.reset_fields = {"": set_of(("status",)), "status": set_of(("spec",))}
+            self.reset_fields = {
+                "": set_of(("status",)),
+                "status": set_of(("spec",), ("metadata", "labels")),
+            }
 
     def read(self, document: Document, reading: Reading) -> Document:
         """Read a document as Go does; what the kind does not know is dropped and noted, then defaults are filled in."""
@@ -106,6 +109,7 @@ class BuiltinStrategy(Strategy):
         for key, value in old.items():
             if key not in _META and key != "status":
                 obj[key] = value
+        _take(obj["metadata"], old["metadata"], "labels")
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
         """Tell whether a change is more than metadata and status."""

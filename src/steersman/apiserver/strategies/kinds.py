@@ -8,9 +8,11 @@ from steersman.apiserver.conversion import (
     event_from_core,
     event_to_core,
 )
+from steersman.apiserver.defaults.workloads import TEMPLATE_GENERATION
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document, Verdict
-from steersman.schema.field_errors import FieldError, ErrorType, forbidden, invalid, too_long
+from steersman.protocol.equality import json_equal
+from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, too_long
 from steersman.schema.object_meta import url_name_faults
 
 _NOT_READY = "node.kubernetes.io/not-ready"
@@ -231,10 +233,31 @@ class ReplicationControllerStrategy(BuiltinStrategy):
         return "" if label in known else f"field label not supported: {label}"
 
 
-class ReplicaSetStrategy(ReplicationControllerStrategy):
-    """ReplicaSets are selected as ReplicationControllers are."""
+class DaemonSetStrategy(BuiltinStrategy):
+    """DaemonSets: their template counts its own changes."""
 
-    orphans_by_default = False
+    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+        """Count a change of the template."""
+        super().prepare_update(obj, old, subresource)
+        if subresource:
+            return
+        count = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "1"))
+        if not json_equal(obj["spec"].get("template"), old["spec"].get("template")):
+            count += 1
+        annotations = {**(obj["metadata"].get("annotations") or {}), TEMPLATE_GENERATION: str(count)}
+        obj["metadata"]["annotations"] = annotations
+
+
+class SigningRequestStrategy(BuiltinStrategy):
+    """CertificateSigningRequests are selected by their signer."""
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give the signer."""
+        return {"spec.signerName": (obj.get("spec") or {}).get("signerName", "")}
+
+    def field_label_error(self, label: str) -> str:
+        """They are selected by name and signer."""
+        return "" if label in ("metadata.name", "spec.signerName") else f"field label not supported: {label}"
 
 
 class EventStrategy(BuiltinStrategy):

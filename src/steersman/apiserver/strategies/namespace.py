@@ -2,7 +2,8 @@
 
 from steersman.apiserver.status import Refusal, details
 from steersman.apiserver.strategies.base import BuiltinStrategy
-from steersman.apiserver.strategy import Document
+from steersman.apiserver.strategy import Document, Verdict
+from steersman.schema.field_errors import invalid
 from steersman.schema.names import label_faults
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -41,6 +42,15 @@ class NamespaceStrategy(BuiltinStrategy):
         super().prepare_update(obj, old, subresource)
         if subresource == "":
             obj["spec"] = old.get("spec", {})
+
+    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+        """Judge the phase: only what is being deleted may say so."""
+        verdict = super().check(obj, old, subresource)
+        phase = (obj.get("status") or {}).get("phase", "Active")
+        errors = list(verdict.errors)
+        if subresource == "status" and "deletionTimestamp" not in obj["metadata"] and phase != "Active":
+            errors.append(invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty"))
+        return Verdict(errors, verdict.warnings)
 
     def may_finish(self, obj: Document) -> bool:
         """Tell whether the content is gone: somebody has emptied the finalizers in the spec."""

@@ -50,6 +50,10 @@ class ServiceStrategy(BuiltinStrategy):
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Keep addresses and ports, take or give them back when the type changes."""
         super().prepare_update(obj, old, subresource)
+        if subresource == "status":
+            for ingress in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+                if ingress.get("ip"):
+                    ingress.setdefault("ipMode", "VIP")
         if subresource == "":
             self._carry(obj["spec"], old["spec"])
             self._allocate(obj, old)
@@ -70,6 +74,8 @@ class ServiceStrategy(BuiltinStrategy):
         if spec["type"] not in ("NodePort", "LoadBalancer"):
             if not spec.get("externalIPs") and spec.get("externalTrafficPolicy") == old.get("externalTrafficPolicy"):
                 spec.pop("externalTrafficPolicy", None)
+            if spec.get("allocateLoadBalancerNodePorts") == old.get("allocateLoadBalancerNodePorts"):
+                spec.pop("allocateLoadBalancerNodePorts", None)
             for port, before in zip(spec.get("ports") or (), old.get("ports") or (), strict=False):
                 if port.get("nodePort") == before.get("nodePort"):
                     port.pop("nodePort", None)
