@@ -5,6 +5,7 @@ of one evaluation: the meter, then the variables.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -102,13 +103,13 @@ class Interpreter:
 
     # Names and fields
 
-    def _ident(self, node: Ident) -> Code:
+    def _ident(self, node: Ident, price: int = SELECT) -> Code:
         if node.constant is not None:
             return _constant(node.constant)
         slot = self._slots[node.name][-1]
 
         def run(frame: Frame) -> Any:
-            frame[0].spend(SELECT)
+            frame[0].spend(price)
             value = frame[slot]
             if value.__class__ is Failed:
                 raise value.error
@@ -116,8 +117,18 @@ class Interpreter:
 
         return Code(run)
 
-    def _select(self, node: Select) -> Code:
-        operand = self.compile(node.operand).run
+    def _unpriced(self, node: Node) -> Code:
+        """Compile a variable or its fields where reading the variable costs nothing: as a branch, as an index."""
+        match node:
+            case Ident():
+                return self._ident(node, 0)
+            case Select(test_only=False):
+                return self._select(node, self._unpriced(node.operand))
+            case _:
+                return self.compile(node)
+
+    def _select(self, node: Select, within: Code | None = None) -> Code:
+        operand = (within or self.compile(node.operand)).run
         name = node.field
         if node.test_only:
             return Code(lambda frame: has_field(operand(frame), name))
@@ -136,6 +147,8 @@ class Interpreter:
         if special is not None:
             return special(self, node)
         operands = [self.compile(operand) for operand in node.operands]
+        if node.function == "_[_]" and isinstance(node.args[0], Ident | Select | Call):
+            operands[1] = self._unpriced(node.args[1])
         candidates = [FUNCTIONS.by_id[overload] for overload in node.overloads]
         exact = node.function in _LENIENT or (
             len(candidates) == 1 and all(_is_definite(operand.type) for operand in node.operands)
@@ -143,7 +156,7 @@ class Interpreter:
         function = candidates[0].run if exact else dispatch(node.function, candidates)
         if node.function in FOLDED and operands[0].is_constant:
             return _folded(function, operands[0].constant)
-        if node.function == "@in" and operands[1].is_constant:
+        if node.function == "@in" and operands[1].constant.__class__ is list:
             return _in_constant(operands[0], operands[1].constant)
         if node.function in ("find", "findAll", "matches") and operands[1].is_constant:
             _check_pattern(operands[1].constant)
@@ -153,7 +166,8 @@ class Interpreter:
         return self.compile(node.args[0])
 
     def _conditional(self, node: Call) -> Code:
-        condition, then, otherwise = (self.compile(arg).run for arg in node.args)
+        condition = self.compile(node.args[0]).run
+        then, otherwise = (self._unpriced(arg).run for arg in node.args[1:])
 
         def run(frame: Frame) -> Any:
             chosen = condition(frame)
@@ -205,9 +219,10 @@ class Interpreter:
         name = node.args[1].value if isinstance(node.args[1], Literal) else ""
 
         def run(frame: Frame) -> Any:
-            container = operand(frame)
-            frame[0].spend(SELECT)
-            return optional_field(container, name)
+            found = optional_field(operand(frame), name)
+            if isinstance(found, Present):
+                frame[0].spend(SELECT)
+            return found
 
         return Code(run)
 
@@ -352,7 +367,6 @@ class Interpreter:
                 if keep is not None:
                     kept = keep(frame)
                     if kept is False:
-                        spend(SELECT)
                         continue
                     if kept is not True:
                         raise NoSuchOverload
@@ -382,7 +396,7 @@ def _invocation(function: Callable[..., Any], operands: list[Run], node: Call) -
         return _flat_invocation(function, operands)
 
     def run(frame: Frame) -> Any:
-        args = [operand(frame) for operand in operands]
+        args = _evaluated(frame, operands)
         if takes_lists:
             check_weight(args)
         try:
@@ -398,11 +412,34 @@ def _invocation(function: Callable[..., Any], operands: list[Run], node: Call) -
 
 def _flat_invocation(function: Callable[..., Any], operands: list[Run]) -> Run:
     def run(frame: Frame) -> Any:
-        args = [operand(frame) for operand in operands]
+        args = _evaluated(frame, operands)
         frame[0].spend(1)
         return function(*args)
 
     return run
+
+
+_STRICT = 2
+
+
+def _evaluated(frame: Frame, operands: list[Run]) -> list[Any]:
+    """Evaluate the operands of a call; one or two are all evaluated and the call paid for, even when one fails."""
+    args: list[Any] = []
+    for place, operand in enumerate(operands, 1):
+        try:
+            args.append(operand(frame))
+        except EvaluationError:
+            if len(operands) <= _STRICT:
+                _pay_for_failure(frame, operands[place:])
+            raise
+    return args
+
+
+def _pay_for_failure(frame: Frame, rest: list[Run]) -> None:
+    for operand in rest:
+        with suppress(EvaluationError):
+            operand(frame)
+    frame[0].spend(1)
 
 
 def _folded(function: Callable[..., Any], argument: Any) -> Code:
@@ -443,7 +480,7 @@ def _is_definite(kind: CelType) -> bool:
 
 
 #: Operators that look at their operands themselves.
-_LENIENT = frozenset({"_[_]", "_[?_]", "_==_", "_!=_"})
+_LENIENT = frozenset({"_[_]", "_[?_]", "_==_", "_!=_", "flatten"})
 
 _SPECIAL: Mapping[str, Callable[[Interpreter, Call], Code]] = {
     "dyn": Interpreter._dyn,  # noqa: SLF001 - the class's own table of special forms
