@@ -48,6 +48,28 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
     ]
 
 
+async def test_a_client_that_sends_ahead_is_made_to_wait() -> None:
+    """Requests behind a slow one must not pile up in memory."""
+    release = asyncio.Event()
+
+    async def slow(_: Request, exchange: Exchange) -> None:
+        await release.wait()
+        exchange.respond(Response(200))
+
+    async with serving(app := RecordingApp(slow=slow)) as server, raw(server) as client:
+        await client.send(_get("/slow"))
+        await until(lambda: app.requests)
+        (connection,) = server._connections
+        client.writer.write(_get("/next") * 40_000 + _get("/end", "connection: close"))
+        await until(lambda: connection._waiting)
+        for _ in range(50):
+            await FakeClock().settle()
+        assert len(connection._waiting) < 20_000
+        release.set()
+        assert (await client.read_all()).endswith(b"/end")
+    assert len(app.requests) == 40_002
+
+
 async def test_thousands_of_pipelined_requests_need_no_deep_stack() -> None:
     """Answers given at once are given in a loop, not one inside the other."""
     async with serving(RecordingApp()) as server, raw(server) as client:

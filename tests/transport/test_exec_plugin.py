@@ -117,6 +117,21 @@ async def test_a_refused_identity_is_fetched_again_for_the_same_request(connecte
     assert seen == [b"Bearer token-1", b"Bearer token-2"]
 
 
+async def test_a_plugin_that_is_always_refused_is_asked_twice(connected: Connect, tmp_path: Path) -> None:
+    """Someone without access must get the 401, not an endless login."""
+
+    async def refuse(connection: PeerConnection) -> None:
+        while await connection.request():
+            await connection.send(answer(401))
+
+    plugin = ExecPlugin(command=str(_counting(tmp_path)), api_version=V1)
+    async with scripted(refuse) as peer, connected(peer.url, authentication=plugin) as transport:
+        assert (await transport.request(Request("GET", "/"))).status == 401
+        assert (tmp_path / "runs").read_text() == "xx"
+        async with transport.stream(Request("GET", "/")) as stream:
+            assert stream.status == 401
+
+
 async def test_a_failing_plugin_fails_the_request_as_a_connection_would(connected: Connect, tmp_path: Path) -> None:
     """Whoever waits for a server to come back also waits for its login service."""
     plugin = ExecPlugin(command=str(_script(tmp_path, "sys.exit(1)")), api_version=V1)

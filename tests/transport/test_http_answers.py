@@ -158,7 +158,8 @@ async def test_a_second_answer_to_one_request_never_reaches_the_next_request(con
         scripted(answering(OK + answer(200, b"not yours")), answering(OK)) as peer,
         connected(peer.url) as transport,
     ):
-        first, second = await transport.request(GET), await transport.request(GET)
+        first = await transport.request(Request("POST", "/"))
+        second = await transport.request(Request("POST", "/"))
     assert (first.body, second.body, peer.connections) == (b"ok", b"ok", 2)
 
 
@@ -187,11 +188,24 @@ async def test_nobody_there_is_a_failed_connection(connected: Connect) -> None:
         Request("GET", "relative"),
         Request("GET", "/", {"x": "a\r\nauthorization: Bearer stolen"}),
         Request("GET", "/", {"x\r\ny": "z"}),
+        Request("GET", "/", {"x": "a\nb: c"}),
+        Request("GET", "/", {"x": "a\rb: c"}),
         Request("GET /admin HTTP/1.1\r\nx:", "/"),
         Request("GET", "/", {"host": "elsewhere"}),
         Request("POST", "/", {"transfer-encoding": "chunked"}, b"x"),
     ],
-    ids=["space", "break in target", "relative", "break in value", "break in name", "method", "host", "framing"],
+    ids=[
+        "space",
+        "break in target",
+        "relative",
+        "break in value",
+        "break in name",
+        "feed",
+        "return",
+        "method",
+        "host",
+        "framing",
+    ],
 )
 async def test_no_request_can_smuggle_another(connected: Connect, request_: Request) -> None:
     """Names of objects reach these fields; whatever they contain, one request stays one request."""

@@ -123,6 +123,22 @@ async def test_a_stale_connection_costs_a_read_nothing(connected: Connect) -> No
     assert (peer.connections, clock.monotonic()) == (2, 0.0)
 
 
+async def test_a_stale_connection_costs_a_write_its_certainty(connected: Connect) -> None:
+    """The server may have read it before it broke the connection; sending it again could do it twice."""
+
+    async def once_then_reset(connection: PeerConnection) -> None:
+        await connection.request()
+        await connection.send(OK)
+        await connection.request()
+        connection.reset()
+
+    async with scripted(once_then_reset, answering(OK)) as peer, connected(peer.url) as transport:
+        await transport.request(POST)
+        with pytest.raises(ConnectionLost):
+            await transport.request(POST)
+    assert peer.connections == 1
+
+
 async def test_a_connection_that_the_server_closed_is_not_used_for_a_write(connected: Connect) -> None:
     """What is known to be closed is not tried: the write goes out once, on a new connection."""
     closed = asyncio.Event()
@@ -329,3 +345,14 @@ async def test_closing_interrupts_a_connection_that_is_being_opened(connected: C
             await accepted.wait()
             await transport.close()
         assert isinstance(call.result(), ConnectionLost)
+
+
+async def test_a_wait_that_would_outlast_the_call_is_not_begun(connected: Connect) -> None:
+    """The caller gets the server's answer while there is time to act on it."""
+    clock = FakeClock()
+    async with (
+        scripted(answering(answer(429, b"busy", "retry-after: 30"))) as peer,
+        connected(peer.url, clock=clock) as transport,
+    ):
+        assert (await transport.request(GET, timeout=10)).status == 429
+    assert clock.monotonic() == 0.0
