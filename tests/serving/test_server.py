@@ -307,7 +307,7 @@ async def test_a_slow_client_is_not_waited_for(sent: bytes, seconds: float, stat
         await client.send(sent)
         await until(lambda: server._connections)
         (connection,) = server._connections
-        await until(lambda: not sent or connection._phase.name != "IDLE")
+        await until(lambda: not sent or connection._limited[0].name != "IDLE")
         await clock.advance(seconds - 0.1)
         assert connection.is_open
         await clock.advance(0.2)

@@ -52,7 +52,8 @@ class ServerConnection(asyncio.Protocol):
         self._waiting: deque[Incoming | Refused] = deque()
         self._exchange: HttpExchange | None = None
         self._raw: HttpUpgraded | None = None
-        self._phase = Phase.IDLE
+        #: What the reading limit was last set for.
+        self._limited = (Phase.IDLE, 0)
         self._reading_limit = Deadline(server.clock, self._on_slow_reader)
         self._writing_limit = Deadline(server.clock, self._on_stalled)
         #: Bytes that waited for the client when it was last looked at.
@@ -233,13 +234,13 @@ class ServerConnection(asyncio.Protocol):
             self.pause()
         else:
             self.resume()
-        phase, self._phase = self._phase, reader.phase
         if reader.phase is Phase.IDLE:
             if self._exchange is None:
                 self._reading_limit.set(self._server.limits.keep_alive)
             else:
                 self._reading_limit.clear()
-        elif reader.phase is not phase:
+        elif (reader.phase, reader.begun) != self._limited:  # each request has its own time, and only once
+            self._limited = (reader.phase, reader.begun)
             limits = self._server.limits
             self._reading_limit.set(limits.read_head if reader.phase is Phase.HEAD else limits.read_body)
         if reader.owes_continue and self._exchange is None:

@@ -65,6 +65,8 @@ class RequestReader:
         #: Bytes behind a request that asks for another protocol, until it is known whose they are.
         self.undecided: bytes | None = None
         self.phase = Phase.IDLE
+        #: Requests begun so far: tells one half-read request from the next.
+        self.begun = 0
         #: Whether the client waits to be told that its body is welcome.
         self.owes_continue = False
         self._is_primed = False
@@ -129,6 +131,7 @@ class RequestReader:
         """Begin a request."""
         if not self._is_primed:
             self._begin()
+            self.begun += 1
             self.phase = Phase.HEAD
 
     def on_url(self, piece: bytes) -> None:
