@@ -54,6 +54,13 @@ SHARED = {
 }
 
 
+#: Resources that warn whoever asks for them.
+_DEPRECATED = {
+    ("", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ("", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
+}
+
+
 class StrategyTable(Protocol):
     """Gives each built-in kind its strategy."""
 
@@ -73,5 +80,6 @@ def add_builtin_kinds(catalog: Catalog, strategies: StrategyTable) -> None:
                 subresources=parts,
                 stored_as=stored_as,
                 stored_version=stored_version,
+                deprecation=_DEPRECATED.get((resource.gvk.group, resource.plural), ""),
             )
         )

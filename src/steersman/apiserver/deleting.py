@@ -1,6 +1,5 @@
 """Delete: an object at once, after its finalizers, or after its grace period; or a whole collection."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -164,7 +163,7 @@ class Deleting:
         page = self._lister.page(served, selection, listed)
         for record in page.records:
             self.delete_record(served, record, options)
-        return replace(page, resource_version=self._ledger.store.resource_version) if page.records else page
+        return page
 
 
 def _options_document(document: Any) -> Document:

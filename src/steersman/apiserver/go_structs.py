@@ -134,9 +134,6 @@ class Struct:
         for name, spec in self.fields.items():
             if name in found:
                 value = found[name]
-                if value.__class__ is list and not value and spec.keeps_zero:
-                    # What is stored does not tell an empty list from none.
-                    value = None
                 if spec.keeps_zero or (spec.pointer and value is not None) or _is_set(value):
                     written[name] = value
             elif spec.keeps_zero:

@@ -23,7 +23,6 @@ from steersman.apiserver.strategy import Reading
 from steersman.apiserver.writing import Change, Writing
 from steersman.errors import ApiError, DecodeError
 from steersman.objects.codec import encode_json
-from steersman.protocol.equality import json_equal
 from steersman.protocol.http import Request
 from steersman.protocol.patches import (
     MalformedPatch,
@@ -122,7 +121,6 @@ class Patching:
         if record is None or live is None:
             return Answer(201, self._writing.create_object(call, obj, options, is_owned=True))
         obj["metadata"].pop("resourceVersion", None)
-        _settle_times(obj, live, call.manager, subresource)
         change = Change(record, live, obj, subresource, is_owned=True, is_patch=True)
         return Answer(200, self._writing.update_object(call, change, options))
 
@@ -180,35 +178,6 @@ def _duplicates(request: Request) -> list[str]:
     except DecodeError:
         return []
     return [f'duplicate field "{path}"' for path in found]
-
-
-def _settle_times(obj: Document, live: Document, manager: str, subresource: str) -> None:
-    """Keep the applier's old time, or its absence, where the apply changed nothing but who owns what."""
-    entries = obj["metadata"].get("managedFields") or []
-    if not json_equal(_content(obj), _content(live)):
-        return
-
-    def mine(entry: Document) -> bool:
-        return (
-            entry.get("manager") == manager
-            and entry.get("operation") == "Apply"
-            and entry.get("subresource", "") == subresource
-        )
-
-    before = next((entry for entry in live["metadata"].get("managedFields") or () if mine(entry)), {})
-    for entry in entries:
-        if mine(entry):
-            if "time" in before:
-                entry["time"] = before["time"]
-            else:
-                entry.pop("time", None)
-    entries.sort(key=lambda entry: (entry["operation"], entry.get("time", ""), entry.get("manager", "")))
-
-
-def _content(obj: Document) -> Document:
-    ignored = ("managedFields", "resourceVersion")
-    metadata = {key: value for key, value in obj["metadata"].items() if key not in ignored}
-    return {**obj, "metadata": metadata}
 
 
 def _gv(group: str, version: str) -> str:

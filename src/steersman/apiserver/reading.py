@@ -66,7 +66,8 @@ class Lister:
         asked = StoreOptions(
             namespace=selection.namespace or "",
             selector=None if selection.is_everything else selection.matches,
-            limit=options.limit,
+            # From the cache everything is served at once, whatever the limit.
+            limit=0 if options.resource_version == "0" and not options.continue_token else options.limit,
             continue_token=self._token(options),
             resource_version=self._version(options),
             match=cast("Match", options.match),

@@ -26,6 +26,9 @@ _META = frozenset({"apiVersion", "kind", "metadata"})
 class BuiltinStrategy(Strategy):
     """The rules of a built-in kind."""
 
+    #: Whether writers of the status cannot change labels.
+    keeps_labels_in_status = False
+
     def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
         self.gvk = gvk
         self.namespaced = namespaced
@@ -35,10 +38,8 @@ class BuiltinStrategy(Strategy):
         self._struct = struct(message_of(gvk))
         self._defaults = defaults_of(gvk)
         if has_status:
-            self.reset_fields = {
-                "": set_of(("status",)),
-                "status": set_of(("spec",), ("metadata", "labels")),
-            }
+            kept = [("spec",), ("metadata", "labels")] if self.keeps_labels_in_status else [("spec",)]
+            self.reset_fields = {"": set_of(("status",)), "status": set_of(*kept)}
 
     def read(self, document: Document, reading: Reading) -> Document:
         """Read a document as Go does; what the kind does not know is dropped and noted, then defaults are filled in."""
@@ -85,6 +86,7 @@ class BuiltinStrategy(Strategy):
             obj["status"] = self.initial_status(obj)
         if self.counts:
             obj["metadata"]["generation"] = 1
+        _forget_empty_lists(obj)
 
     def initial_status(self, obj: Document) -> Document:
         """Give the status of a new object."""
@@ -94,6 +96,7 @@ class BuiltinStrategy(Strategy):
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Keep what the endpoint cannot change; count a generation when the rest changed."""
+        _forget_empty_lists(obj)
         if subresource == "status":
             self.prepare_status(obj, old)
             return
@@ -109,7 +112,8 @@ class BuiltinStrategy(Strategy):
         for key, value in old.items():
             if key not in _META and key != "status":
                 obj[key] = value
-        _take(obj["metadata"], old["metadata"], "labels")
+        if self.keeps_labels_in_status:
+            _take(obj["metadata"], old["metadata"], "labels")
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
         """Tell whether a change is more than metadata and status."""
@@ -147,6 +151,13 @@ class BuiltinStrategy(Strategy):
             raise refusal_of(error) from None
         except PatchError as error:
             raise internal_error(str(error)) from None
+
+
+def _forget_empty_lists(obj: Document) -> None:
+    """Write empty lists at the top as null: what is stored does not tell them from none."""
+    for key, value in obj.items():
+        if value.__class__ is list and not value:
+            obj[key] = None
 
 
 def _take(obj: Document, old: Document, key: str) -> None:

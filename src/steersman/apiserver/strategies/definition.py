@@ -4,7 +4,10 @@ from collections.abc import Callable
 
 from steersman.apiserver.crds import FINALIZER
 from steersman.apiserver.strategies.base import BuiltinStrategy
-from steersman.apiserver.strategy import Document
+from steersman.apiserver.strategy import Document, Verdict
+from steersman.errors import DecodeError
+from steersman.schema.crd_validation import validate_crd
+from steersman.schema.field_errors import invalid
 
 
 class DefinitionStrategy(BuiltinStrategy):
@@ -27,8 +30,19 @@ class DefinitionStrategy(BuiltinStrategy):
 
     def initial_status(self, obj: Document) -> Document:
         """Begin with nothing accepted."""
-        storage = [entry["name"] for entry in obj["spec"]["versions"] if entry.get("storage")]
+        versions = obj["spec"].get("versions") or ()
+        storage = [entry["name"] for entry in versions if entry.get("storage")]
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage}
+
+    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+        """Judge a definition as a real server does."""
+        if subresource == "status":
+            return super().check(obj, old, subresource)
+        try:
+            review = validate_crd(obj, old)
+        except DecodeError as error:
+            return Verdict([invalid("spec", "", str(error))], [])
+        return Verdict(review.errors, review.warnings)
 
     def before_delete(self, obj: Document) -> None:
         """Make sure that objects are cleaned up before their definition goes."""

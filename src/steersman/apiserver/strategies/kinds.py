@@ -233,6 +233,35 @@ class ReplicationControllerStrategy(BuiltinStrategy):
         return "" if label in known else f"field label not supported: {label}"
 
 
+class DeploymentStrategy(BuiltinStrategy):
+    """Deployments: annotations count as changes, too."""
+
+    keeps_labels_in_status = True
+
+    def is_new_generation(self, obj: Document, old: Document) -> bool:
+        """Tell whether the spec or an annotation changed."""
+        before, after = old["metadata"].get("annotations") or {}, obj["metadata"].get("annotations") or {}
+        return before != after or super().is_new_generation(obj, old)
+
+
+class SliceStrategy(BuiltinStrategy):
+    """EndpointSlices: labels count as changes, too."""
+
+    def is_new_generation(self, obj: Document, old: Document) -> bool:
+        """Tell whether anything but the server's own metadata changed."""
+        before, after = old["metadata"].get("labels") or {}, obj["metadata"].get("labels") or {}
+        return before != after or super().is_new_generation(obj, old)
+
+
+class NeverCounting(BuiltinStrategy):
+    """Kinds that stay at their first generation."""
+
+    def is_new_generation(self, obj: Document, old: Document) -> bool:
+        """Say no."""
+        del obj, old
+        return False
+
+
 class DaemonSetStrategy(BuiltinStrategy):
     """DaemonSets: their template counts its own changes."""
 

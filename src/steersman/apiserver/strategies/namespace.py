@@ -77,4 +77,4 @@ class NamespaceStrategy(BuiltinStrategy):
 
     def field_label_error(self, label: str) -> str:
         """Namespaces are selected by name and phase."""
-        return "" if label in ("metadata.name", "status.phase", "name") else f"field label not supported: {label}"
+        return "" if label in ("metadata.name", "status.phase") else f"field label not supported: {label}"

@@ -69,7 +69,7 @@ class ServiceStrategy(BuiltinStrategy):
                 if not spec.get(name) and old.get(name):
                     spec[name] = old[name]
         if spec["type"] == "ExternalName" and old["type"] != "ExternalName" and spec.get("clusterIP") == old.get("clusterIP"):
-            for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
                 spec.pop(name, None)
         if spec["type"] not in ("NodePort", "LoadBalancer"):
             if not spec.get("externalIPs") and spec.get("externalTrafficPolicy") == old.get("externalTrafficPolicy"):
