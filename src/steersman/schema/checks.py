@@ -79,13 +79,11 @@ def missing_fields(required: tuple[str, ...], value: dict[str, Any]) -> list[Fin
 
 def undeclared_fields(node: Structural, value: dict[str, Any]) -> list[Finding]:
     """Tell which fields an object has though its schema forbids any other."""
-    found = []
-    for name in value:
-        if name not in node.properties:
-            finding = Finding(ErrorType.FORBIDDEN, "", "is a forbidden property")
-            finding.steps.append(name)
-            found.append(finding)
-    return found
+    return [
+        Finding(ErrorType.INVALID, name, f"\0.{name} in body is a forbidden property", Style.BESIDE)
+        for name in value
+        if name not in node.properties
+    ]
 
 
 def _unchecked_class(table: Table) -> type | None:

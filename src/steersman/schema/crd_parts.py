@@ -4,12 +4,12 @@ import unicodedata
 from typing import Any, Final
 
 from steersman.schema.field_errors import (
+    ErrorType,
     FieldError,
     duplicate,
     invalid,
     not_supported,
     required,
-    too_long,
     too_many,
 )
 from steersman.schema.go_text import GoStruct
@@ -99,15 +99,18 @@ def _deprecation_errors(version: dict[str, Any], path: str) -> list[FieldError]:
         return []
     if not version.get("deprecated"):
         return [invalid(path, warning, "can only be set for deprecated versions")]
-    if not warning:
-        return [invalid(path, warning, "must not be an empty string")]
+    errors = []
     if len(warning.encode()) > _WARNING_LIMIT:
-        return [too_long(path, _WARNING_LIMIT)]
+        errors.append(invalid(path, warning, f"must be <= {_WARNING_LIMIT} characters long"))
+    if not warning:
+        errors.append(invalid(path, warning, "must not be an empty string"))
     for index, char in enumerate(warning):
         if char != " " and unicodedata.category(char)[0] not in "LMNPS":
-            text = f"must only contain printable UTF-8 characters; non-printable character found at index {index}"
-            return [invalid(path, warning, text)]
-    return []
+            place = len(warning[:index].encode())
+            text = f"must only contain printable UTF-8 characters; non-printable character found at index {place}"
+            errors.append(invalid(path, warning, text))
+            break
+    return errors
 
 
 def subresources_errors(subresources: dict[str, Any] | None, path: str) -> list[FieldError]:
@@ -157,16 +160,17 @@ def column_errors(column: dict[str, Any], path: str) -> list[FieldError]:
 def selectable_errors(fields: list[dict[str, Any]], root: Structural | None, path: str) -> list[FieldError]:
     """Check selectable fields against the schema that they point into."""
     errors: list[FieldError] = []
-    if len(fields) > _SELECTABLE_LIMIT and len({field["jsonPath"] for field in fields}) > _SELECTABLE_LIMIT:
-        errors.append(too_many(path, len(fields), _SELECTABLE_LIMIT))
-    seen = set()
+    seen: set[str] = set()
     for index, field in enumerate(fields):
         json_path, where = field["jsonPath"], f"{path}[{index}].jsonPath"
+        found = _selectable_path_errors(json_path, root, where)
+        errors += found
         if json_path in seen:
             errors.append(duplicate(where, json_path))
-            continue
-        seen.add(json_path)
-        errors += _selectable_path_errors(json_path, root, where)
+        elif not any("is an invalid path" in error.detail or error.type is ErrorType.REQUIRED for error in found):
+            seen.add(json_path)
+    if len(seen) > _SELECTABLE_LIMIT:
+        errors.append(too_many(path, len(seen), _SELECTABLE_LIMIT))
     return errors
 
 
@@ -183,10 +187,13 @@ def _selectable_path_errors(json_path: str, root: Structural | None, where: str)
         node = node.child(name) if node is not None else None
     if node is None:
         return [invalid(where, json_path, "is an invalid path: does not refer to a valid field")]
+    errors = []
+    if json_path.startswith(".metadata."):
+        errors.append(invalid(where, json_path, "must not point to fields in metadata"))
     if node.types not in _SELECTABLE_TYPES:
         text = (
             "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are "
             "allowed."
         )
-        return [invalid(where, json_path, text)]
-    return []
+        errors.append(invalid(where, json_path, text))
+    return errors

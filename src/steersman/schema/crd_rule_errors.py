@@ -14,6 +14,22 @@ def _times(cardinality: int | None, limit: int | None) -> int | None:
     return None if cardinality is None or limit is None else cardinality * max(limit, 0)
 
 
+def _with_true_rules(schema: Schema) -> Schema:
+    """Give a schema whose rules have the same form, but say nothing: nothing but the form is left to complain about."""
+    rules = [
+        {
+            **rule,
+            "rule": "".join(char for char in rule["rule"] if char in "\r\n") + "true" if rule["rule"].strip() else "",
+            "messageExpression": "''"
+            if (rule.get("messageExpression") or "").strip()
+            else rule.get("messageExpression"),
+        }
+        for rule in schema["x-kubernetes-validations"]
+    ]
+    rules = [{key: value for key, value in rule.items() if key != "optionalOldSelf"} for rule in rules]
+    return {"type": "object", **schema, "x-kubernetes-validations": rules}
+
+
 def _idle_options(schema: Schema, path: str) -> list[FieldError]:
     """Complain about rules that make `oldSelf` optional without speaking of it."""
     from steersman.schema.cel import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
@@ -31,7 +47,7 @@ def _idle_options(schema: Schema, path: str) -> list[FieldError]:
 class _Survey:
     """Walks a schema and collects what is wrong with its rules."""
 
-    #: Fields that have errors already; rules at or above them are not compiled.
+    #: Fields that have errors already: of rules at or above them only the form is checked.
     faulty: list[str]
     errors: list[FieldError] = field(default_factory=list)
     costs: list[Any] = field(default_factory=list)
@@ -48,8 +64,17 @@ class _Survey:
             lost = path if schema.get("x-kubernetes-list-type") != "map" else None
             often = _times(cardinality, schema.get("maxItems"))
             self.visit(items, f"{path}.items", often, uncorrelatable or lost)
-        if schema.get("x-kubernetes-validations") and not any(name.startswith(path) for name in self.faulty):
+        if not schema.get("x-kubernetes-validations"):
+            return
+        if any(name.startswith(path) for name in self.faulty):
+            self.errors += self._form_errors(schema, path)
+        else:
             self._compile(schema, path, cardinality, uncorrelatable)
+
+    def _form_errors(self, schema: Schema, path: str) -> list[FieldError]:
+        from steersman.schema.cel import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+
+        return [error_of(error, path) for error in compile_rules(_with_true_rules(schema)).errors]
 
     def _compile(self, schema: Schema, path: str, cardinality: int | None, uncorrelatable: str | None) -> None:
         from steersman.schema.cel import RuleCost, compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
@@ -63,12 +88,14 @@ class _Survey:
         self.errors += [error_of(error, path) for error in compiled.errors]
         if not compiled.errors:
             self.errors += _idle_options(schema, path)
+        elif forms := self._form_errors(schema, path):
+            self.faulty += [error.field for error in forms]
         self.costs += [RuleCost(path + cost.field, cost.cost) for cost in compiled.costs]
 
 
 def rule_errors(schema: Schema, path: str, faulty: list[str]) -> list[FieldError]:
     """Tell what is wrong with the rules of a schema; those around ``faulty`` fields are not asked."""
-    survey = _Survey(faulty)
+    survey = _Survey([*faulty])
     survey.visit(schema, path, 1, None)
     if not survey.costs:
         return survey.errors

@@ -150,11 +150,10 @@ def _set_errors(items: Schema, path: str) -> list[FieldError]:
     text = "must be atomic as item of a list with x-kubernetes-list-type=set"
     kinds = {"array": "x-kubernetes-list-type", "object": "x-kubernetes-map-type"}
     keyword = kinds.get(items.get("type") or "")
-    if keyword is not None and items.get(keyword) != "atomic":
-        granular = items.get(keyword)
-        # A list is atomic unless it says otherwise; an object is not.
-        if granular is not None or keyword == "x-kubernetes-map-type":
-            errors.append(invalid(f"{path}.{keyword}", granular, text))
+    # A list is atomic unless it says otherwise; an object is not. The server shows the list type for both.
+    usual = "atomic" if keyword == "x-kubernetes-list-type" else None
+    if keyword is not None and items.get(keyword, usual) != "atomic":
+        errors.append(invalid(f"{path}.{keyword}", items.get("x-kubernetes-list-type"), text))
     return errors
 
 

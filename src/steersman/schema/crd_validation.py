@@ -34,6 +34,31 @@ from steersman.schema.wire_types import WireTypeError
 
 _APPROVAL_DOCS: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
 _WEBHOOK_PORT: Final = 443
+#: What a root may say though its status is a subresource, and how Go calls it.
+_ALLOWED_BESIDE_STATUS: Final = {
+    "description": "Description",
+    "type": "Type",
+    "format": "Format",
+    "title": "Title",
+    "maximum": "Maximum",
+    "exclusiveMaximum": "ExclusiveMaximum",
+    "minimum": "Minimum",
+    "exclusiveMinimum": "ExclusiveMinimum",
+    "maxLength": "MaxLength",
+    "minLength": "MinLength",
+    "pattern": "Pattern",
+    "maxItems": "MaxItems",
+    "minItems": "MinItems",
+    "uniqueItems": "UniqueItems",
+    "multipleOf": "MultipleOf",
+    "required": "Required",
+    "items": "Items",
+    "properties": "Properties",
+    "externalDocs": "ExternalDocs",
+    "example": "Example",
+    "x-kubernetes-preserve-unknown-fields": "XPreserveUnknownFields",
+    "x-kubernetes-validations": "XValidations",
+}
 
 
 class CrdReview(NamedTuple):
@@ -108,19 +133,34 @@ def _located(versions: list[dict[str, Any]], key: str, shared_path: str, own_pat
     return [(version, own_path.format(index)) for index, version in enumerate(versions)]
 
 
-def _one_schema_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
-    errors = []
+def _status_root_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
+    """Check a root whose status is a subresource: what it says of the whole object would be lost for the status."""
+    for key, value in schema.items():
+        if key == "type" and value and value != "object":
+            text = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+            return [invalid(f"{path}.type", value, text)]
+        if value and key not in _ALLOWED_BESIDE_STATUS:
+            allowed = " ".join(_ALLOWED_BESIDE_STATUS.values())
+            text = f"only [{allowed}] fields are allowed at the root of the schema if the status subresource is enabled"
+            return [invalid(path, schema, text)]
+    return []
+
+
+def _one_schema_errors(schema: dict[str, Any], path: str, *, has_status: bool) -> list[FieldError]:
+    errors = _status_root_errors(schema, path) if has_status else []
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
     errors += schema_errors(schema, Place(path, is_root=True))
-    errors += rule_errors(schema, path, [error.field for error in errors])
-    if has_unsupported(schema):
-        return errors
-    structural = structural_errors(schema, path)
-    return errors + (structural or default_errors(schema, path))
+    faulty = [error.field for error in errors]
+    unsound: list[FieldError] = []
+    if not has_unsupported(schema):
+        unsound = structural_errors(schema, path) or default_errors(schema, path)
+    # Rules are compiled only where the schema around them is sound; their form is looked at in any case.
+    return errors + unsound + rule_errors(schema, path, [path] if unsound else faulty)
 
 
-def _schemas_errors(versions: list[dict[str, Any]]) -> list[FieldError]:
+def _schemas_errors(versions: list[dict[str, Any]], known: dict[str, Any]) -> list[FieldError]:
+    """Check the schemas of all versions; one that is ``known`` to have been accepted is not looked at again."""
     errors = [
         required(f"spec.versions[{index}].schema.openAPIV3Schema")
         for index, version in enumerate(versions)
@@ -129,9 +169,13 @@ def _schemas_errors(versions: list[dict[str, Any]]) -> list[FieldError]:
     places = _located(versions, "schema", "spec.validation.openAPIV3Schema", "spec.versions[{}].schema.openAPIV3Schema")
     for version, path in places:
         schema = _schema_of(version)
-        if schema is not None:
-            errors += _one_schema_errors(schema, path)
+        if schema is not None and schema != known.get(version["name"]):
+            errors += _one_schema_errors(schema, path, has_status=_has_status(versions))
     return errors
+
+
+def _has_status(versions: list[dict[str, Any]]) -> bool:
+    return any((version.get("subresources") or {}).get("status") is not None for version in versions)
 
 
 def _parsed(schema: dict[str, Any] | None) -> Structural | None:
@@ -155,14 +199,16 @@ def _version_parts_errors(versions: list[dict[str, Any]]) -> list[FieldError]:
     return errors
 
 
-def _spec_errors(spec: dict[str, Any]) -> list[FieldError]:
+def _spec_errors(spec: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
     versions = spec["versions"] or []
+    accepted = old["spec"]["versions"] if old is not None else []
+    known = {version["name"]: _schema_of(version) for version in accepted}
     return [
         *group_errors(spec["group"], "spec.group"),
         *enum_errors("spec.scope", spec["scope"], ("Cluster", "Namespaced")),
         *versions_errors(spec["versions"], "spec.versions"),
         *names_errors(spec["names"], "spec.names"),
-        *_schemas_errors(versions),
+        *_schemas_errors(versions, known),
         *_version_parts_errors(versions),
         *conversion_errors(spec["conversion"], "spec.conversion"),
     ]
@@ -278,7 +324,7 @@ def _validate(given: dict[str, Any], old: dict[str, Any] | None) -> CrdReview:
         errors = _name_errors(crd)
     else:
         errors = validate_object_meta_update(crd["metadata"], old["metadata"]) + _immutable_errors(crd, old)
-    errors += _spec_errors(crd["spec"])
+    errors += _spec_errors(crd["spec"], old)
     errors += _stored_version_errors(crd)
     errors += _approval_errors(crd, old)
     errors += _preserve_errors(crd, old)

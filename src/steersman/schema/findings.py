@@ -12,7 +12,7 @@ from steersman.schema.field_errors import NO_FIELD, ErrorType, FieldError
 
 
 class Style(enum.Enum):
-    """How the text of a finding speaks of its place."""
+    """How the text of a finding speaks of its place; a NUL in it stands for the place, too."""
 
     #: ``spec.a in body <detail>``.
     IN_BODY = enum.auto()
@@ -48,10 +48,12 @@ class Finding:
     def error(self, base: str = "") -> FieldError:
         """Give the error, of an object that itself stands at ``base``."""
         place = self.place
+        detail = self.detail.replace("\0", place)
         if self.style is Style.ANYWHERE:
-            return FieldError(self.type, base or NO_FIELD, self.value, self.detail.replace("\0", place))
+            return FieldError(self.type, base or NO_FIELD, self.value, detail)
         where = f"{base}.{place}" if base and place else base or place
-        detail = f"{place} in body {self.detail}" if self.style is Style.IN_BODY else self.detail
+        if self.style is Style.IN_BODY:
+            detail = f"{place} in body {detail}"
         return FieldError(self.type, where or NO_FIELD, self.value, detail)
 
 

@@ -9,22 +9,18 @@ from steersman.schema.go_text import json_text
 from steersman.schema.structural import Structural
 
 
-def _exact(value: Any) -> Any:
-    """Give a hashable value that is equal only for values that are equal in JSON *and* in type."""
-    if value.__class__ is dict:
-        return (dict, frozenset((name, _exact(item)) for name, item in value.items()))
-    if value.__class__ is list:
-        return (list, tuple(_exact(item) for item in value))
+def _identity(value: Any) -> Any:
+    """Give what tells items of a set apart: scalars by type and value, other values by their JSON text."""
+    if value.__class__ in (dict, list):
+        return json_text(value)
     return (value.__class__, value)
 
 
 def _duplicates(identities: list[Any]) -> list[int]:
-    """Give the place where each repeated identity is met for the second time; `None` is no identity."""
+    """Give the place where each repeated identity is met for the second time."""
     seen: dict[Any, int] = {}
     repeated = []
     for index, identity in enumerate(identities):
-        if identity is None:
-            continue
         seen[identity] = seen.get(identity, 0) + 1
         if seen[identity] == 2:  # noqa: PLR2004 - the second time
             repeated.append(index)
@@ -48,8 +44,7 @@ def _has_no_twins(identities: Iterable[Any], size: int) -> bool:
 def _set_check(value: Any) -> list[Finding] | None:
     if value.__class__ is not list or _has_no_twins(value, len(value)):
         return None
-    # Nulls are the type check's business.
-    repeated = _duplicates([None if item is None else _exact(item) for item in value])
+    repeated = _duplicates([_identity(item) for item in value])
     return [_finding(index, value[index]) for index in repeated] or None
 
 
@@ -74,16 +69,33 @@ def _differ_in(name: str, items: list[Any]) -> bool:
         return False
 
 
+def _stranger(value: list[Any]) -> list[Finding] | None:
+    """Complain about the first item that is no object; nulls are the type check's business."""
+    for index, item in enumerate(value):
+        if item is not None and item.__class__ is not dict:
+            finding = Finding(ErrorType.INVALID, item, "must be an object for an array of list-type map", Style.BESIDE)
+            finding.steps.append(index)
+            return [finding]
+    return None
+
+
 def _map_check(node: Structural) -> Check:
-    name = node.list_map_keys[0]
+    names = node.list_map_keys
+
+    def key_of(item: dict[str, Any] | None) -> dict[str, Any]:
+        return {name: item[name] for name in names if name in item} if item else {}
+
+    def identity(key: dict[str, Any]) -> Any:
+        # A single key is compared as it is, several as their JSON text, where 1 and 1.0 are the same.
+        return json_text(key) if len(names) > 1 or not key else _identity(key[names[0]])
 
     def check(value: Any) -> list[Finding] | None:
-        if value.__class__ is not list or _differ_in(name, value):
+        if value.__class__ is not list or _differ_in(names[0], value):
             return None
-        keys = [map_key(node, item) for item in value]
-        # 1 and 1.0 are one key, as they are one JSON text; 1 and true are two.
-        repeated = _duplicates([None if not key else json_text(key) for key in keys])
-        return [_finding(index, keys[index]) for index in repeated] or None
+        if found := _stranger(value):
+            return found
+        keys = [key_of(item) for item in value]
+        return [_finding(index, keys[index]) for index in _duplicates([identity(key) for key in keys])] or None
 
     return check
 

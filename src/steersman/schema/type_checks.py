@@ -23,7 +23,7 @@ JSON_TYPES: Final = {
     NULL: "null",
 }
 #: What Go calls the format of a number that it decoded.
-_NUMBER_FORMATS = {int: "int64", float: "double"}
+_NUMBER_FORMATS = {int: "int64", float: "float64"}
 
 INT64_MAX: Final = 2**63 - 1
 INT64_MIN: Final = -(2**63)

@@ -197,14 +197,15 @@ class TypeTree:
         self.origins[path] = Origin(model)
         documented = _field_docs(model)
         properties: Schema = {}
-        for info in structs.fields(model):
+        fields = structs.fields(model)
+        for info in fields:
             inner = f"{path}.properties[{info.encode_name}]"
             properties[info.encode_name] = self._field(model, info, inner)
             if text := documented.get(info.name):
                 properties[info.encode_name].setdefault("description", text)
         if properties:
             schema["properties"] = properties
-        required = [info.encode_name for info in structs.fields(model) if self._is_required(info)]
+        required = [info.encode_name for info in fields if self._is_required(info)]
         if required:
             schema["required"] = required
         if text := _class_doc(model):

@@ -167,26 +167,30 @@ def quick_text(node: Structural, slow: Check) -> Check:
 
 
 def quick_integer(node: Structural, slow: Check) -> Check:
-    """Put a single fast test before the checks of an int, where its rules are those of a range."""
+    """Put a single fast test before the checks of an int, where its rules are those of a range of integers."""
     schema = node.schema
-    if schema.get("enum") or schema.get("multipleOf"):
+    limits = [schema[key] for key in ("minimum", "maximum") if schema.get(key) is not None]
+    if schema.get("enum") or schema.get("multipleOf") or any(limit != int(limit) for limit in limits):
         return slow
     low, high = _FORMAT_RANGES.get(schema.get("format") or "", (INT64_MIN, INT64_MAX))
-    if bound := _bound(node, "minimum", "exclusiveMinimum"):
-        low = max(low, math.floor(bound[0]) + 1 if bound[1] else math.ceil(bound[0]))
-    if bound := _bound(node, "maximum", "exclusiveMaximum"):
-        high = min(high, math.ceil(bound[0]) - 1 if bound[1] else math.floor(bound[0]))
+    if schema.get("minimum") is not None:
+        low = max(low, int(schema["minimum"]) + bool(schema.get("exclusiveMinimum")))
+    if schema.get("maximum") is not None:
+        high = min(high, int(schema["maximum"]) - bool(schema.get("exclusiveMaximum")))
     return lambda value: None if low <= value <= high else slow(value)
 
 
-def _out_of_range(type_name: str, format_name: str) -> Callable[[float], bool] | None:
-    """Give the test whether a number does not fit a numeric type; nothing if every number fits."""
+#: Says whether a number does not fit a numeric type.
+Misfit = Callable[[float], bool]
+
+
+def _misfit(type_name: str, format_name: str) -> Misfit:
     if type_name == "integer":
         low, high = _FORMAT_RANGES.get(format_name, (INT64_MIN, INT64_MAX))
         return lambda number: not low <= number <= high or number != int(number)
     if format_name in ("float", "float32"):
         return _overflows_float32
-    return None
+    return lambda _: False
 
 
 def _overflows_float32(number: float) -> bool:
@@ -201,59 +205,87 @@ def _is_whole(number: float) -> bool:
     return number == nearest or abs(number - nearest) / (abs(number) + abs(nearest)) < _RELATIVE_ERROR
 
 
-def _is_multiple(value: float, factor: float) -> bool:
-    if value.__class__ is int and float(factor).is_integer():
-        return value % int(factor) == 0
-    return _is_whole(1 / factor * value if factor < 1 else value / factor)
+def _keeps_multiple(factor: float) -> Callable[[float], bool]:
+    if factor.__class__ is int:
+        # A factor of nothing is a factor of everything: dividing by it would end the server's request.
+        return lambda value: factor == 0 or value % factor == 0
+    return lambda value: factor == 0 or _is_whole(1 / factor * value if factor < 1 else value / factor)
 
 
-def _bound(node: Structural, name: str, exclusive: str) -> tuple[float, bool] | None:
-    limit = node.schema.get(name)
-    return None if limit is None else (limit, bool(node.schema.get(exclusive)))
+def _keeps_maximum(limit: float, *, exclusive: bool) -> Callable[[float], bool]:
+    return (lambda value: value < limit) if exclusive else (lambda value: value <= limit)
 
 
-def _limit_text(limit: float, cls: type) -> str:
-    """Write a limit as it is printed beside values of a class: Go compares integers with integers."""
-    return str(int(limit)) if cls is int and float(limit).is_integer() else float_text(limit)
+def _keeps_minimum(limit: float, *, exclusive: bool) -> Callable[[float], bool]:
+    return (lambda value: value > limit) if exclusive else (lambda value: value >= limit)
 
 
-def _limit_checks(node: Structural, cls: type) -> list[Check]:
-    checks: list[Check] = []
-    factor = node.schema.get("multipleOf")
-    if factor:
-        detail = f"should be a multiple of {_limit_text(factor, cls)}"
-        checks.append(
-            lambda value: None if _is_multiple(value, factor) else [Finding(ErrorType.INVALID, value, detail)]
-        )
-    if high := _bound(node, "maximum", "exclusiveMaximum"):
-        checks.append(_maximum(*high, cls))
-    if low := _bound(node, "minimum", "exclusiveMinimum"):
-        checks.append(_minimum(*low, cls))
-    return checks
+def _limit_check(keeps: Callable[[float], bool], detail: str) -> Check:
+    return lambda value: None if keeps(value) else [Finding(ErrorType.INVALID, value, detail)]
 
 
-def _maximum(limit: float, exclusive: bool, cls: type) -> Check:
-    detail = f"should be less than {'' if exclusive else 'or equal to '}{_limit_text(limit, cls)}"
-    if exclusive:
-        return lambda value: None if value < limit else [Finding(ErrorType.INVALID, value, detail)]
-    return lambda value: None if value <= limit else [Finding(ErrorType.INVALID, value, detail)]
+def _always(value: Any, detail: str, style: Style) -> Check:
+    return lambda _: [Finding(ErrorType.INVALID, value, detail, style)]
 
 
-def _minimum(limit: float, exclusive: bool, cls: type) -> Check:
-    detail = f"should be greater than {'' if exclusive else 'or equal to '}{_limit_text(limit, cls)}"
-    if exclusive:
-        return lambda value: None if value > limit else [Finding(ErrorType.INVALID, value, detail)]
-    return lambda value: None if value >= limit else [Finding(ErrorType.INVALID, value, detail)]
+class _NumberChecks:
+    """Builds the checks of a number of one class, with the corners of the OpenAPI library inside Kubernetes.
+
+    An int is compared with the whole part of a limit, unless the limit itself does not fit the type: then that is
+    complained about for every value, and the comparison is one of floats.
+    """
+
+    def __init__(self, node: Structural, cls: type) -> None:
+        self._schema = node.schema
+        self._cls = cls
+        type_name = node.types[0] if len(node.types) == 1 else ""
+        format_name = self._schema.get("format") or ""
+        kind = f"with format {format_name}" if format_name else "(default format)"
+        self._misfit_text = f"{{}} value must be of type {type_name} {kind} in \0"
+        self._misfit = _misfit(type_name, format_name)
+        self._fits_always = type_name != "integer" and format_name not in ("float", "float32")
+
+    def _of_limit(self, key: str, what: str, check: Callable[[float, str], Check]) -> list[Check]:
+        limit = self._schema.get(key)
+        if limit is None:
+            return []
+        if self._misfit(limit):
+            complaint = _always("", self._misfit_text.format(what), Style.ANYWHERE)
+            return [complaint, check(float(limit), float_text(limit))]
+        whole = int(limit)
+        return [check(whole, str(whole)) if self._cls is int else check(float(limit), float_text(limit))]
+
+    def _multiple(self, factor: float, shown: str) -> Check:
+        if factor < 0:
+            text = f"factor MultipleOf declared for \0 must be positive: {shown}"
+            return _always(factor, text, Style.BESIDE)
+        return _limit_check(_keeps_multiple(factor), f"should be a multiple of {shown}")
+
+    def _maximum(self, limit: float, shown: str) -> Check:
+        exclusive = bool(self._schema.get("exclusiveMaximum"))
+        text = f"should be less than {'' if exclusive else 'or equal to '}{shown}"
+        return _limit_check(_keeps_maximum(limit, exclusive=exclusive), text)
+
+    def _minimum(self, limit: float, shown: str) -> Check:
+        exclusive = bool(self._schema.get("exclusiveMinimum"))
+        text = f"should be greater than {'' if exclusive else 'or equal to '}{shown}"
+        return _limit_check(_keeps_minimum(limit, exclusive=exclusive), text)
+
+    def build(self) -> Check | None:
+        """Give all checks as one."""
+        checks = [
+            *self._of_limit("multipleOf", "MultipleOf", self._multiple),
+            *self._of_limit("maximum", "Maximum boundary", self._maximum),
+            *self._of_limit("minimum", "Minimum boundary", self._minimum),
+        ]
+        if not self._fits_always:
+            text, misfit = self._misfit_text.format("Checked"), self._misfit
+            checks.append(
+                lambda value: [Finding(ErrorType.INVALID, "", text, Style.ANYWHERE)] if misfit(value) else None
+            )
+        return all_of(checks)
 
 
 def number_check(node: Structural, cls: type) -> Check | None:
     """Check range, bounds and factor of a number; the range only where the node has a single type."""
-    checks = _limit_checks(node, cls)
-    type_name = node.types[0] if len(node.types) == 1 else ""
-    format_name = node.schema.get("format") or ""
-    misfit = _out_of_range(type_name, format_name)
-    if misfit is not None:
-        kind = f"with format {format_name}" if format_name else "(default format)"
-        detail = f"Checked value must be of type {type_name} {kind} in \0"
-        checks.append(lambda value: [Finding(ErrorType.INVALID, "", detail, Style.ANYWHERE)] if misfit(value) else None)
-    return all_of(checks)
+    return _NumberChecks(node, cls).build()

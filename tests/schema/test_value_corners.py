@@ -1,0 +1,108 @@
+"""Corners of validation that the recordings do not reach: odd limits, odd items, odd formats."""
+
+from typing import Any
+
+import pytest
+
+from steersman.schema.compiled import compile_schema
+
+MAP_LIST = {
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k"],
+    "items": {"type": "object", "properties": {"k": {"type": "integer"}}},
+}
+PAIR_LIST = {
+    **MAP_LIST,
+    "x-kubernetes-list-map-keys": ["k", "l"],
+    "items": {"type": "object", "properties": {"k": {"type": "integer"}, "l": {"type": "integer"}}},
+}
+
+
+def texts(schema: dict[str, Any], value: Any) -> list[str]:
+    """Give what is wrong with a value that stands at `a`."""
+    compiled = compile_schema({"type": "object", "properties": {"a": schema}})
+    return sorted(str(error) for error in compiled.validate({"a": value}).errors)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "wrong"),
+    [
+        (
+            {"type": "integer", "maximum": 5.5},
+            3,
+            ['<nil>: Invalid value: "": Maximum boundary value must be of type integer (default format) in a'],
+        ),
+        ({"type": "number", "maximum": 5.5}, 5, []),
+        ({"type": "number", "maximum": 5.5}, 6, ["a: Invalid value: 6: a in body should be less than or equal to 5"]),
+        (
+            {"type": "number", "minimum": 1e6},
+            0.5,
+            ["a: Invalid value: 0.5: a in body should be greater than or equal to 1e+06"],
+        ),
+        (
+            {"type": "integer", "multipleOf": -2},
+            4,
+            ["a: Invalid value: -2: factor MultipleOf declared for a must be positive: -2"],
+        ),
+        ({"type": "integer", "multipleOf": 0}, 4, []),
+    ],
+)
+def test_odd_limits_of_numbers(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
+    """Servers accept such limits in a CRD; what they then say of objects is said here too."""
+    assert texts(schema, value) == wrong
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        (5, ['a: Invalid value: "int64": a in body must be of type date-time: "int64"']),
+        (1.5, ['a: Invalid value: "float64": a in body must be of type date-time: "float64"']),
+        (True, ['a: Invalid value: "": a in body must be of type date-time: ""']),
+        ([], []),
+    ],
+)
+def test_a_format_hides_the_type(value: Any, wrong: list[str]) -> None:
+    """A text with a format is refused by the name of the format; a list even passes."""
+    assert texts({"type": "string", "format": "date-time"}, value) == wrong
+
+
+def test_a_closed_object_names_the_field_that_it_forbids() -> None:
+    """`additionalProperties: false` keeps unknown fields so that they can be refused."""
+    wrong = ['a: Invalid value: "x": a.x in body is a forbidden property']
+    assert texts({"type": "object", "additionalProperties": False}, {"x": 1}) == wrong
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "wrong"),
+    [
+        (MAP_LIST, [{"k": 1}, {"k": 1.0}], []),
+        (PAIR_LIST, [{"k": 1, "l": 2}, {"k": 1.0, "l": 2}], ['a[1]: Duplicate value: {"k":1,"l":2}']),
+        (MAP_LIST, [{}, {}], ["a[1]: Duplicate value: {}"]),
+        (
+            MAP_LIST,
+            ["x"],
+            [
+                'a[0]: Invalid value: "string": a[0] in body must be of type object: "string"',
+                'a[0]: Invalid value: "x": must be an object for an array of list-type map',
+            ],
+        ),
+    ],
+)
+def test_keys_of_map_lists(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
+    """One key is compared as it is, several as JSON; items without a key are duplicates of each other."""
+    assert texts(schema, value) == wrong
+
+
+def test_a_set_tells_true_from_one() -> None:
+    """Python does not, so the quick test must not be the last word."""
+    anything = {"x-kubernetes-preserve-unknown-fields": True}
+    sets = {"type": "array", "x-kubernetes-list-type": "set", "items": anything}
+    assert texts(sets, [1, True, 1.0, "1"]) == []
+    assert texts(sets, [{"b": 1}, {"b": 1.0}]) == ['a[1]: Duplicate value: {"b":1}']
+
+
+def test_an_enum_tells_true_from_one() -> None:
+    """A bool is never a number, though Python says so."""
+    assert texts({"type": "integer", "enum": [1]}, 1) == []
+    assert len(texts({"type": "boolean", "enum": [1]}, True)) == 1  # noqa: FBT003 - a JSON value
