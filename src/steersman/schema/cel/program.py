@@ -55,8 +55,8 @@ class CheckedExpression:
         return self.root
 
     def mentions(self, name: str) -> bool:
-        """Tell whether the expression uses a variable."""
-        return any(isinstance(node, Ident) and node.name == name for node in walk(self.tree))
+        """Tell whether the expression uses a variable; one with issues uses none."""
+        return self.root is not None and any(isinstance(node, Ident) and node.name == name for node in walk(self.root))
 
 
 class Program:

@@ -130,7 +130,7 @@ class _Compiler:
         if not text:
             self._required(place, "rule", "rule is not specified")
         elif message and not trimmed:
-            self._report(place, "message", f"Invalid value: {quoted(message)}: message must be non-empty if specified")
+            self._report(place, "message", f"Invalid value: {quoted(message)}: must be non-empty if specified")
         elif "\n" in trimmed:
             self._report(place, "message", f"Invalid value: {quoted(message)}: must not contain line breaks")
         elif "\n" in text and not trimmed:
@@ -177,12 +177,11 @@ class _Compiler:
         variables = scope.variables(rule)
         checked = CheckedExpression(rule["rule"], variables, scope.objects)
         program = self._program(place, rule, checked, scope)
+        uses_old = checked.mentions("oldSelf")
+        self._check_old(place, rule, uses_old=uses_old)
         if program is None:
             return
-        uses_old = checked.mentions("oldSelf")
         self._observe(place, "rule", "estimated rule cost", self._total(program.estimated_cost, scope.declared))
-        if uses_old:
-            self._check_correlatable(place, rule)
         path = rule.get("fieldPath")
         normalized = normalized_field_path(path, self._schema) if path else ""
         optional_old = bool(rule.get("optionalOldSelf"))
@@ -252,8 +251,15 @@ class _Compiler:
             text = factor_text(what, cost, ESTIMATED_RULE_LIMIT)
             self._report(place, name, f"Forbidden: {text}", FORBIDDEN)
 
-    def _check_correlatable(self, place: int, rule: Mapping[str, Any]) -> None:
-        if self._uncorrelatable is not None:
+    def _check_old(self, place: int, rule: Mapping[str, Any], *, uses_old: bool) -> None:
+        """Refuse ``oldSelf`` where it cannot be had, and the option for it where it is not used."""
+        optional = rule.get("optionalOldSelf")
+        if not uses_old and optional is not None:
+            shown = "true" if optional else "false"
+            self._report(
+                place, "optionalOldSelf", f"Invalid value: {shown}: may not be set if oldSelf is not used in rule"
+            )
+        elif uses_old and self._uncorrelatable is not None:
             self._report(
                 place,
                 "rule",

@@ -6,7 +6,7 @@ from typing import Any
 
 from steersman.schema.cel.comparison import compare, equals
 from steersman.schema.cel.cost_factors import PER_CALL_LIMIT
-from steersman.schema.cel.errors import CostExceeded, EvaluationError
+from steersman.schema.cel.errors import CostExceeded, EvaluationError, NoSuchOverload
 from steersman.schema.cel.library.core import add_ints
 from steersman.schema.cel.overloads import Overload, function, member
 from steersman.schema.cel.shapes import LIST_CLASSES
@@ -97,6 +97,8 @@ def _slice(values: Any, start: int, end: int) -> list[Any]:
 
 
 def _flatten(values: Any, depth: int = 1) -> list[Any]:
+    if values.__class__ not in LIST_CLASSES:
+        raise NoSuchOverload(f"{type_name(values)}.flatten()")
     if depth < 0:
         raise EvaluationError("level must be non-negative")
     items = list(values)
