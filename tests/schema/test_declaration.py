@@ -136,7 +136,7 @@ def test_a_bad_declaration_is_refused_when_the_class_is_made(options: dict[str, 
     assert "test_declaration.py:" in str(refused.value)
 
 
-def declared(spec: type[Model], **options: Any) -> type[Resource[Model, Model]]:
+def declared(spec: type[Model], **options: Any) -> type[Resource[Any, Any]]:
     """Declare a kind with a spec."""
 
     class Bad(Resource[spec, Status]):  # type: ignore[valid-type]  # made for one test

@@ -239,7 +239,7 @@ def bare(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [Project, Network, CustomPod, FooBar, Mgors])
-def test_a_class_gives_the_crd_that_a_real_server_accepted(kind: type[Resource[Model, Model]]) -> None:
+def test_a_class_gives_the_crd_that_a_real_server_accepted(kind: type[Resource[Any, Any]]) -> None:
     """The whole way from annotations to the CRD: names, subresources, types, constraints, rules, defaults."""
     crd = crd_of(kind)
     assert bare(crd) == bare(SEEDS[crd["metadata"]["name"]])

@@ -12,7 +12,6 @@ from msgspec import structs
 from steersman.errors import DeclarationError
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.codec import from_json
-from steersman.objects.model import Model
 from steersman.objects.resource import Resource
 from steersman.schema.crd_validation import validate_crd
 from steersman.schema.declaration import Column, Declaration, declaration_of, place_of
@@ -21,7 +20,7 @@ from steersman.schema.protected_groups import APPROVAL_ANNOTATION
 from steersman.schema.structural import Structural, parse_schema
 from steersman.schema.type_tree import Origin, Schema, TypeTree
 
-CustomClass = type[Resource[Model, Model]]
+CustomClass = type[Resource[Any, Any]]
 
 _COLUMN_TYPES: Final = {"string": "string", "integer": "integer", "number": "number", "boolean": "boolean"}
 

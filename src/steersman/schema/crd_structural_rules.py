@@ -135,7 +135,7 @@ def _resource_errors(schema: Schema, level: Level, path: str) -> list[FieldError
 def _restricts_metadata(schema: Schema | None) -> bool:
     if schema is None:
         return False
-    free = {"type", "default", "properties"}
+    free = {"type", "default", "properties", "example", "externalDocs"}
     others = {key for key, value in schema.items() if key not in free and value}
     return bool(others) or not set(schema.get("properties") or ()) <= {"name", "generateName"}
 
@@ -159,15 +159,14 @@ def _inner_errors(schema: Schema, level: Level, path: str) -> list[FieldError]:
 def structural_errors(schema: Schema, path: str, level: Level = Level.ROOT) -> list[FieldError]:
     """Tell why a schema is not structural."""
     all_of: list[Schema] = schema.get("allOf") or []
-    int_or_string = _is_int_or_string(schema)
     return [
         *_inner_errors(schema, level, path),
         *_extension_errors(schema, path),
         *_combination_errors(
             schema,
             path,
-            typed_any_of=int_or_string and _has_typed_any_of(schema),
-            typed_all_of=int_or_string and bool(all_of) and _has_typed_any_of(all_of[0]),
+            typed_any_of=_has_typed_any_of(schema),
+            typed_all_of=bool(all_of) and _has_typed_any_of(all_of[0]),
         ),
         *_type_errors(schema, level, path),
         *_resource_errors(schema, level, path),

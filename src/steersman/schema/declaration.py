@@ -7,12 +7,11 @@ What can be judged from the declaration alone is judged at once; schemas are bui
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from steersman.errors import DeclarationError
 from steersman.objects.identity import ApiResource, GroupVersion, GroupVersionKind
-from steersman.objects.model import Model
 from steersman.objects.registry import Registry, declare, registry
 from steersman.objects.resource import Resource
 from steersman.schema.constraints import Rule
@@ -20,7 +19,7 @@ from steersman.schema.names import dns1035_faults, kind_faults, subdomain_faults
 from steersman.schema.plurals import plural_of
 from steersman.schema.protected_groups import is_protected_group
 
-R = TypeVar("R", bound=Resource[Model, Model])
+R = TypeVar("R", bound=Resource[Any, Any])
 
 Scope = Literal["Namespaced", "Cluster"]
 ColumnType = Literal["", "string", "integer", "number", "boolean", "date"]

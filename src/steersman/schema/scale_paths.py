@@ -21,7 +21,16 @@ class _AccessError(Exception):
 
 
 def _shown(value: Any) -> str:
-    return "<nil>" if value is None else str(value)
+    """Print a value as Go's ``%v`` does."""
+    if value is None:
+        return "<nil>"
+    if value.__class__ is bool:
+        return "true" if value else "false"
+    if value.__class__ is list:
+        return f"[{' '.join(map(_shown, value))}]"
+    if value.__class__ is dict:
+        return f"map[{' '.join(f'{key}:{_shown(value[key])}' for key in sorted(value))}]"
+    return str(value)
 
 
 def _go_type(value: Any) -> str:
@@ -35,7 +44,7 @@ def _read(obj: Any, path: str, wanted: type) -> Any:
     for step in steps:
         if value.__class__ is not dict:
             raise _AccessError(
-                f"{walked} accessor error: {_shown(value)} is of the type {_go_type(value)}, "
+                f"{walked}.{step} accessor error: {_shown(value)} is of the type {_go_type(value)}, "
                 "expected map[string]interface{}"
             )
         if step not in value:
