@@ -107,8 +107,14 @@ class Discovery:
         return head
 
 
+#: The order in which custom resources name what they can do.
+_CUSTOM_ORDER = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+
+
 def _verbs(served: Served) -> list[str]:
-    return sorted(served.verbs)
+    if served.builtin:
+        return sorted(served.verbs)
+    return [verb for verb in _CUSTOM_ORDER if verb in served.verbs]
 
 
 def _aggregated_resource(served: Served) -> Document:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from steersman.schema.field_errors import FieldError, invalid
+from steersman.schema.field_errors import ErrorType, FieldError, invalid
 from steersman.schema.object_meta import (
     NameFaults,
     subdomain_name_faults,
@@ -72,7 +72,9 @@ def repeated_metadata_errors(
     errors = validate_object_meta_update(metadata, old)
     if not errors:
         return []
-    return [*errors, *validate_object_meta(metadata, namespaced=namespaced, name_faults=name_faults)]
+    again = [*errors, *validate_object_meta(metadata, namespaced=namespaced, name_faults=name_faults)]
+    # Bad finalizers are told by the kind's own check alone.
+    return [error for error in again if error.field != "metadata.finalizers" or error.type is ErrorType.FORBIDDEN]
 
 
 def plain_finalizer_errors(metadata: Document) -> list[FieldError]:

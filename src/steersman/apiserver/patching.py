@@ -1,11 +1,13 @@
 """Patch: a change to an object instead of the object, in four notations."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.storage.record import Record
+from steersman.apiserver.go_text import plain
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import (
     APPLY_PATCH,
@@ -20,7 +22,7 @@ from steersman.apiserver.ownership import Ownership, refusal_of
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.strategy import Reading
-from steersman.apiserver.writing import Change, Writing
+from steersman.apiserver.writing import WRONG_NAMESPACE, Change, Writing
 from steersman.errors import ApiError, DecodeError
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import Request
@@ -62,7 +64,12 @@ class Patching:
             raise call.served.not_found(call.info.name)
         live = self._ledger.document(call.served, record)
         patched = self._patched(call, media, live, patch)
-        return self._replace(call, record, live, patched, options)
+        try:
+            return self._replace(call, record, live, patched, options)
+        except _Unreadable as fault:
+            if media == STRATEGIC_PATCH:
+                raise invalid("", "", "", [invalid_field("patch", plain(patch), _restore_fault(fault.why))]) from None
+            raise
 
     def _patched(self, call: Call, media: str, live: Document, patch: Any) -> Any:
         if media == STRATEGIC_PATCH:
@@ -90,7 +97,7 @@ class Patching:
         try:
             obj = served.strategy.read(dict(document), reading)
         except WireTypeError as error:
-            raise _bad_result(document, str(error)) from None
+            raise _Unreadable(document, str(error)) from None
         faults = list(dict.fromkeys(reading.strict))
         if faults and options.field_validation == "Strict":
             raise _bad_result(document, strict_message(faults))
@@ -115,8 +122,8 @@ class Patching:
             obj = served.strategy.applied(merged)
         except WireTypeError as error:
             text = f"failed to convert new object (/{name}; {_gv(served.group, served.version)}, Kind={served.kind})"
-            raise internal_error(f"{text} to proper version: unable to convert unstructured object to {served.api_version}, "
-                                 f"Kind={served.kind}: {error}") from None
+            raise internal_error(f"{text} to proper version: unable to convert unstructured object to "
+                                 f"{_gv(served.group, served.version)}, Kind={served.kind}: error decoding from json: {error}") from None
         self._check_name(call, config, is_new=record is None)
         if record is None or live is None:
             return Answer(201, self._writing.create_object(call, obj, options, is_owned=True))
@@ -131,6 +138,9 @@ class Patching:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.info.name})")
         if not given and is_new:
             raise bad_request(_NO_NAME.format(call.info.name))
+        place = (config.get("metadata") or {}).get("namespace") or ""
+        if place and place != call.info.namespace:
+            raise bad_request(WRONG_NAMESPACE)
 
     def _check_identity(self, served: Served, record: Record, config: Document) -> None:
         metadata = config.get("metadata") or {}
@@ -186,6 +196,30 @@ def _gv(group: str, version: str) -> str:
 
 def _rejected() -> Refusal:
     return Refusal(422, "Invalid", _REJECTED, details={})
+
+
+class _Unreadable(Refusal):
+    """422: a patched object is no object of its kind."""
+
+    def __init__(self, document: Document, why: str) -> None:
+        refusal = _bad_result(document, why)
+        super().__init__(refusal.code, refusal.reason, refusal.message, details=refusal.details)
+        self.why = why
+
+
+#: What a strategic merge says where Go's decoder says something else.
+_RESTORES = (
+    (r"cannot unmarshal array into .* of type map\[", "cannot restore map from slice"),
+    (r"cannot unmarshal object into .* of type \[\]", "cannot restore slice from map"),
+    (r"cannot unmarshal string into .* of type (int32|int64|bool)", r"unrecognized type: \1"),
+)
+
+
+def _restore_fault(why: str) -> str:
+    for pattern, text in _RESTORES:
+        if match := re.search(pattern, why):
+            return match.expand(text)
+    return why
 
 
 def _bad_result(document: Document, why: str) -> Refusal:

@@ -116,6 +116,9 @@ class ApiServer:
         if not self._authorizer.allows(user, verb, info):
             raise forbidden_resource(user, verb, info)
         served = self._served(info)
+        if served is None and (known := self.catalog.find(info.group, info.version, info.resource)) is not None:
+            if not known.builtin and info.subresource in ("status", "scale"):
+                raise known.not_found(info.name)
         if served is None:
             if self.catalog.has_group(info.group) and (info.group == "" or self.catalog.has_version(info.group, info.version)):
                 raise no_such_resource()

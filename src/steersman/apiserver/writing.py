@@ -31,7 +31,7 @@ Document = dict[str, Any]
 #: How often a generated name is tried again when it is taken.
 _NAME_TRIES = 8
 _NAME_LIMIT = 63 - 5
-_WRONG_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
+WRONG_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Writing:
         wanted = call.info.namespace if call.served.namespaced else ""
         given = metadata.get("namespace", "")
         if given and given != wanted:
-            raise bad_request(_WRONG_NAMESPACE)
+            raise bad_request(WRONG_NAMESPACE)
         if wanted and not given:
             metadata["namespace"] = wanted
 

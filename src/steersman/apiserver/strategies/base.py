@@ -130,6 +130,8 @@ class BuiltinStrategy(Strategy):
             errors = repeated_metadata_errors(
                 metadata, old["metadata"], namespaced=self.namespaced, name_faults=self.name_faults
             )
+            if errors:
+                errors += validate_object_meta(metadata, namespaced=self.namespaced, name_faults=self.name_faults)
             errors += validate_object_meta_update(metadata, old["metadata"])
         errors += plain_finalizer_errors(metadata)
         errors += validation_errors(self.gvk, obj, old, subresource)

@@ -12,7 +12,7 @@ from steersman.apiserver.defaults.workloads import TEMPLATE_GENERATION
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document, Verdict
 from steersman.protocol.equality import json_equal
-from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, too_long
+from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
 from steersman.schema.object_meta import url_name_faults
 
 _NOT_READY = "node.kubernetes.io/not-ready"
@@ -21,6 +21,15 @@ _KEY_RULE = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
     "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
+
+
+#: The keys that typed secrets cannot do without.
+_SECRET_KEYS = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+}
 
 
 class UrlNamed(BuiltinStrategy):
@@ -79,10 +88,13 @@ class SecretStrategy(DataStrategy):
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
         """Judge as ConfigMaps, and the type."""
         verdict = super().check(obj, old, subresource)
+        errors = list(verdict.errors)
         if old is not None and obj.get("type") != old.get("type"):
-            error = invalid("type", obj.get("type", ""), "field is immutable")
-            return Verdict([*verdict.errors, error], verdict.warnings)
-        return verdict
+            errors.append(invalid("type", obj.get("type", ""), "field is immutable"))
+        data = obj.get("data") or {}
+        needed = _SECRET_KEYS.get(obj.get("type", ""), ())
+        errors += [required(f"data[{key}]") for key in needed if key not in data]
+        return Verdict(errors, verdict.warnings)
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Keep the type of a secret whose update does not say one."""
@@ -177,6 +189,13 @@ class AnsweringWithObject(BuiltinStrategy):
 
 class NodeStrategy(BuiltinStrategy):
     """Nodes: whoever registers one says how it is."""
+
+    def default(self, obj: Document) -> None:
+        """Let everything that a node has be used, unless it says otherwise."""
+        super().default(obj)
+        status = obj.get("status") or {}
+        if status.get("capacity") and not status.get("allocatable"):
+            obj["status"] = {**status, "allocatable": dict(status["capacity"])}
 
     def prepare_create(self, obj: Document) -> None:
         """Keep pods away until the node says that it is ready."""

@@ -247,4 +247,12 @@ def pod_update_errors(obj: Document, old: Document) -> list[FieldError]:
     for kind in ("containers", "initContainers"):
         if len(new_spec.get(kind) or ()) != len(old_spec.get(kind) or ()):
             return [forbidden(f"spec.{kind}", "pod updates may not add or remove containers")]
+    kept = [_timeless(item) for item in new_spec.get("tolerations") or ()]
+    if any(_timeless(item) not in kept for item in old_spec.get("tolerations") or ()):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        return [forbidden("spec.tolerations", text)]
     return []
+
+
+def _timeless(toleration: Document) -> Document:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}

@@ -50,7 +50,7 @@ def validation_warnings(gvk: GroupVersionKind, obj: Document, old: Document | No
     key = (gvk.group, gvk.kind)
     if key in _TEMPLATED:
         template = (obj["spec"].get("template") or {}).get("spec") or {}
-        if old is not None and ((old["spec"].get("template") or {}).get("spec") or {}) == template:
+        if old is not None and old["metadata"].get("generation") == obj["metadata"].get("generation"):
             return []
         path = "spec.template.spec"
         return [*pods.env_warnings(template, path), *pods.port_warnings(template, path)]
