@@ -152,7 +152,9 @@ class _Emitter:
 
     def _has(self, node: Select) -> str:
         operand = self._raw(node.operand)
-        name, _ = _property(operand.shape, node.field)
+        name, shape = _property(operand.shape, node.field)
+        if isinstance(shape, StringShape) and shape.has_format:
+            raise _Unsupported
         if isinstance(operand.shape, ObjectShape) and operand.shape.is_object:
             return f"({operand.code}.get({name!r}) is not None)"
         return f"({name!r} in {operand.code})"
@@ -307,6 +309,8 @@ class _Emitter:
         if not isinstance(name, Literal) or not isinstance(raw.shape, ObjectShape) or not raw.shape.is_object:
             raise _Unsupported
         key, shape = _property(raw.shape, name.value)
+        if isinstance(shape, StringShape) and shape.has_format:
+            raise _Unsupported
         return _Raw(f"{raw.code}.get({key!r})", shape)
 
     def _library(self, node: Call) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 from steersman.schema.cel.errors import EvaluationError
 from steersman.schema.cel.library.core import optional_index
-from steersman.schema.cel.shapes import MAP_CLASSES, SchemaMap, find
+from steersman.schema.cel.shapes import MAP_CLASSES, find
 from steersman.schema.cel.values import MISSING, NONE, Absent, Present
 
 
@@ -20,9 +20,7 @@ def field_of(container: Any, name: str) -> Any:
 
 
 def has_field(container: Any, name: str) -> bool:
-    """Tell whether a field or key is there."""
-    if isinstance(container, SchemaMap):
-        return container.has(name)
+    """Tell whether a field or key is there; a value that cannot be read is an error even so."""
     if container.__class__ in MAP_CLASSES:
         return find(container, name) is not MISSING
     return isinstance(container, Present) and has_field(container.value, name)

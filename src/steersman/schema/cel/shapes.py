@@ -116,13 +116,6 @@ class SchemaMap:
         shape = self.shape.shape_of(name)
         return MISSING if shape is None else shape.wrap(value)
 
-    def has(self, key: str) -> bool:
-        """Tell whether a declared key is there; its value is not looked at."""
-        name = unescape(key) if self.shape.is_object else key
-        if name is None or name not in self.raw or self.shape.shape_of(name) is None:
-            return False
-        return self.raw[name] is not None or not self.shape.is_object
-
     def keys(self) -> Iterator[str]:
         """Go through the declared keys as rules spell them."""
         for key in self.raw:

@@ -10,7 +10,8 @@ from steersman.schema.cel.values import INT_MAX, INT_MIN, Duration, Timestamp
 
 SECOND = 1_000_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST = -62_135_596_800 * SECOND
+#: The beginning of the year 1, which is the zero of timestamps.
+FIRST_MOMENT = -62_135_596_800 * SECOND
 _LAST = 253_402_300_800 * SECOND - 1
 
 _UNITS = {
@@ -97,7 +98,7 @@ def parse_timestamp(text: str) -> Timestamp | None:
     if offset is None:
         return None
     nanos -= offset * SECOND
-    return Timestamp(nanos, offset) if _FIRST <= nanos <= _LAST else None
+    return Timestamp(nanos, offset) if FIRST_MOMENT <= nanos <= _LAST else None
 
 
 _HOURS = 24
@@ -143,7 +144,7 @@ def _offset_text(offset: int) -> str:
 
 def check_timestamp(nanos: int, offset: int = 0) -> Timestamp:
     """Insist that a moment lies in the years 1 to 9999."""
-    if _FIRST <= nanos <= _LAST:
+    if FIRST_MOMENT <= nanos <= _LAST:
         return Timestamp(nanos, offset)
     raise EvaluationError("timestamp overflow")
 

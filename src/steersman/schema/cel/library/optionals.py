@@ -6,6 +6,7 @@ from steersman.schema.cel.errors import EvaluationError
 from steersman.schema.cel.library.core import optional_index
 from steersman.schema.cel.overloads import function, member
 from steersman.schema.cel.shapes import LIST_CLASSES, MAP_CLASSES
+from steersman.schema.cel.times import FIRST_MOMENT
 from steersman.schema.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, optional_of, param
 from steersman.schema.cel.values import NONE, Absent, Duration, Optional, Present, Timestamp
 
@@ -31,7 +32,9 @@ def _of_non_zero(value: Any) -> Optional:
         return Present(value) if len(value) else NONE
     if isinstance(value, Duration):
         return Present(value) if value.nanos else NONE
-    if isinstance(value, Timestamp | Present):
+    if isinstance(value, Timestamp):
+        return Present(value) if value.nanos != FIRST_MOMENT else NONE
+    if isinstance(value, Present):
         return Present(value)
     return Present(value) if value and not isinstance(value, Absent) else NONE
 
