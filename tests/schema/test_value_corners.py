@@ -102,6 +102,29 @@ def test_a_set_tells_true_from_one() -> None:
     assert texts(sets, [{"b": 1}, {"b": 1.0}]) == ['a[1]: Duplicate value: {"b":1}']
 
 
+def pruned(schema: dict[str, Any], value: Any) -> tuple[Any, list[str]]:
+    """Prune a value; give what is left and what was unknown."""
+    unknown = compile_schema(schema, is_root=False).prune(value)
+    return value, unknown
+
+
+def test_a_list_that_keeps_the_unknown_keeps_it_in_its_items() -> None:
+    """The items' own schemas still rule inside the fields that they declare."""
+    inner = {"type": "object", "properties": {"b": {"type": "string"}}}
+    items = {"type": "object", "properties": {"a": inner}}
+    keeping = {"type": "array", "x-kubernetes-preserve-unknown-fields": True, "items": items}
+    assert pruned(keeping, [{"x": 1, "a": {"y": 2}}]) == ([{"x": 1, "a": {}}], ["[0].a.y"])
+    plain = {"type": "array", "items": items}
+    assert pruned(plain, [{"x": 1, "a": {"y": 2}}]) == ([{"a": {}}], ["[0].a.y", "[0].x"])
+
+
+def test_objects_where_none_belong_lose_their_fields() -> None:
+    """What the schema says nothing about is unknown, even in a value of a wrong type."""
+    assert pruned({"type": "string"}, {"x": 1}) == ({}, ["x"])
+    assert pruned({"type": "object", "properties": {"a": {"type": "string"}}}, [{"x": 1}]) == ([{}], ["[0].x"])
+    assert pruned({"type": "object", "additionalProperties": True}, {"k": {"x": 1}}) == ({"k": {}}, ["k.x"])
+
+
 def test_an_enum_tells_true_from_one() -> None:
     """A bool is never a number, though Python says so."""
     assert texts({"type": "integer", "enum": [1]}, 1) == []

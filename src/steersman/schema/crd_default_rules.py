@@ -52,8 +52,12 @@ def _walk(node: Structural, path: str, *, inside_metadata: bool) -> list[FieldEr
     errors: list[FieldError] = []
     if node.embedded:
         inside_metadata = False
-    if node.default is not None and not inside_metadata:
-        errors += _default_errors(node, f"{path}.default")
+    if node.default is not None:
+        where = f"{path}.default"
+        if inside_metadata:
+            errors += CompiledSchema(node, is_root=False).value_errors(node.default, base=where)
+        else:
+            errors += _default_errors(node, where)
     if node.items is not None:
         errors += _walk(node.items, f"{path}.items", inside_metadata=inside_metadata)
     for name, child in node.properties.items():

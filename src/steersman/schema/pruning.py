@@ -4,6 +4,7 @@ Values are changed in place. Inside embedded resources `metadata` is read as the
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from steersman.errors import DecodeError
@@ -135,8 +136,17 @@ def prune_table(node: Structural) -> PruneTable:
     """Build the pruning of the values of a node."""
     if not (node.properties or node.additional is not None or node.items or node.embedded):
         return _ALL_IS_KEPT if node.preserves_unknown else _NOTHING_IS_KNOWN
-    items = prune_table(node.items) if node.items is not None else _ALL_IS_KEPT
+    items = _item_table(node)
     return {dict: _object_prune(node), list: lambda value: _pruned_items(value, items)}
+
+
+def _item_table(node: Structural) -> PruneTable:
+    """Give the pruning of the items of a list; a list that keeps what is unknown keeps it in its items, too."""
+    if node.items is None:
+        return _ALL_IS_KEPT if node.preserves_unknown else _NOTHING_IS_KNOWN
+    if node.preserves_unknown:
+        return prune_table(replace(node.items, preserves_unknown=True))
+    return prune_table(node.items)
 
 
 def paths_of(dropped: Dropped | None) -> list[str]:
