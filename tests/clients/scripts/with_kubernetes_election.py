@@ -1,0 +1,70 @@
+"""The official client's leader election: one of two candidates leads, and the other takes over when it is gone."""
+
+import logging
+import threading
+
+from kubernetes import client, config
+from kubernetes.leaderelection import electionconfig, leaderelection
+from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
+
+
+class Resigned(Exception):  # noqa: N818 - an event, not an error
+    """Ends a candidate's renewals as its death would."""
+
+
+class MortalLock(LeaseLock):
+    """A lock whose candidate can die."""
+
+    dead = threading.Event()
+
+    def get(self, name: str, namespace: str) -> object:
+        """Look at the lease, unless dead."""
+        if self.identity == "first" and self.dead.is_set():
+            raise Resigned
+        return super().get(name, namespace)
+
+
+def candidate(identity: str, led: threading.Event) -> threading.Thread:
+    """Run for leadership."""
+
+    def started() -> None:
+        print("leading", identity, flush=True)
+        led.set()
+
+    election = electionconfig.Config(
+        MortalLock("lease", "default", identity),
+        lease_duration=3,
+        renew_deadline=2,
+        retry_period=1,
+        onstarted_leading=started,
+        onstopped_leading=None,
+    )
+
+    def run() -> None:
+        try:
+            leaderelection.LeaderElection(election).run()
+        except Resigned:
+            return
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+def main() -> None:
+    """Let the first lead and die; the second must follow."""
+    logging.disable(logging.CRITICAL)
+    config.load_kube_config()
+    first, second = threading.Event(), threading.Event()
+    candidate("first", first)
+    assert first.wait(10)
+    candidate("second", second)
+    assert not second.wait(1.5), "two leaders"
+    MortalLock.dead.set()
+    assert second.wait(15)
+    lease = client.CoordinationV1Api().read_namespaced_lease("lease", "default")
+    print("holder", lease.spec.holder_identity, lease.spec.lease_transitions)
+
+
+if __name__ == "__main__":
+    main()
