@@ -7,6 +7,7 @@ before the object carries the finalizer that its cleanup needs.
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from steersman.clock import Clock
@@ -20,12 +21,19 @@ from steersman.objects.resource import KubeObject, Status
 K = TypeVar("K", bound=KubeObject)
 
 
+#: Asked for every run; the answer never changes.
+_is_coroutine_function = cache(inspect.iscoroutinefunction)
+
+
 async def call(function: Callable[..., Any], *arguments: Any, clock: Clock, within: float | None) -> None:
     """Call an author's function: a coroutine here, a plain function in a thread; ``TimeoutError`` if it takes too long.
 
     A thread cannot be ended: after the time limit it is still waited for, as its object must not be worked on twice.
     """
-    if inspect.iscoroutinefunction(function):
+    if _is_coroutine_function(function):
+        if within is None:
+            await function(*arguments)
+            return
         async with clock.timeout(within):
             await function(*arguments)
         return

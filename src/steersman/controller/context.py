@@ -28,6 +28,9 @@ C = TypeVar("C", bound=KubeObject)
 T = TypeVar("T")
 
 
+_controller_log = logging.getLogger("steersman.controller")
+
+
 class OnWrite(Protocol):
     """Told of each write."""
 
@@ -48,12 +51,13 @@ class Context(Generic[K]):
     """One run of a reconciler for one object."""
 
     def __init__(
-        self, obj: K, surroundings: Surroundings, *, why: tuple[Cause, ...], log: ContextLog, on_write: OnWrite
+        self, obj: K, surroundings: Surroundings, *, why: tuple[Cause, ...], on_write: OnWrite, fields: dict[str, Any]
     ) -> None:
         self._obj = obj
         self._surroundings = surroundings
         self._why = why
-        self._log = log
+        self._fields = fields
+        self._log: ContextLog | None = None
         self._on_write = on_write
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -70,6 +74,8 @@ class Context(Generic[K]):
     @property
     def log(self) -> ContextLog:
         """A logger whose lines carry controller, kind, key and the number of this run."""
+        if self._log is None:
+            self._log = ContextLog(_controller_log, self._fields)
         return self._log
 
     @property

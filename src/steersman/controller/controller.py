@@ -16,7 +16,7 @@ from steersman.clock import Clock
 from steersman.controller.applied import AppliedIntents
 from steersman.controller.attempt import Attempt
 from steersman.controller.causes import Cause, What, cause_of
-from steersman.controller.context import Context, ContextLog
+from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.expectations import Target, Write
 from steersman.controller.field_changes import changed_fields
@@ -241,8 +241,7 @@ class Controller(Generic[K]):
             "key": str(key),
             "reconcile": self._runs,
         }
-        log = ContextLog(_log, fields)
-        return Context(obj, self._surroundings, why=taken.causes, log=log, on_write=on_write)
+        return Context(obj, self._surroundings, why=taken.causes, on_write=on_write, fields=fields)
 
     def _settle(self, taken: Wanted, outcome: Outcome, record: Record, ctx: Context[K]) -> None:
         """Decide when the key runs again."""

@@ -71,9 +71,10 @@ class HotLoops:
         streak = self._streaks.get(key)
         if streak is None:
             return None
-        target, runs = max(streak.updates.items(), key=lambda item: item[1])
+        runs = max(streak.updates.values())
         if runs < self._threshold:
             return None
+        target = next(target for target, count in streak.updates.items() if count == runs)
         return HotLoop(key, target, streak.fields.get(target, ()), runs, _WAIT.after(runs - self._threshold))
 
     def forget(self, key: ObjectKey) -> None:

@@ -20,6 +20,9 @@ from steersman.objects.identity import GroupVersionKind, ObjectKey
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 
 _MANAGED_FIELDS = b'"managedFields":'
+_COMMA, _END = b",}"
+#: What may stand before a field in compact JSON.
+_OPENS = b"{,"
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 #: Distinct label sets that are remembered, so that objects share them.
 _SHARED_LABELS = 4096
@@ -150,17 +153,14 @@ def _cut_managed_fields(data: bytes, value: bytes) -> bytes:
     begin = data.find(_MANAGED_FIELDS)
     start = begin + len(_MANAGED_FIELDS)
     end = start + len(value)
-    if begin < 0 or not data.startswith(value, start) or data.find(_MANAGED_FIELDS, start) >= 0:
+    if begin < 0 or not data.startswith(value, start) or data.find(_MANAGED_FIELDS, end) >= 0:
         return _re_encoded(data)
-    match (data[begin - 1 : begin], data[end : end + 1]):
-        case (b"{" | b",", b","):
-            return data[:begin] + data[end + 1 :]
-        case (b",", b"}"):
-            return data[: begin - 1] + data[end:]
-        case (b"{", b"}"):
-            return data[:begin] + data[end:]
-        case _:
-            return _re_encoded(data)
+    before, after = data[begin - 1], data[end]
+    if after == _COMMA and before in _OPENS:
+        return data[:begin] + data[end + 1 :]
+    if after == _END and before in _OPENS:
+        return data[: begin - (before == _COMMA)] + data[end:]
+    return _re_encoded(data)
 
 
 def _re_encoded(data: bytes) -> bytes:

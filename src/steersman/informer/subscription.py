@@ -1,7 +1,6 @@
 """One handler of an informer: its own buffer and its own pace, so that it can hold up nobody but itself."""
 
 import asyncio
-import inspect
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -68,23 +67,20 @@ class Subscription:
 
     async def run(self) -> None:
         """Deliver for ever."""
+        buffer, handler = self._buffer, self._handler
         while True:
-            while self._buffer:
-                item = self._buffer.popleft()
+            while buffer:
+                item = buffer.popleft()
                 if isinstance(item, _Synced):
                     self._synced.set()
-                else:
-                    await self._deliver(item)
+                    continue
+                try:
+                    if (answer := handler(item)) is not None:
+                        await answer
+                except Exception:  # noqa: BLE001 - whatever a handler does, the others and its next change go on
+                    _log.exception("handler failed", extra={"handler": self.name})
+                    await self._clock.sleep(_PAUSE)
             await self._wakeup.wait()
-
-    async def _deliver(self, change: Change) -> None:
-        try:
-            answer = self._handler(change)
-            if inspect.isawaitable(answer):
-                await answer
-        except Exception:  # noqa: BLE001 - whatever a handler does, the others and its next change go on
-            _log.exception("handler failed", extra={"handler": self.name})
-            await self._clock.sleep(_PAUSE)
 
     def __repr__(self) -> str:
         return f"<Subscription {self.name} backlog={len(self._buffer)} synced={self.is_synced}>"

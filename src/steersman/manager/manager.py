@@ -241,7 +241,7 @@ class Manager:
                 tasks.create_task(controller.drain(), name=f"drain/{controller.reconciler.name}")
 
     def _count_request(self, method: str, code: str) -> None:
-        self.metrics.requests.labels(code, method, "apiserver").inc()
+        self.metrics.count_request(method, code)
 
     def __repr__(self) -> str:
         state = "ready" if self._ready.is_set() else "not ready"

@@ -37,7 +37,8 @@ class Metrics:
         self.leader = Gauge(
             "leader_election_master_status", "Whether this process leads.", ["name"], registry=self.registry
         )
-        self.requests = Counter(
+        self._request_counters: dict[tuple[str, str], Counter] = {}
+        self._requests = Counter(
             "rest_client_requests",
             "Requests to the API server, by status code, method and host.",
             ["code", "method", "host"],
@@ -59,6 +60,13 @@ class Metrics:
         """Show the state of these, as it is when somebody asks."""
         self._sources.controllers = list(controllers)
         self._sources.informers = informers
+
+    def count_request(self, method: str, code: str) -> None:
+        """Count one request to the API server."""
+        counter = self._request_counters.get((method, code))
+        if counter is None:
+            counter = self._request_counters[method, code] = self._requests.labels(code, method, "apiserver")
+        counter.inc()
 
     def text(self) -> bytes:
         """Write everything in Prometheus' text format."""

@@ -1,0 +1,175 @@
+"""The informer: cold sync, watch ingest, memory a cached object. One process serves, the measured one only reads."""
+
+import asyncio
+import gc
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from steersman.clock import RealClock
+from steersman.informer.informer import Informer, Selection
+from steersman.informer.reflector import Link
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.resource import Unstructured
+from steersman.protocol.http import Exchange, Request, Response, Stream
+from steersman.randomness import Randomness
+from steersman.serving.server import Listen, Server
+from steersman.transport.config import ClusterConfig
+from steersman.transport.http import HttpTransport
+
+OBJECTS = 20_000
+UPDATES = 60_000
+WIDGETS = ApiResource(gvk=GroupVersionKind("bench.example.com", "v1", "Widget"), plural="widgets")
+JSON = [("content-type", "application/json")]
+
+
+def widget(number: int, version: int, *, padding: int) -> dict[str, Any]:
+    """Make an object with managedFields, as an operator's status writes leave it."""
+    fields = {f"f:field{n}": {} for n in range(20)}
+    entry = {"operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": fields}}
+    managed = [{"manager": who, **entry} for who in ("kubectl", "operator")]
+    return {
+        "apiVersion": "bench.example.com/v1",
+        "kind": "Widget",
+        "metadata": {
+            "creationTimestamp": "2030-01-01T00:00:00Z",
+            "generation": version % 7 + 1,
+            "labels": {"app": f"app-{number % 10}"},
+            "managedFields": managed,
+            "name": f"widget-{number:05d}",
+            "namespace": f"ns-{number % 20}",
+            "resourceVersion": str(1000 + version),
+            "uid": f"00000000-0000-4000-8000-{number:012d}",
+        },
+        "spec": {"size": number, "text": "x" * padding},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Ok", "message": "m" * 40}]},
+    }
+
+
+def line(event: str, document: dict[str, Any]) -> bytes:
+    """Write one event."""
+    return json.dumps({"type": event, "object": document}, separators=(",", ":")).encode() + b"\n"
+
+
+class Flood:
+    """Serves a list of objects, then on the watch all updates at once, as fast as the reader takes them."""
+
+    def __init__(self) -> None:
+        items = [widget(number, number, padding=1500) for number in range(OBJECTS)]
+        listed = {"kind": "WidgetList", "apiVersion": "bench.example.com/v1"}
+        self._list = json.dumps(
+            {**listed, "metadata": {"resourceVersion": str(1000 + OBJECTS)}, "items": items}, separators=(",", ":")
+        ).encode()
+        frames = [
+            line("MODIFIED", widget(number % OBJECTS, OBJECTS + 1 + number, padding=600)) for number in range(UPDATES)
+        ]
+        self._chunks = [b"".join(frames[start : start + 50]) for start in range(0, UPDATES, 50)]
+
+    def handle(self, request: Request, exchange: Exchange) -> None:
+        """Answer a list whole and a watch bit by bit."""
+        if "watch=" not in request.target:
+            exchange.respond(Response(200, JSON, self._list))
+            return
+        stream = exchange.stream(200, JSON)
+        chunks = iter(self._chunks)
+
+        def pump() -> None:
+            while stream.is_open and stream.is_writable:
+                chunk = next(chunks, None)
+                if chunk is None:
+                    return
+                stream.write(chunk)
+
+        stream.on_writable(pump)
+        asyncio.get_running_loop().call_later(0.5, pump)
+        self._keep: Stream = stream
+
+
+async def serve() -> None:
+    """Serve until killed; print the port first."""
+    async with Server(Flood(), clock=RealClock(), listen=Listen()) as server:
+        print(server.port, flush=True)
+        await asyncio.get_running_loop().create_future()
+
+
+class Counter:
+    """A handler that counts changes."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self._wanted = 0
+        self._reached = asyncio.Event()
+
+    def __call__(self, _: object) -> None:
+        """Count one."""
+        self.seen += 1
+        if self.seen == self._wanted:
+            self._reached.set()
+
+    async def reached(self, wanted: int) -> None:
+        """Wait until so many changes were told."""
+        if self.seen < wanted:
+            self._wanted = wanted
+            self._reached.clear()
+            await self._reached.wait()
+
+
+def rss() -> float:
+    """Give the memory of this process in MiB."""
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+    return int(pages) * resource.getpagesize() / 2**20
+
+
+async def steersman(port: int) -> None:
+    """Measure our informer."""
+    clock = RealClock()
+    transport = HttpTransport(ClusterConfig(server=f"http://127.0.0.1:{port}", compression=False), clock=clock)
+    informer = Informer(
+        Unstructured, Link(transport, clock, Randomness()), Selection(watch_list=False), resource=WIDGETS
+    )
+    counter = Counter()
+    informer.add_handler(counter)
+    gc.collect()
+    before = rss()
+    started, cpu = time.perf_counter(), time.process_time()
+    async with informer:
+        synced, synced_cpu = time.perf_counter() - started, time.process_time() - cpu
+        assert len(informer) == OBJECTS
+        await counter.reached(OBJECTS)
+        gc.collect()
+        memory = rss() - before
+        last = str(1000 + OBJECTS + UPDATES)
+        await counter.reached(OBJECTS + 1)
+        started, cpu, first = time.perf_counter(), time.process_time(), counter.seen
+        await counter.reached(OBJECTS + UPDATES)
+        took, took_cpu = time.perf_counter() - started, time.process_time() - cpu
+        assert any(one.resource_version == last for one in informer.store.records())
+        rate = (OBJECTS + UPDATES - first) / took
+        each = took_cpu / (OBJECTS + UPDATES - first)
+    stored = sum(len(one.data) for one in informer.store.records()) / OBJECTS
+    print(f"cold sync of {OBJECTS} objects: {synced:.2f} s wall, {synced_cpu:.2f} s CPU")
+    print(f"memory: +{memory:.0f} MiB, {memory * 2**20 / OBJECTS:.0f} B an object (of 2.7 KB JSON on the wire)")
+    print(f"watch ingest of {UPDATES} updates: {rate:,.0f}/s, {each * 1e6:.1f} µs CPU each")
+    print(f"stored JSON after the updates: {stored:.0f} B an object")
+    await transport.close()
+
+
+def main() -> None:
+    """Start the server in a process of its own, then measure."""
+    code = "import asyncio; from bench.informer import serve; asyncio.run(serve())"
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
+    assert process.stdout is not None
+    try:
+        port = int(process.stdout.readline())
+        asyncio.run(steersman(port))
+    finally:
+        process.kill()
+        process.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Reconciles: objects brought to a status, one patch each, beside kopf on the same embedded server in one run.
+
+Measured: wall and CPU time of the operator's process alone, and the time from a change to its reconcile.
+"""
+
+import asyncio
+import contextlib
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvloop
+
+from steersman import Client, Context, Model, Operator, Resource, Status, custom_resource, meta
+from steersman.manager.definitions import definitions_of
+from steersman.manager.install import install_definitions
+from steersman.manager.main import run_operators
+from steersman.manager.manager import ManagerOptions
+from steersman.transport.config import ClusterConfig
+
+OBJECTS, KOPF_OBJECTS, WORKERS, CHANGES = 3000, 300, 16, 300
+
+
+class JobSpec(Model):
+    """What is wanted."""
+
+    size: int = 0
+
+
+class JobStatus(Status):
+    """What is."""
+
+    size: int = 0
+
+
+@custom_resource("reconcile.example.com/v1")
+class Job(Resource[JobSpec, JobStatus]):
+    """Something that gets a status."""
+
+
+class Progress:
+    """Counts reconciles, and when each generation of each object came."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self.wanted = 0
+        self.reached = asyncio.Event()
+        self.seen: dict[tuple[str, int], float] = {}
+
+    def note(self, job: Job) -> None:
+        """Note one reconcile."""
+        self.done += 1
+        self.seen[job.name, job.spec.size] = time.perf_counter()
+        if self.done >= self.wanted:
+            self.reached.set()
+
+    async def wait(self, wanted: int) -> None:
+        """Wait for so many reconciles in total."""
+        self.wanted = wanted
+        if self.done < wanted:
+            self.reached.clear()
+            await self.reached.wait()
+
+
+def operator(progress: Progress) -> Operator:
+    """Make the measured operator."""
+    made = Operator("bench")
+
+    @made.reconciler(Job, workers=WORKERS)
+    async def reconcile(job: Job, _: Context[Job]) -> None:
+        job.status.size = job.spec.size
+        progress.note(job)
+
+    return made
+
+
+@contextlib.contextmanager
+def server() -> Iterator[Path]:
+    """Run an embedded server in a process of its own; give its kubeconfig."""
+    with tempfile.TemporaryDirectory() as directory:
+        kubeconfig = Path(directory) / "kubeconfig"
+        command = [sys.executable, "-m", "steersman.cli", "server", "--kubeconfig", str(kubeconfig)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
+        assert process.stdout is not None
+        try:
+            process.stdout.readline()
+            yield kubeconfig
+        finally:
+            process.terminate()
+            process.wait()
+
+
+async def fill(kubeconfig: str, count: int) -> None:
+    """Install the kind and create the objects."""
+    limit = asyncio.Semaphore(32)
+    async with Client.connect(kubeconfig=kubeconfig) as client:
+        await install_definitions(client, definitions_of([Job]))
+
+        async def one(number: int) -> None:
+            async with limit:
+                await client.create(Job(meta(f"job-{number:04d}"), JobSpec(size=1)))
+
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(count):
+                tasks.create_task(one(number))
+
+
+async def steersman(kubeconfig: Path) -> float:
+    """Measure our operator; give its CPU seconds a reconcile."""
+    config = ClusterConfig.from_kubeconfig(kubeconfig)
+    progress = Progress()
+    stop = asyncio.Event()
+    async with Client.connect(kubeconfig=kubeconfig) as client, asyncio.TaskGroup() as tasks:
+        started, cpu = time.perf_counter(), time.process_time()
+        running = tasks.create_task(run_operators([operator(progress)], config, ManagerOptions(), stop))
+        await progress.wait(OBJECTS)
+        wall, used = time.perf_counter() - started, time.process_time() - cpu
+        latencies = await changes(client, progress)
+        stop.set()
+        await running
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    p50, p99 = statistics.median(latencies), statistics.quantiles(latencies, n=100)[98]
+    print(
+        f"steersman: {OBJECTS} objects in {wall:.2f} s, {OBJECTS / wall:,.0f}/s, {used / OBJECTS * 1e6:.0f} µs CPU each"
+    )
+    print(f"           change to reconcile: p50 {p50 * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms; at most {memory:.0f} MiB")
+    return used / OBJECTS
+
+
+async def changes(client: Client, progress: Progress) -> list[float]:
+    """Change objects one after another; give the seconds until each was reconciled."""
+    latencies = []
+    for number in range(CHANGES):
+        name = f"job-{number:04d}"
+        before = progress.done
+        sent = time.perf_counter()
+        await client.patch(Job(meta(name, namespace="default"), JobSpec()), {"spec": {"size": 2}})
+        await progress.wait(before + 1)
+        latencies.append(progress.seen[name, 2] - sent)
+    return latencies
+
+
+KOPF = textwrap.dedent(
+    """
+    import asyncio, os, resource, sys, time
+    import kopf
+
+    done = 0
+
+    @kopf.on.startup()
+    def configure(settings, **_):
+        settings.posting.enabled = False
+
+    @kopf.on.create("reconcile.example.com", "v1", "jobs")
+    @kopf.on.resume("reconcile.example.com", "v1", "jobs")
+    async def handle(spec, patch, **_):
+        global done
+        patch.status["size"] = spec.get("size", 0)
+        done += 1
+        if done == int(sys.argv[1]):
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            cpu = used.ru_utime + used.ru_stime - before
+            print(time.perf_counter() - started, cpu, used.ru_maxrss / 1024, flush=True)
+            os._exit(0)
+
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    before, started = usage.ru_utime + usage.ru_stime, time.perf_counter()
+    asyncio.run(kopf.operator(clusterwide=True, standalone=True))
+    """
+)
+
+
+def kopf(kubeconfig: Path) -> float | None:
+    """Measure kopf with fewer objects, as it is slower; give its CPU seconds a reconcile."""
+    try:
+        answer = subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, "-c", KOPF, str(KOPF_OBJECTS)],
+            env={**os.environ, "KUBECONFIG": str(kubeconfig)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        wall, used, memory = map(float, answer.stdout.split())
+    except (subprocess.TimeoutExpired, ValueError):
+        print("kopf: not installed, or it did not finish")
+        return None
+    each = used / KOPF_OBJECTS
+    rate = KOPF_OBJECTS / wall
+    shown = f"{KOPF_OBJECTS} objects in {wall:.2f} s, {rate:,.0f}/s, {each * 1e6:.0f} µs CPU each"
+    print(f"kopf:      {shown}; {memory:.0f} MiB")
+    return each
+
+
+def main() -> None:
+    """Measure both against servers of their own."""
+    with server() as kubeconfig:
+        prepare(kubeconfig, OBJECTS)
+        with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
+            ours = runner.run(steersman(kubeconfig))
+    with server() as kubeconfig:
+        prepare(kubeconfig, KOPF_OBJECTS)
+        theirs = kopf(kubeconfig)
+    if theirs is not None:
+        print(f"CPU a reconcile: 1 : {theirs / ours:.0f}")
+
+
+def prepare(kubeconfig: Path, count: int) -> None:
+    """Fill a server, in a process of its own: neither its time nor its memory is measured."""
+    code = f"import asyncio; from bench.reconcile import fill; asyncio.run(fill({str(kubeconfig)!r}, {count}))"
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 - ourselves
+
+
+if __name__ == "__main__":
+    main()
