@@ -88,12 +88,15 @@ class Comparison:
         for test in (is_uid, is_address):
             if test(recorded) and test(actual):
                 return self._renaming.learn(recorded, actual)
-        if key == "continue" and recorded and actual:
-            return self._renaming.learn(recorded, actual)
-        if key == "name" and recorded[:-5] == actual[:-5] and len(recorded) == len(actual) and recorded[-6:-5] == "-":
+        if (key == "continue" and recorded and actual) or (key == "name" and _are_generated(recorded, actual)):
             return self._renaming.learn(recorded, actual)
         wanted = self._renaming.translate(recorded)
         return masked(wanted) == masked(actual) or _parts(wanted) == _parts(actual)
+
+
+def _are_generated(recorded: str, actual: str) -> bool:
+    """Tell whether two names differ only in the end that a server made up."""
+    return recorded[:-5] == actual[:-5] and len(recorded) == len(actual) and recorded[-6:-5] == "-"
 
 
 def _is_number(value: Any) -> bool:

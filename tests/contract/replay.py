@@ -135,7 +135,7 @@ class Replay:
 
             async def collect() -> None:
                 async for chunk in stream:
-                    chunks.append(chunk)
+                    chunks.append(chunk)  # noqa: PERF401 - what came before the end of the watch must not be lost
 
             async with background(collect(), name="collect events"):
                 await self._clock.settle()
@@ -160,7 +160,10 @@ class Replay:
             recorded, actual = step.response, result.response
             if "yaml" in result.headers.get("content-type", "") and isinstance(recorded, str):
                 recorded, actual = yaml.safe_load(recorded), yaml.safe_load(result.raw)
-                recorded, actual = json.loads(json.dumps(recorded, default=_moment)), json.loads(json.dumps(actual, default=_moment))
+                recorded, actual = (
+                    json.loads(json.dumps(recorded, default=_moment)),
+                    json.loads(json.dumps(actual, default=_moment)),
+                )
             differences += comparison.differences(recorded, actual)
         return [text for text in differences if not is_ignored(self._sequence.name, step, text)]
 
@@ -198,4 +201,3 @@ def _set_pointer(document: Any, pointer: str, value: Any) -> Any:
     else:
         here[parts[-1]] = value
     return document
-

@@ -62,7 +62,7 @@ def _object_only(document: Any, data: bytes, kind: str) -> dict[str, Any]:
         return {}
     if document.__class__ is not dict:
         raise bad_request(not_an_object_message(data, kind, JSON_WORDS[document.__class__]))
-    return document  # type: ignore[no-any-return]  # checked above to be a dict
+    return document
 
 
 def _read_json(data: bytes, kind: str) -> Body:

@@ -19,6 +19,13 @@ from steersman.objects.times import format_time
 Document = dict[str, Any]
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _PART_VERBS = ("get", "patch", "update")
+#: Name → the reason why it is not accepted when another definition has it.
+_CONFLICTS = {
+    "plural": "PluralConflict",
+    "singular": "SingularConflict",
+    "kind": "KindConflict",
+    "listKind": "ListKindConflict",
+}
 _RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
 
 
@@ -29,9 +36,7 @@ def _condition(kind: str, status: str, reason: str, message: str, time: str) -> 
 class CustomResources:
     """Serves what definitions define."""
 
-    def __init__(
-        self, ledger: Ledger, catalog: Catalog, hub: WatchHub, ownership: Ownership, clock: Clock
-    ) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, hub: WatchHub, ownership: Ownership, clock: Clock) -> None:
         self._ownership = ownership
         self._ledger = ledger
         self._catalog = catalog
@@ -68,30 +73,26 @@ class CustomResources:
 
     def _name_conflict(self, crd: Document) -> tuple[str, str] | None:
         """Give the reason and text of a name that another definition of the group has already."""
-        names, group = crd["spec"]["names"], crd["spec"]["group"]
-        taken: dict[str, str] = {}
-        for record in self._ledger.records_of(_RESOURCE):
-            other = self._ledger.document(self._served(), record)
-            accepted = (other.get("status") or {}).get("acceptedNames") or {}
-            if other["spec"]["group"] != group or other["metadata"]["name"] == crd["metadata"]["name"]:
-                continue
-            for key in ("plural", "singular", "kind", "listKind"):
-                if accepted.get(key):
-                    taken[accepted[key]] = key
-            for short in accepted.get("shortNames") or ():
-                taken[short] = "shortNames"
-        for key, reason in (
-            ("plural", "PluralConflict"),
-            ("singular", "SingularConflict"),
-            ("kind", "KindConflict"),
-            ("listKind", "ListKindConflict"),
-        ):
+        names, taken = crd["spec"]["names"], self._taken_names(crd)
+        for key, reason in _CONFLICTS.items():
             if names.get(key) in taken:
                 return reason, f'"{names[key]}" is already in use'
         for short in names.get("shortNames") or ():
             if short in taken:
                 return "ShortNamesConflict", f'"{short}" is already in use'
         return None
+
+    def _taken_names(self, crd: Document) -> set[str]:
+        """Give every name that other definitions of the group have."""
+        taken: set[str] = set()
+        for record in self._ledger.records_of(_RESOURCE):
+            if record.name == crd["metadata"]["name"] or not record.name.endswith(f".{crd['spec']['group']}"):
+                continue
+            other = self._ledger.document(self._served(), record)
+            accepted = (other.get("status") or {}).get("acceptedNames") or {}
+            taken.update(accepted[key] for key in _CONFLICTS if accepted.get(key))
+            taken.update(accepted.get("shortNames") or ())
+        return taken
 
     def _refuse_names(self, crd: Document, reason: str, message: str) -> None:
         time = format_time(self._clock.now())
@@ -179,6 +180,18 @@ class CustomResources:
             list_kind=names.get("listKind") or f"{names['kind']}List",
             columns=tuple(version.get("additionalPrinterColumns") or ()),
         )
+
+    def restore(self) -> None:
+        """Serve what the definitions in the store define, and nothing else."""
+        for served in list(self._catalog):
+            if not served.builtin:
+                self._catalog.remove(served.group, served.plural)
+        definitions = self._served()
+        for record in self._ledger.records_of(_RESOURCE):
+            crd = self._ledger.document(definitions, record)
+            conditions = (crd.get("status") or {}).get("conditions") or []
+            if any(item["type"] == "Established" and item["status"] == "True" for item in conditions):
+                self.serve(crd)
 
     def _clean_up(self, crd: Document) -> None:
         """Delete all objects of a definition that goes, then let it go."""

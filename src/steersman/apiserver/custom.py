@@ -5,8 +5,8 @@ from typing import Any
 
 from steersman.apiserver.builtin_types import type_builder
 from steersman.apiserver.json_path import compile_path
-from steersman.apiserver.metadata import repeated_metadata_errors
 from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.metadata import repeated_metadata_errors
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
 from steersman.errors import DecodeError
 from steersman.protocol.equality import json_equal

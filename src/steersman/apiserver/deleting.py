@@ -5,8 +5,6 @@ from typing import Any
 
 from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.call import Answer, Call
-from steersman.apiserver.storage.record import Record
-from steersman.apiserver.storage.store import Page
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import JSON, PROTOBUF, body_media
 from steersman.apiserver.options import DeleteOptions, delete_options, list_options
@@ -14,6 +12,8 @@ from steersman.apiserver.reading import Lister
 from steersman.apiserver.selection import select
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import bad_request, conflict, success
+from steersman.apiserver.storage.record import Record
+from steersman.apiserver.storage.store import Page
 from steersman.clock import Clock
 from steersman.objects.times import format_time
 
@@ -89,9 +89,7 @@ class Deleting:
             )
             raise conflict(served.kind, served.group, record.name, why)
 
-    def delete_record(
-        self, served: Served, record: Record, options: DeleteOptions
-    ) -> tuple[bool, bytes, Document]:
+    def delete_record(self, served: Served, record: Record, options: DeleteOptions) -> tuple[bool, bytes, Document]:
         """Delete or mark one object: whether it is gone, as bytes, and as the document that it was."""
         live = self._ledger.document(served, record)
         obj = self._ledger.document(served, record)
@@ -175,4 +173,4 @@ def _options_document(document: Any) -> Document:
     kind, version = document.get("kind"), document.get("apiVersion") or "v1"
     if kind and kind != "DeleteOptions":
         raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
-    return document  # type: ignore[no-any-return]  # checked above to be a dict
+    return document

@@ -62,9 +62,7 @@ class Discovery:
             "versions": [
                 {
                     "version": version,
-                    "resources": [
-                        _aggregated_resource(served) for served in self._catalog.resources(group, version)
-                    ],
+                    "resources": [_aggregated_resource(served) for served in self._catalog.resources(group, version)],
                     "freshness": "Current",
                 }
                 for version in self._catalog.versions(group)
@@ -96,9 +94,7 @@ class Discovery:
 
     def resource_list(self, group: str, version: str) -> Document:
         """Give ``/api/v1`` or ``/apis/<group>/<version>``."""
-        resources = [
-            entry for served in self._catalog.resources(group, version) for entry in _legacy_resources(served)
-        ]
+        resources = [entry for served in self._catalog.resources(group, version) for entry in _legacy_resources(served)]
         head: Document = {"kind": "APIResourceList"}
         if group:
             head["apiVersion"] = "v1"

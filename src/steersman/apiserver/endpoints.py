@@ -69,7 +69,9 @@ class Endpoints:
             raise method_not_allowed()
         known = ("application/json", "*/*", "application/vnd.kubernetes.protobuf")
         if not any(clause.media in known for clause in accept_clauses(request.headers.get("accept", ""))):
-            raise not_acceptable("406: Not Acceptable\n\nAvailable representations: application/json", with_details=True)
+            raise not_acceptable(
+                "406: Not Acceptable\n\nAvailable representations: application/json", with_details=True
+            )
         del query
         body = json.dumps(VERSION, indent=2).encode()
         return Response(200, [("content-type", "application/json"), _NO_CACHE], body)
@@ -149,4 +151,3 @@ class Endpoints:
         if request.headers.get("if-none-match") == tag:
             return Response(304, headers)
         return compressed(request, Response(200, headers, body))
-

@@ -1,7 +1,7 @@
 """Built-in kinds as Go reads and writes them: which fields there are, which are always written, what is refused.
 
 A document is read into the kind's structure and written again: unknown fields are dropped and named, nulls and empty
-optional fields vanish, structures that are no pointers appear even when empty, quantities and times take their one form.
+optional fields vanish, structures that are no pointers appear even when empty, quantities and times take one form.
 Made from the same tables as protobuf decoding and OpenAPI, each structure when it is first needed.
 """
 
@@ -262,7 +262,7 @@ def _parsed_time(value: Any, layout: str) -> str:
     if not is_go_time(value):
         shown = json_string(value)
         raise WireTypeError(f'parsing time {shown} as "{layout}": cannot parse {shown} as "2006"')
-    return value  # type: ignore[no-any-return]  # checked above to be a string
+    return value
 
 
 _WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}

@@ -4,7 +4,7 @@ It knows how objects of a resource lie in the store (bytes in the stored version
 version, by today's rules). Every write goes through `put` or `remove`; whoever wants to know of writes is told there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from steersman.apiserver.served import Served
@@ -27,11 +27,8 @@ def ordered(served: Served, obj: Document, api_version: str) -> Document:
         if served.builtin
         else {"apiVersion": api_version, "kind": served.kind}
     )
-    head["metadata"] = obj["metadata"]
-    for key, value in obj.items():
-        if key not in _TYPE:
-            head[key] = value
-    return head
+    rest = {key: value for key, value in obj.items() if key not in _TYPE}
+    return {**head, "metadata": obj["metadata"], **rest}
 
 
 class Ledger:
@@ -108,7 +105,7 @@ class Ledger:
         options = ListOptions(namespace=namespace) if namespace else _EVERYTHING
         return self.store.list(resource, options).records
 
-    def since(self, resource: str, version: int) -> list[Event] | None:
+    def since(self, resource: str, version: int) -> Sequence[Event] | None:
         """Give what happened to a resource after a version; ``None`` when that is no longer known."""
         try:
             return self.store.events_since(resource, str(version))

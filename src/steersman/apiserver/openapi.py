@@ -1,7 +1,7 @@
 """OpenAPI v3: one document per group version, which kubectl validates and explains with.
 
 Written from the catalog: the schemas of built-in kinds come from their type table, those of custom resources from their
-definitions. The index names each document by a hash of what it is made from, so it can be told without writing them all.
+definitions. The index names each document by a hash of what it is made from, so none is written before it is asked for.
 """
 
 import hashlib
@@ -118,8 +118,14 @@ class OpenApi:
                 path = f"apis/{group}/{version}" if group else f"api/{version}"
                 resources = self._catalog.resources(group, version)
                 basis = [
-                    [__version__, served.plural, served.kind, served.namespaced, sorted(served.subresources)]
-                    + [served.strategy.openapi_schema()]
+                    [
+                        __version__,
+                        served.plural,
+                        served.kind,
+                        served.namespaced,
+                        sorted(served.subresources),
+                        served.strategy.openapi_schema(),
+                    ]
                     for served in resources
                 ]
                 made[path] = hashlib.sha512(encode_json([path, basis])).hexdigest().upper()

@@ -32,15 +32,16 @@ def read_integer(query: Query, name: str) -> int | None:
     if not text:
         return None
     if not re.fullmatch(r"[+-]?\d{1,18}", text):
-        raise bad_request(f'strconv.ParseInt: parsing {quoted(text)}: invalid syntax')
+        raise bad_request(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
     return int(text)
 
 
 def parse_version(text: str) -> int:
     """Read a resource version; raises ``ValueError`` with Go's words."""
     if not re.fullmatch(r"\d{1,19}", text):
-        raise ValueError(f"resourceVersion: Invalid value: {quoted(text)}: strconv.ParseUint: parsing {quoted(text)}: "
-                         "invalid syntax")
+        raise ValueError(
+            f"resourceVersion: Invalid value: {quoted(text)}: strconv.ParseUint: parsing {quoted(text)}: invalid syntax"
+        )
     return int(text)
 
 
@@ -54,7 +55,9 @@ def _manager_errors(manager: str) -> list[FieldError]:
         errors.append(too_long("fieldManager", _MANAGER_LIMIT))
     for position, char in enumerate(manager):
         if not char.isprintable():
-            errors.append(invalid_field("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {position})"))
+            errors.append(
+                invalid_field("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {position})")
+            )
     return errors
 
 
@@ -242,8 +245,10 @@ def _from_body(body: dict[str, Any]) -> dict[str, Any]:
         value = body.get(name)
         if value is not None and value.__class__ is not wanted:
             word = _WORDS[value.__class__]
-            raise bad_request(f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: '
-                              f"json: cannot unmarshal {word} into Go struct field DeleteOptions.{name} of type {go_name}")
+            raise bad_request(
+                f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: '
+                f"json: cannot unmarshal {word} into Go struct field DeleteOptions.{name} of type {go_name}"
+            )
     return body
 
 

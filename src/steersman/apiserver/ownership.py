@@ -71,7 +71,7 @@ class Ownership:
         endpoint = self.endpoint(served, "")
         return obj if endpoint is None else updater.create(obj, manager, endpoint=endpoint, time=time)
 
-    def updated(  # noqa: PLR0913 - the facts of one write
+    def updated(
         self, served: Served, live: Document, obj: Document, manager: str, time: str, subresource: str = ""
     ) -> Document:
         """Give a changed object with its writer as the owner of what changed."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.call import Answer, Call
-from steersman.apiserver.storage.record import Record
 from steersman.apiserver.go_text import plain
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import (
@@ -21,6 +20,7 @@ from steersman.apiserver.options import WriteOptions, write_options
 from steersman.apiserver.ownership import Ownership, refusal_of
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
+from steersman.apiserver.storage.record import Record
 from steersman.apiserver.strategy import Reading
 from steersman.apiserver.writing import WRONG_NAMESPACE, Change, Writing
 from steersman.errors import ApiError, DecodeError
@@ -97,10 +97,10 @@ class Patching:
         try:
             obj = served.strategy.read(dict(document), reading)
         except WireTypeError as error:
-            raise _Unreadable(document, str(error)) from None
+            raise _Unreadable(document, str(error), builtin=served.builtin) from None
         faults = list(dict.fromkeys(reading.strict))
         if faults and options.field_validation == "Strict":
-            raise _bad_result(document, strict_message(faults))
+            raise _bad_result(document, strict_message(faults), builtin=served.builtin)
         if options.field_validation == "Warn":
             call.warnings += faults
         return obj
@@ -122,8 +122,10 @@ class Patching:
             obj = served.strategy.applied(merged)
         except WireTypeError as error:
             text = f"failed to convert new object (/{name}; {_gv(served.group, served.version)}, Kind={served.kind})"
-            raise internal_error(f"{text} to proper version: unable to convert unstructured object to "
-                                 f"{_gv(served.group, served.version)}, Kind={served.kind}: error decoding from json: {error}") from None
+            raise internal_error(
+                f"{text} to proper version: unable to convert unstructured object to "
+                f"{_gv(served.group, served.version)}, Kind={served.kind}: error decoding from json: {error}"
+            ) from None
         self._check_name(call, config, is_new=record is None)
         if record is None or live is None:
             return Answer(201, self._writing.create_object(call, obj, options, is_owned=True))
@@ -201,8 +203,8 @@ def _rejected() -> Refusal:
 class _Unreadable(Refusal):
     """422: a patched object is no object of its kind."""
 
-    def __init__(self, document: Document, why: str) -> None:
-        refusal = _bad_result(document, why)
+    def __init__(self, document: Document, why: str, *, builtin: bool) -> None:
+        refusal = _bad_result(document, why, builtin=builtin)
         super().__init__(refusal.code, refusal.reason, refusal.message, details=refusal.details)
         self.why = why
 
@@ -222,16 +224,30 @@ def _restore_fault(why: str) -> str:
     return why
 
 
-def _bad_result(document: Document, why: str) -> Refusal:
+def _bad_result(document: Document, why: str, *, builtin: bool) -> Refusal:
     """422: what a patch makes of the object cannot be read; the object is quoted as the patch left it."""
-    ordered = {key: document[key] for key in sorted(document)}
-    metadata = ordered.pop("metadata", None)
-    parts = {key: json_text(value) for key, value in ordered.items()}
-    if metadata is not None:
-        is_custom = "/" in str(document.get("apiVersion", "")) and document.get("apiVersion") is not None
-        parts["metadata"] = json_text(metadata) if is_custom else encode_json(metadata).decode()
+    parts = {key: json_text(value) for key, value in document.items()}
+    metadata = document.get("metadata")
+    if builtin and metadata.__class__ is dict:
+        parts["metadata"] = _struct_text(metadata)
     text = "{" + ",".join(f"{json_string(key)}:{parts[key]}" for key in sorted(parts)) + "}"
     return invalid("", "", "", [invalid_field("patch", text, why)])
+
+
+def _struct_text(metadata: Document) -> str:
+    """Write metadata in the order of its structure; only what is free-form is sorted."""
+    shown = dict(metadata)
+    if metadata.get("managedFields"):
+        shown["managedFields"] = [
+            {**entry, "fieldsV1": _sorted(entry.get("fieldsV1"))} for entry in metadata["managedFields"]
+        ]
+    return encode_json(shown).decode()
+
+
+def _sorted(value: Any) -> Any:
+    if value.__class__ is dict:
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return value
 
 
 def patched(media: str, live: Document, patch: Any) -> Any:
@@ -256,7 +272,7 @@ def patch_document(media: str, document: Document, data: bytes) -> Document:
     made = patched(MERGE_PATCH if media == STRATEGIC_PATCH else media, document, patch)
     if made.__class__ is not dict:
         raise _rejected()
-    return made  # type: ignore[no-any-return]  # checked above to be a dict
+    return made
 
 
 def _json_patch(data: bytes) -> Any:
@@ -266,7 +282,9 @@ def _json_patch(data: bytes) -> Any:
         raise bad_request(f"error decoding patch: {error}") from None
     if value is not None and value.__class__ is not list:
         word = JSON_WORDS[value.__class__]
-        raise bad_request(f"error decoding patch: json: cannot unmarshal {word} into Go value of type []handlers.jsonPatchOp")
+        raise bad_request(
+            f"error decoding patch: json: cannot unmarshal {word} into Go value of type []handlers.jsonPatchOp"
+        )
     for operation in value or ():
         if operation.__class__ is not dict and operation is not None:
             word = JSON_WORDS[operation.__class__]

@@ -1,12 +1,14 @@
 """Get and list: objects as they are, or as they were at a version that is still known."""
 
 import base64
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.ownership import refusal_of
 from steersman.apiserver.options import ListOptions, list_options, version_or_400, version_or_500
+from steersman.apiserver.ownership import refusal_of
 from steersman.apiserver.selection import Selection, select
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, version_too_large
@@ -19,6 +21,7 @@ from steersman.schema.strict_decoding import decode_json as go_decode
 
 Document = dict[str, Any]
 _TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105 - the format's name, no secret
+
 
 def list_metadata(page: Page) -> Document:
     """Give the metadata of a list."""
@@ -60,6 +63,8 @@ class Lister:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        #: Test hook: how many versions lists of any version lag behind.
+        self.lag: Callable[[], int] = lambda: 0
 
     def page(self, served: Served, selection: Selection, options: ListOptions) -> Page:
         """Give one page of objects; raises when the version that was asked for is gone or not there yet."""
@@ -72,6 +77,8 @@ class Lister:
             resource_version=self._version(options),
             match=cast("Match", options.match),
         )
+        if options.resource_version == "0" and (lag := self.lag()):
+            asked = replace(asked, resource_version=str(max(self._ledger.version - lag, 1)), match="Exact")
         try:
             return self._ledger.store.list(served.stored_as, asked)
         except ContinueExpired as error:
@@ -103,7 +110,7 @@ class ReadingVerbs:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._lister = Lister(ledger)
+        self.lister = Lister(ledger)
 
     def get(self, call: Call) -> Answer:
         """Answer a GET of one object."""
@@ -121,7 +128,7 @@ class ReadingVerbs:
         """Find what a GET of a collection asks for."""
         options = list_options(call.query)
         selection = select(call.served, call.info.namespace or None, options)
-        return self._lister.page(call.served, selection, options), selection
+        return self.lister.page(call.served, selection, options), selection
 
     def list_body(self, served: Served, page: Page) -> bytes:
         """Write a list as JSON."""

@@ -33,7 +33,7 @@ class Query:
     def flag(self, name: str) -> bool:
         """Read a boolean as Kubernetes does: anything but ``false`` and ``0`` is true once it is named."""
         values = self.values.get(name)
-        return bool(values) and values[0].lower() not in ("false", "0")
+        return values is not None and values[0].lower() not in ("false", "0")
 
     def __contains__(self, name: str) -> bool:
         return name in self.values

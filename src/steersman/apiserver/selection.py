@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from steersman.apiserver.options import ListOptions
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import bad_request
+from steersman.apiserver.storage.record import Record
 from steersman.errors import SelectorError
 from steersman.objects.selectors import FieldRequirement, FieldSelector, LabelSelector, Requirement
 from steersman.schema.field_errors import NO_FIELD, invalid
@@ -32,7 +33,7 @@ class Selection:
         """Whether nothing but the namespace decides."""
         return self.labels is None and not self.fields and self.name is None
 
-    def matches(self, record: "Selectable") -> bool:
+    def matches(self, record: Record) -> bool:
         """Tell whether an object is selected."""
         if self.namespace is not None and record.namespace != self.namespace:
             return False
@@ -43,16 +44,7 @@ class Selection:
         return all((_field(record, need.field) == need.value) is need.equal for need in self.fields)
 
 
-class Selectable:
-    """What selection needs to know of an object; records of the store are such."""
-
-    namespace: str
-    name: str
-    labels: dict[str, str]
-    fields: dict[str, str]
-
-
-def _field(record: Selectable, label: str) -> str:
+def _field(record: Record, label: str) -> str:
     if label == "metadata.name":
         return record.name
     if label == "metadata.namespace":
@@ -122,11 +114,11 @@ class _LabelReader:
             if self._ahead in _SYMBOLS and self._ahead != "!":
                 raise bad_request(f"found '{self._ahead}', expected: !, identifier, or 'end of string'")
             found.append(self._requirement())
-            token = self._take()
-            if not token:
+            mark = self._take()
+            if not mark:
                 return found
-            if token != ",":
-                raise bad_request(f"found '{token}', expected: ',' or 'end of string'")
+            if mark != ",":
+                raise bad_request(f"found '{mark}', expected: ',' or 'end of string'")
             if self._ahead in _SYMBOLS and self._ahead != "!":
                 raise bad_request(f"found '{self._ahead}', expected: identifier after ','")
 
@@ -188,7 +180,7 @@ class _LabelReader:
     def _refuse(why: str) -> Exception:
         return bad_request(f"unable to parse requirement: {why}")
 
-    _READERS: "dict[str, Callable[[_LabelReader, str, str], Requirement]]" = {  # noqa: RUF012 - a constant table
+    _READERS: "dict[str, Callable[[_LabelReader, str, str], Requirement]]" = {
         "=": _equality,
         "==": _equality,
         "!=": _equality,

@@ -1,8 +1,10 @@
 """`ApiServer`: a Kubernetes API in one object, for development and tests.
 
-It is an `App`: it never sees a socket. ``serving.Server`` puts it on a port; a transport in the same process needs none.
+It is an `App`: it never sees a socket. ``serving.Server`` puts it on a port; a transport in the same process needs no
+port.
 """
 
+import asyncio
 from collections.abc import Awaitable, Mapping
 
 from steersman.apiserver.authentication import Authentication
@@ -15,6 +17,7 @@ from steersman.apiserver.catalog import Catalog
 from steersman.apiserver.crds import CustomResources
 from steersman.apiserver.deleting import Deleting
 from steersman.apiserver.endpoints import Endpoints
+from steersman.apiserver.faults import Faults
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
 from steersman.apiserver.negotiation import negotiate
@@ -27,7 +30,7 @@ from steersman.apiserver.request_info import MalformedTarget, Query, RequestInfo
 from steersman.apiserver.reviews import Reviews
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
-from steersman.apiserver.storage.store import Store
+from steersman.apiserver.storage.store import Snapshot, Store
 from steersman.apiserver.strategies.registry import Strategies
 from steersman.apiserver.subresources import Subresources
 from steersman.apiserver.verbs import Verbs
@@ -35,12 +38,33 @@ from steersman.apiserver.watch_hub import WatchHub
 from steersman.apiserver.watching import Watching
 from steersman.apiserver.writing import Writing
 from steersman.clock import Clock, RealClock
-from steersman.protocol.http import Exchange, Request
+from steersman.protocol.http import Exchange, Peer, Request, Response, Stream, Upgraded
 from steersman.randomness import Randomness
 
 _COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _OBJECT_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _METHODS_ON_CUSTOM = {"PUT", "PATCH"}
+
+
+class _Unheard:
+    """An exchange whose answer nobody gets: what was asked is done, and the connection breaks."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+
+    def respond(self, response: Response) -> None:
+        """Lose the answer."""
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
+        """Refuse to begin what cannot be heard."""
+        raise Refusal(503, "ServiceUnavailable", f"the connection broke before the answer {status} {headers[:0]}")
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> Upgraded:
+        """Refuse to switch protocols."""
+        raise Refusal(503, "ServiceUnavailable", f"the connection broke {headers[:0]}")
+
+    def reset(self) -> None:
+        """Do nothing: it is broken already."""
 
 
 class ApiServer:
@@ -59,20 +83,24 @@ class ApiServer:
         self.catalog = Catalog()
         self.ledger = Ledger(Store(), self.clock)
         self.hub = WatchHub(self.ledger, self.clock)
+        #: What tests can make go wrong.
+        self.faults = Faults()
         self._authentication = Authentication(tokens)
         self._authorizer = authorizer or AdminOnly()
         strategies = Strategies(self.ledger, self.randomness)
         add_builtin_kinds(self.catalog, strategies)
         ownership = Ownership(self.catalog)
-        custom = CustomResources(self.ledger, self.catalog, self.hub, ownership, self.clock)
+        self._custom = custom = CustomResources(self.ledger, self.catalog, self.hub, ownership, self.clock)
         strategies.definitions.follow = custom.changed
         lifecycle = Lifecycle(self.ledger, self.catalog)
         writing = Writing(self.ledger, ownership, lifecycle, self.clock, self.randomness)
         rendering = Rendering(self.ledger, self.clock)
+        reading = ReadingVerbs(self.ledger)
+        reading.lister.lag = lambda: self.faults.stale
         patching = Patching(self.ledger, writing, ownership)
         deleting = Deleting(self.ledger, self.clock)
         self._verbs = Verbs(
-            reading=ReadingVerbs(self.ledger),
+            reading=reading,
             writing=writing,
             patching=patching,
             deleting=deleting,
@@ -84,11 +112,59 @@ class ApiServer:
         self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types))
         bootstrap(self.ledger, self.catalog, self.clock, self.randomness)
 
+    async def settle(self) -> None:
+        """Wait until everyone who watches has been offered everything that was written."""
+        while self.hub.has_news:
+            turned = asyncio.get_running_loop().create_future()
+            asyncio.get_running_loop().call_soon(turned.set_result, None)
+            await turned
+
+    def snapshot(self) -> Snapshot:
+        """Give all objects, to come back to; it takes microseconds."""
+        return self.ledger.store.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Come back to a snapshot: everyone who watches is cut off, custom resources are served as they were then."""
+        self.hub.close_all()
+        self.ledger.store.restore(snapshot)
+        self._custom.restore()
+
+    def expire_history(self) -> None:
+        """Forget what happened so far: who asks for it is told to list again."""
+        self.ledger.store.expire_history()
+
     def __repr__(self) -> str:
         return f"<ApiServer version={self.ledger.version} watchers={len(self.hub)}>"
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer one request; only what must wait returns something to wait for."""
+        if self.faults.is_active:
+            return self._handle_with_faults(request, exchange)
+        return self._handle(request, exchange)
+
+    def _handle_with_faults(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        self.faults.note(request)
+        self.hub.interfere = self.faults.interfere if self.faults.has_watch_faults else None
+        fault = self.faults.take(request)
+        if fault is None:
+            return self._handle(request, exchange)
+        if fault.delay:
+            return self._handle_late(fault.delay, request, exchange)
+        if fault.refusal is not None:
+            exchange.respond(refusal_response(request, Query(), fault.refusal))
+            return None
+        if fault.after:
+            self._handle(request, _Unheard(exchange.peer))
+        exchange.reset()
+        return None
+
+    async def _handle_late(self, seconds: float, request: Request, exchange: Exchange) -> None:
+        await self.clock.sleep(seconds)
+        work = self._handle(request, exchange)
+        if work is not None:
+            await work
+
+    def _handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         query = Query()
         try:
             path, query = split_target(request.target)
@@ -116,12 +192,8 @@ class ApiServer:
         if not self._authorizer.allows(user, verb, info):
             raise forbidden_resource(user, verb, info)
         served = self._served(info)
-        if served is None and (known := self.catalog.find(info.group, info.version, info.resource)) is not None:
-            if not known.builtin and info.subresource in ("status", "scale"):
-                raise known.not_found(info.name)
         if served is None:
-            if self.catalog.has_group(info.group) and (info.group == "" or self.catalog.has_version(info.group, info.version)):
-                raise no_such_resource()
+            self._refuse_unknown(info)
             exchange.respond(NOT_FOUND)
             return None
         self._check_verb(request.method, verb, info, served)
@@ -133,9 +205,17 @@ class ApiServer:
             exchange.respond(refusal_response(request, query, refusal, call.warnings))
             return None
 
+    def _refuse_unknown(self, info: RequestInfo) -> None:
+        """Refuse what is not served of a group that is; of another group there is not even a Status."""
+        known = self.catalog.find(info.group, info.version, info.resource)
+        if known is not None and not known.builtin and info.subresource in ("status", "scale"):
+            raise known.not_found(info.name)
+        if self.catalog.has_version(info.group, info.version) or info.group == "":
+            raise no_such_resource()
+
     def _served(self, info: RequestInfo) -> Served | None:
         served = self.catalog.find(info.group, info.version, info.resource)
-        if served is None or info.rest and info.subresource != "proxy":
+        if served is None or (info.rest and info.subresource != "proxy"):
             return None
         if info.subresource and info.subresource not in served.subresources:
             return None
@@ -171,4 +251,3 @@ class ApiServer:
             if info.name and "get" not in served.verbs and "create" in served.verbs and method == "POST":
                 raise no_such_resource()
             raise method_not_allowed()
-

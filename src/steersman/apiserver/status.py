@@ -137,7 +137,7 @@ def method_not_allowed() -> Refusal:
 
 def verb_not_supported(resource: str, group: str, verb: str) -> Refusal:
     """405: the kind exists, but cannot do this."""
-    message = f"{verb} is not supported on resources of kind \"{qualified(resource, group)}\""
+    message = f'{verb} is not supported on resources of kind "{qualified(resource, group)}"'
     return Refusal(405, "MethodNotAllowed", message, details=details("", group, resource))
 
 

@@ -1,7 +1,7 @@
 """`Strategy`: the rules of one kind in one version, as the generic machinery asks for them.
 
-The machinery knows verbs, versions, finalizers and watches; a strategy knows what an object of its kind means: how it is
-read, what is filled in, what may change, what is refused. Built-in kinds and custom resources each have their own.
+The machinery knows verbs, versions, finalizers and watches; a strategy knows what an object of its kind means: how it
+is read, what is filled in, what may change, what is refused. Built-in kinds and custom resources each have their own.
 """
 
 from abc import ABC, abstractmethod
@@ -65,9 +65,11 @@ class Strategy(ABC):
         """Give a stored object in another served version."""
         return {**stored, "apiVersion": api_version}
 
+    @abstractmethod
     def prepare_create(self, obj: Document) -> None:
         """Fill in and take away what the client has no say in, before a new object is checked."""
 
+    @abstractmethod
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Fill in and take away what the client has no say in, before a changed object is checked."""
 
@@ -83,6 +85,7 @@ class Strategy(ABC):
 
     def fields(self, obj: Document) -> dict[str, str]:
         """Give what field selectors can ask for, beyond name and namespace."""
+        del obj
         return {}
 
     def field_label_error(self, label: str) -> str:
@@ -117,20 +120,26 @@ class Strategy(ABC):
 
     def may_finish(self, obj: Document) -> bool:
         """Tell whether an object without finalizers may go; a namespace has others in its spec."""
+        del obj
         return True
 
     def check_delete(self, name: str) -> None:
         """Refuse to delete what may not go."""
+        del name
 
     def before_delete(self, obj: Document) -> None:
         """Change an object that is about to be deleted, such as to hold it back for a while."""
+        del obj
 
     def marked_for_deletion(self, obj: Document) -> None:
         """Change what a kind shows while it waits for its end."""
+        del obj
 
     def grace_period(self, obj: Document, asked: int | None) -> int | None:
         """Give the seconds an object lives on after its delete; ``None`` when the kind knows no such thing."""
+        del obj, asked
         return None
 
     def after_commit(self, obj: Document | None, old: Document | None) -> None:
         """Take note of a write that happened: ``obj`` is ``None`` for a delete."""
+        del obj, old

@@ -109,7 +109,9 @@ class Subresources:
             raise conflict("pods/binding", "", record.name, f'pod {record.name} is already assigned to node "{placed}"')
         obj = self._ledger.document(call.served, record)
         obj["spec"]["nodeName"] = node
-        conditions = [item for item in (obj.get("status") or {}).get("conditions") or () if item["type"] != "PodScheduled"]
+        conditions = [
+            item for item in (obj.get("status") or {}).get("conditions") or () if item["type"] != "PodScheduled"
+        ]
         conditions.append(
             {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": self._writing.now()}
         )

@@ -1,18 +1,18 @@
 """`WatchHub`: carries every write to everyone who watches.
 
-A watcher has a cursor into the history of a resource, not a queue. Writes only mark that there is news; once per turn of
-the event loop each watcher gets all its news in one chunk. An event is encoded once for all watchers that want it in the
-same form. A watcher whose connection is full is skipped until it has caught up; others do not wait for it.
+A watcher has a cursor into the history of a resource, not a queue. Writes only mark that there is news; once per turn
+of the event loop each watcher gets all its news in one chunk. An event is encoded once for all watchers that want it in
+the same form. A watcher whose connection is full is skipped until it has caught up; others do not wait for it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from steersman.apiserver.storage.history import Event
-from steersman.apiserver.storage.record import Record
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.selection import Selection
+from steersman.apiserver.storage.history import Event
+from steersman.apiserver.storage.record import Record
 from steersman.clock import Clock, Timer
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import Stream
@@ -202,7 +202,7 @@ class WatchHub:
         watcher.stream.write(frame("ERROR", expired_status(watcher.cursor, self._ledger.version)))
         self._end(watcher)
 
-    def _frames(self, watcher: Watcher, events: list[Event]) -> Iterator[bytes]:
+    def _frames(self, watcher: Watcher, events: Sequence[Event]) -> Iterator[bytes]:
         for event in events:
             if event.version <= watcher.cursor:
                 continue

@@ -3,7 +3,6 @@
 from typing import Any
 
 from steersman.apiserver.call import Call
-from steersman.apiserver.storage.record import Record
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import Form
 from steersman.apiserver.options import ListOptions, version_or_500
@@ -11,6 +10,7 @@ from steersman.apiserver.rendering import Rendering
 from steersman.apiserver.selection import select
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, version_too_large
+from steersman.apiserver.storage.record import Record
 from steersman.apiserver.table import partial_metadata, table
 from steersman.apiserver.watch_hub import Variant, Watcher, WatchHub, expired_status, frame
 from steersman.clock import Clock
@@ -124,7 +124,9 @@ class Watching:
                 made["columnDefinitions"] = None
             if is_bookmark:
                 metadata = objects[0]["metadata"]
-                made["rows"] = [{"cells": [None] * len(style.columns), "object": partial_metadata({"metadata": metadata})}]
+                made["rows"] = [
+                    {"cells": [None] * len(style.columns), "object": partial_metadata({"metadata": metadata})}
+                ]
             return made
 
         return Variant(key, render, bookmark, is_special_first=True)

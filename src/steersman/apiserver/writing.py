@@ -9,7 +9,6 @@ from typing import Any
 from steersman.apiserver import metadata as meta
 from steersman.apiserver.bodies import Body, read_body
 from steersman.apiserver.call import Answer, Call
-from steersman.apiserver.storage.record import Record
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
 from steersman.apiserver.negotiation import body_media
@@ -17,6 +16,7 @@ from steersman.apiserver.options import WriteOptions, write_options
 from steersman.apiserver.ownership import Ownership
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
+from steersman.apiserver.storage.record import Record
 from steersman.apiserver.strategy import Reading
 from steersman.clock import Clock
 from steersman.objects.times import format_time
@@ -187,7 +187,11 @@ class Writing:
         if verdict.errors:
             raise served.invalid(metadata.get("name", ""), verdict.errors, obj.get("kind") or served.kind)
         call.warnings += verdict.warnings
-        if not served.builtin and "finalizers" in metadata and (old is None or metadata["finalizers"] != old["metadata"].get("finalizers")):
+        if (
+            not served.builtin
+            and "finalizers" in metadata
+            and (old is None or metadata["finalizers"] != old["metadata"].get("finalizers"))
+        ):
             call.warnings += finalizer_warnings(metadata["finalizers"])
 
     def update(self, call: Call) -> Answer:

@@ -13,7 +13,7 @@ _NODE_LIMIT = 500_000
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class YamlFault(Exception):
+class YamlFault(Exception):  # noqa: N818 - it is told to the client, not a bug
     """The text is not YAML that can be an object; the message is for the client."""
 
 

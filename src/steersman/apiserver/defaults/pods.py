@@ -126,6 +126,14 @@ def _default_volume(volume: Document) -> None:
             default(source)
 
 
+def _open_on_host(spec: Document) -> None:
+    """Open the ports of containers on the node's own network."""
+    for container in containers_of(spec):
+        for port in container.get("ports") or ():
+            if not port.get("hostPort"):
+                port["hostPort"] = port.get("containerPort", 0)
+
+
 def default_pod_spec(spec: Document) -> None:
     """Fill in a pod's spec, in a pod or in a template."""
     set_default(
@@ -143,10 +151,7 @@ def default_pod_spec(spec: Document) -> None:
     for container in containers_of(spec):
         _default_container(container)
     if spec.get("hostNetwork"):
-        for container in containers_of(spec):
-            for port in container.get("ports") or ():
-                if not port.get("hostPort"):
-                    port["hostPort"] = port.get("containerPort", 0)
+        _open_on_host(spec)
     for volume in spec.get("volumes") or ():
         _default_volume(volume)
 

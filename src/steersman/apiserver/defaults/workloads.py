@@ -104,9 +104,7 @@ def default_job(obj: Document) -> None:
 def default_cron_job(obj: Document) -> None:
     """Fill in a CronJob."""
     spec = obj["spec"]
-    set_default(
-        spec, concurrencyPolicy="Allow", suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1
-    )
+    set_default(spec, concurrencyPolicy="Allow", suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1)
     template = (spec.get("jobTemplate") or {}).get("spec")
     if template is not None:
         default_template(template.get("template"))

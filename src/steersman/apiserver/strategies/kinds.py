@@ -46,7 +46,7 @@ class DataStrategy(BuiltinStrategy):
     """ConfigMaps: a limited size, and never a change once immutable."""
 
     #: Which fields hold the data.
-    parts = ("data", "binaryData")
+    parts: tuple[str, ...] = ("data", "binaryData")
 
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
         """Judge size and immutability."""
@@ -59,7 +59,9 @@ class DataStrategy(BuiltinStrategy):
     def _size_errors(self, obj: Document) -> list[FieldError]:
         total = sum(len(value.encode()) for value in (obj.get("data") or {}).values())
         total += sum(len(value) * 3 // 4 for value in (obj.get("binaryData") or {}).values())
-        return [FieldError(ErrorType.TOO_LONG, "[]", "", too_long("", _DATA_LIMIT).detail)] if total > _DATA_LIMIT else []
+        return (
+            [FieldError(ErrorType.TOO_LONG, "[]", "", too_long("", _DATA_LIMIT).detail)] if total > _DATA_LIMIT else []
+        )
 
     def _immutable_errors(self, obj: Document, old: Document) -> list[FieldError]:
         text = "field is immutable when `immutable` is set"
@@ -154,6 +156,7 @@ class ClaimStrategy(BuiltinStrategy):
 
     def initial_status(self, obj: Document) -> Document:
         """Begin pending."""
+        del obj
         return {"phase": "Pending"}
 
     def prepare_create(self, obj: Document) -> None:

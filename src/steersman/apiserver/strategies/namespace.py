@@ -32,10 +32,11 @@ class NamespaceStrategy(BuiltinStrategy):
 
     def initial_status(self, obj: Document) -> Document:
         """Begin active."""
+        del obj
         return {"phase": "Active"}
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Finalizers in the spec change only through their own endpoint."""
+        """Let finalizers in the spec change only through their own endpoint."""
         if subresource == "finalize":
             obj["status"] = old.get("status", {})
             return

@@ -55,36 +55,8 @@ class ServiceStrategy(BuiltinStrategy):
                 if ingress.get("ip"):
                     ingress.setdefault("ipMode", "VIP")
         if subresource == "":
-            self._carry(obj["spec"], old["spec"])
+            _carry(obj["spec"], old["spec"])
             self._allocate(obj, old)
-
-    @staticmethod
-    def _carry(spec: Document, old: Document) -> None:
-        if spec["type"] != "ExternalName" and old["type"] != "ExternalName":
-            if not spec.get("clusterIP"):
-                for name in ("clusterIP", "clusterIPs"):
-                    if old.get(name):
-                        spec[name] = old[name]
-            for name in ("ipFamilies", "ipFamilyPolicy"):
-                if not spec.get(name) and old.get(name):
-                    spec[name] = old[name]
-        if spec["type"] == "ExternalName" and old["type"] != "ExternalName" and spec.get("clusterIP") == old.get("clusterIP"):
-            for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
-                spec.pop(name, None)
-        if spec["type"] not in ("NodePort", "LoadBalancer"):
-            if not spec.get("externalIPs") and spec.get("externalTrafficPolicy") == old.get("externalTrafficPolicy"):
-                spec.pop("externalTrafficPolicy", None)
-            if spec.get("allocateLoadBalancerNodePorts") == old.get("allocateLoadBalancerNodePorts"):
-                spec.pop("allocateLoadBalancerNodePorts", None)
-            for port, before in zip(spec.get("ports") or (), old.get("ports") or (), strict=False):
-                if port.get("nodePort") == before.get("nodePort"):
-                    port.pop("nodePort", None)
-            return
-        known = {(port["protocol"], port["port"]): port.get("nodePort") for port in old.get("ports") or ()}
-        for port in spec.get("ports") or ():
-            before_port = known.get((port["protocol"], port["port"]))
-            if not port.get("nodePort") and before_port:
-                port["nodePort"] = before_port
 
     def _allocate(self, obj: Document, old: Document | None) -> None:
         spec = obj["spec"]
@@ -159,6 +131,43 @@ class ServiceStrategy(BuiltinStrategy):
         """Services are selected by name, address and type."""
         known = ("metadata.name", "metadata.namespace", "spec.clusterIP", "spec.type")
         return "" if label in known else f"field label not supported: {label}"
+
+
+_ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+
+
+def _carry(spec: Document, old: Document) -> None:
+    """Keep what a Service has and its update leaves out; let go what its new type does not have."""
+    if "ExternalName" not in (spec["type"], old["type"]):
+        names = _ADDRESS if not spec.get("clusterIP") else _ADDRESS[2:]
+        for name in names:
+            if not spec.get(name) and old.get(name):
+                spec[name] = old[name]
+    elif spec["type"] == "ExternalName" and spec.get("clusterIP") == old.get("clusterIP"):
+        for name in (*_ADDRESS, "internalTrafficPolicy"):
+            spec.pop(name, None)
+    if spec["type"] in ("NodePort", "LoadBalancer"):
+        _carry_ports(spec, old)
+    else:
+        _let_go(spec, old)
+
+
+def _carry_ports(spec: Document, old: Document) -> None:
+    known = {(port["protocol"], port["port"]): port.get("nodePort") for port in old.get("ports") or ()}
+    for port in spec.get("ports") or ():
+        number = known.get((port["protocol"], port["port"]))
+        if not port.get("nodePort") and number:
+            port["nodePort"] = number
+
+
+def _let_go(spec: Document, old: Document) -> None:
+    """Forget what only Services that are reached from outside have, unless the update sets it anew."""
+    for name in ("externalTrafficPolicy", "allocateLoadBalancerNodePorts"):
+        if spec.get(name) == old.get(name) and not (name == "externalTrafficPolicy" and spec.get("externalIPs")):
+            spec.pop(name, None)
+    for port, before in zip(spec.get("ports") or (), old.get("ports") or (), strict=False):
+        if port.get("nodePort") == before.get("nodePort"):
+            port.pop("nodePort", None)
 
 
 def _address_errors(spec: Document, old: Document) -> list[FieldError]:

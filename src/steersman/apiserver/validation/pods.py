@@ -129,9 +129,7 @@ def _env_errors(variables: Sequence[Document], path: str) -> Iterator[FieldError
         if variable.get("value"):
             yield invalid(f"{here}.valueFrom", "", "may not be specified when `value` is not empty")
         if not source:
-            text = (
-                "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
-            )
+            text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
             yield invalid(f"{here}.valueFrom", "", text)
         elif len(source) > 1:
             yield invalid(f"{here}.valueFrom", "", "may not have more than one field specified at a time")

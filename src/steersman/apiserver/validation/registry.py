@@ -37,9 +37,7 @@ _TEMPLATED = frozenset(
 )
 
 
-def validation_errors(
-    gvk: GroupVersionKind, obj: Document, old: Document | None, subresource: str
-) -> list[FieldError]:
+def validation_errors(gvk: GroupVersionKind, obj: Document, old: Document | None, subresource: str) -> list[FieldError]:
     """Complain about an object of a built-in kind."""
     check = _CHECKS.get((gvk.group, gvk.kind))
     return [] if check is None else check(obj, old, subresource)

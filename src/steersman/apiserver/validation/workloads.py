@@ -42,9 +42,7 @@ def _selector_errors(spec: Document) -> list[FieldError]:
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     wanted = selector.get("matchLabels") or {}
     if any(labels.get(key) != value for key, value in wanted.items()):
-        return [
-            invalid("spec.template.metadata.labels", labels or None, "`selector` does not match template `labels`")
-        ]
+        return [invalid("spec.template.metadata.labels", labels or None, "`selector` does not match template `labels`")]
     return []
 
 

@@ -1,0 +1,156 @@
+"""What tests can make a server do wrong: refuse, delay, break off, forget, lag behind; and what it was asked.
+
+A real cluster does all of it now and then. Rules are tried in the order in which they were added; one that was used up
+is gone. Nothing here happens unless a test asks for it.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from steersman.apiserver.status import Refusal
+from steersman.apiserver.storage.history import Event
+from steersman.apiserver.watch_hub import Watcher
+from steersman.protocol.http import Request
+
+#: Chooses requests: by method and by a piece of the target; empty takes any.
+Matches = Callable[[Request], bool]
+
+_REASONS = {
+    409: ("Conflict", "the object has been modified; please apply your changes to the latest version and try again"),
+    410: ("Expired", "the provided version is too old"),
+    429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
+    500: ("InternalError", "an error on the server has prevented the request from succeeding"),
+    503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+    504: ("Timeout", "the server was unable to return a response in the time allotted"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request that the server got."""
+
+    method: str
+    target: str
+    body: bytes
+    user_agent: str
+
+
+@dataclass(slots=True)
+class RequestFault:
+    """What becomes of the next requests that match."""
+
+    matches: Matches
+    #: How many requests it is for.
+    times: int
+    #: The answer instead of the real one; ``None`` answers nothing.
+    refusal: Refusal | None = None
+    #: Break the connection instead of answering.
+    reset: bool = False
+    #: Do what is asked, and only then break the connection: the client cannot know.
+    after: bool = False
+    #: Seconds to wait before anything else.
+    delay: float = 0.0
+
+
+@dataclass(slots=True)
+class WatchFault:
+    """What becomes of the next events that match."""
+
+    matches: Callable[[Event], bool]
+    times: int
+    #: ``drop``, ``duplicate`` or ``break`` (the stream ends before the event).
+    what: str
+
+
+def _any_event(_event: Event) -> bool:
+    return True
+
+
+def requests_of(method: str = "", target: str = "") -> Matches:
+    """Choose requests by their method and by a piece of their target."""
+
+    def matches(request: Request) -> bool:
+        return (not method or request.method == method) and target in request.target
+
+    return matches
+
+
+@dataclass(slots=True)
+class Faults:
+    """The faults of one server, and the log of its requests."""
+
+    #: The newest requests; older ones are forgotten.
+    log: deque[Asked] = field(default_factory=lambda: deque(maxlen=10_000))
+    is_logging: bool = False
+    _requests: list[RequestFault] = field(default_factory=list)
+    _watches: list[WatchFault] = field(default_factory=list)
+    #: How many versions lists that ask for any version (``resourceVersion=0``) lag behind, as a real cache may.
+    stale: int = 0
+
+    @property
+    def is_active(self) -> bool:
+        """Whether anything but the normal course may happen, or is wanted to be known."""
+        return self.is_logging or bool(self._requests) or bool(self._watches)
+
+    @property
+    def has_watch_faults(self) -> bool:
+        """Whether events may be tampered with."""
+        return bool(self._watches)
+
+    def refuse(self, code: int, *, times: int = 1, matches: Matches | None = None, retry_after: int = 0) -> None:
+        """Answer the next requests with a failure, without doing what they ask."""
+        reason, message = _REASONS.get(code, ("", "injected failure"))
+        headers = (("retry-after", str(retry_after)),) if retry_after else ()
+        details: dict[str, Any] = {"retryAfterSeconds": retry_after} if retry_after else {}
+        refusal = Refusal(code, reason, message, details=details, headers=headers)
+        self._requests.append(RequestFault(matches or requests_of(), times, refusal))
+
+    def reset(self, *, times: int = 1, matches: Matches | None = None, after: bool = False) -> None:
+        """Break the connection of the next requests, before or after doing what they ask."""
+        self._requests.append(RequestFault(matches or requests_of(), times, reset=True, after=after))
+
+    def delay(self, seconds: float, *, times: int = 1, matches: Matches | None = None) -> None:
+        """Answer the next requests late."""
+        self._requests.append(RequestFault(matches or requests_of(), times, delay=seconds))
+
+    def watch(self, what: str, *, times: int = 1, matches: Callable[[Event], bool] | None = None) -> None:
+        """Drop or duplicate the next events, or break the stream before them; for every watcher."""
+        if what not in ("drop", "duplicate", "break"):
+            raise ValueError(f"a watch fault is 'drop', 'duplicate' or 'break', not {what!r}")
+        self._watches.append(WatchFault(matches or _any_event, times, what))
+
+    def clear(self) -> None:
+        """Take all faults away."""
+        self._requests.clear()
+        self._watches.clear()
+        self.stale = 0
+
+    def note(self, request: Request) -> None:
+        """Remember a request, if a test wants to know."""
+        if self.is_logging:
+            agent = request.headers.get("user-agent", "")
+            self.log.append(Asked(request.method, request.target, request.body, agent))
+
+    def take(self, request: Request) -> RequestFault | None:
+        """Give what becomes of a request; ``None`` for its normal course."""
+        for fault in self._requests:
+            if fault.matches(request):
+                fault.times -= 1
+                if fault.times <= 0:
+                    self._requests.remove(fault)
+                return fault
+        return None
+
+    def interfere(self, watcher: Watcher, event: Event, written: bytes) -> bytes:
+        """Give what a watcher gets instead of an event."""
+        for fault in self._watches:
+            if fault.matches(event):
+                fault.times -= 1
+                if fault.times <= 0:
+                    self._watches.remove(fault)
+                if fault.what == "break":
+                    watcher.stream.abort()
+                return written + written if fault.what == "duplicate" else b""
+        return written
