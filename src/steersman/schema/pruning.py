@@ -46,7 +46,12 @@ def _drop_fields(value: dict[str, Any]) -> Dropped | None:
 
 
 def _drop_in_items(value: list[Any]) -> Dropped | None:
-    return _pruned_items(value, _NOTHING_IS_KNOWN)
+    found: Dropped | None = None
+    for index, item in enumerate(value):
+        walk = _NOTHING_IS_KNOWN.get(item.__class__)
+        if walk is not None and (inner := walk(item)):
+            found = _gather(found, inner, index)
+    return found
 
 
 #: For values whose schema says nothing: objects lose all their fields.
@@ -55,13 +60,20 @@ _NOTHING_IS_KNOWN: PruneTable = {dict: _drop_fields, list: _drop_in_items}
 _ALL_IS_KEPT: PruneTable = {dict: None, list: None}
 
 
-def _pruned_items(value: list[Any], table: PruneTable) -> Dropped | None:
-    found: Dropped | None = None
-    for index, item in enumerate(value):
-        cls = item.__class__
-        if cls in table and (walk := table[cls]) is not None and (inner := walk(item)):
-            found = _gather(found, inner, index)
-    return found
+def _list_prune(table: PruneTable) -> Prune:
+    """Build the pruning of the items of a list."""
+    in_object, in_list = table[dict], table[list]
+
+    def prune(value: list[Any]) -> Dropped | None:
+        found: Dropped | None = None
+        for index, item in enumerate(value):
+            cls = item.__class__
+            walk = in_object if cls is dict else in_list if cls is list else None
+            if walk is not None and (inner := walk(item)):
+                found = _gather(found, inner, index)
+        return found
+
+    return prune
 
 
 def _is_droppable(node: Structural | None) -> bool:
@@ -136,8 +148,7 @@ def prune_table(node: Structural) -> PruneTable:
     """Build the pruning of the values of a node."""
     if not (node.properties or node.additional is not None or node.items or node.embedded):
         return _ALL_IS_KEPT if node.preserves_unknown else _NOTHING_IS_KNOWN
-    items = _item_table(node)
-    return {dict: _object_prune(node), list: lambda value: _pruned_items(value, items)}
+    return {dict: _object_prune(node), list: _list_prune(_item_table(node))}
 
 
 def _item_table(node: Structural) -> PruneTable:
