@@ -22,6 +22,7 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse, Reset
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
+from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
 
 
 def election(name: str) -> ManagerOptions:
@@ -244,3 +245,41 @@ async def test_a_stale_cache_makes_it_not_ready() -> None:
         cluster.faults.drop("/configmaps")
         await clock_of(cluster).advance(200.0)
         assert "no word" in manager.readiness.failing()["informer/configmaps.v1"]
+
+
+async def test_an_optional_kind_is_waited_for_by_nobody_and_begins_when_it_comes() -> None:
+    """An operator can support a kind that not every cluster has."""
+    operator = Operator("op")
+    runs: list[str] = []
+
+    @operator.reconciler(ConfigMap)
+    async def configure(source: ConfigMap, _: Context[ConfigMap]) -> None:
+        runs.append(source.name)
+
+    @operator.reconciler(Widget, optional=True)
+    async def reconcile(widget: Widget, _: Context[Widget]) -> None:
+        runs.append(widget.name)
+
+    async with Cluster.start(clock=FakeClock()) as cluster, cluster.running(operator) as manager:
+        await clock_of(cluster).advance(100.0)
+        assert manager.readiness.failing() == {}
+        await cluster.client.create(DEFINITION)
+        await clock_of(cluster).advance(0.5)
+        await cluster.client.create(Widget(meta("w"), WidgetSpec()))
+        await cluster.settle()
+        assert runs == ["w"]
+
+
+async def test_leaving_a_cluster_whose_time_stands_still_does_not_hang() -> None:
+    """A reconcile that waits for time gets its grace period even if nobody moves the clock."""
+    operator = Operator("op")
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(_: ConfigMap, __: Context[ConfigMap]) -> None:
+        await cluster.clock.sleep(1e6)
+
+    async with Cluster.start(clock=FakeClock()) as cluster:
+        async with cluster.running(operator):
+            await cluster.client.create(ConfigMap(meta("a")))
+            await clock_of(cluster).settle()
+        assert cluster.clock.monotonic() >= 30.0

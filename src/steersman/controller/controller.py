@@ -139,6 +139,10 @@ class Controller(Generic[K]):
         """Give the replica of a kind that this controller watches."""
         return self._informers.get(kind)
 
+    def required_informers(self) -> list[Informer[Any]]:
+        """Give the replicas without which nothing can be reconciled."""
+        return [informer for trigger, informer, _ in self._subscriptions if not trigger.optional]
+
     def ask(self, key: ObjectKey, detail: str = "") -> None:
         """Reconcile an object now, for a reason from outside."""
         self.queue.add(key, causes=(Cause(What.ASKED, detail=detail),))

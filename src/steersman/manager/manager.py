@@ -19,8 +19,11 @@ from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller, ControllerParts
 from steersman.controller.declaration import Reconciler
 from steersman.errors import LeadershipLost
+from steersman.informer.changes import Change
+from steersman.informer.informer import Informer, Selection
 from steersman.informer.informers import Informers
 from steersman.informer.reflector import Link
+from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.manager.counting_transport import CountingTransport
 from steersman.manager.elector_thread import elect_here, elect_in_thread
 from steersman.manager.health import Checks, ProbeApp, freshness_check
@@ -35,6 +38,9 @@ from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
 
 _log = logging.getLogger("steersman.manager")
+
+#: Seconds that events get to be sent in the end.
+_LAST_EVENTS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +129,7 @@ class Manager:
             informers = Informers(Link(self._transport, self._clock, self._randomness))
             await self._build_controllers(stack, informers, leadership)
             await stack.enter_async_context(background(informers.run(), name="informers"))
+            await self._await_kinds(stack, informers)
             await self._lead(leadership)
             await self._sync(leadership)
             await stack.enter_async_context(self._working(leadership))
@@ -156,13 +163,23 @@ class Manager:
         for operator in self._operators:
             client = Client(transport, field_manager=operator.name, clock=self._clock, randomness=self._randomness)
             events = EventRecorder(client, controller=operator.name, instance=self._options.instance, clock=self._clock)
-            await stack.enter_async_context(background(events.run(), name=f"events/{operator.name}"))
+            await stack.enter_async_context(self._telling(events, operator.name))
             self._controllers += [
                 self._build(reconciler, client, informers, events) for reconciler in operator.reconcilers
             ]
         self.metrics.observe(self._controllers, informers)
-        for informer in informers:
-            self.readiness.add(f"informer/{informer.resource.gvr}", freshness_check(informer))
+        for controller in self._controllers:
+            for informer in controller.required_informers():
+                self.readiness.add(f"informer/{informer.resource.gvr}", freshness_check(informer))
+
+    @asynccontextmanager
+    async def _telling(self, events: EventRecorder, name: str) -> AsyncIterator[None]:
+        """Send events; in the end those that wait get a moment."""
+        async with background(events.run(), name=f"events/{name}"):
+            try:
+                yield
+            finally:
+                await cleanup(events.wait_sent(), clock=self._clock, within=_LAST_EVENTS)
 
     def _build(
         self, reconciler: Reconciler[Any], client: Client, informers: Informers, events: EventRecorder
@@ -180,6 +197,23 @@ class Manager:
         controller = Controller(reconciler, parts)
         controller.attach()
         return controller
+
+    async def _await_kinds(self, stack: AsyncExitStack, informers: Informers) -> None:
+        """Look for kinds that are not served yet whenever a definition changes, instead of only now and then."""
+        required = [informer for controller in self._controllers for informer in controller.required_informers()]
+        optional = [informer for informer in informers if informer not in required]
+        if not optional:
+            return
+        link = Link(self._transport, self._clock, self._randomness)
+        definitions = Informer(CustomResourceDefinition, link, Selection(metadata_only=True))
+
+        def nudge(_: Change) -> None:
+            for informer in optional:
+                if not informer.is_synced:
+                    informer.nudge()
+
+        definitions.add_handler(nudge, name="optional-kinds")
+        await stack.enter_async_context(background(definitions.run(), name="informer/definitions"))
 
     async def _sync(self, leadership: Leadership | None) -> None:
         for controller in self._controllers:

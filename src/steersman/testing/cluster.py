@@ -68,6 +68,8 @@ class Cluster:
                 yield manager
             finally:
                 self._managers.remove(manager)
+                task.cancel()
+                await self._drive(_ended(task))
 
     async def install(self, *kinds: type[KubeObject]) -> None:
         """Install the definitions of custom kinds without running an operator."""
@@ -123,6 +125,10 @@ class Cluster:
 
     def __repr__(self) -> str:
         return f"<Cluster {self.server!r} managers={len(self._managers)}>"
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    await asyncio.wait({task})
 
 
 async def _awaited(work: Awaitable[None]) -> None:
