@@ -16,7 +16,7 @@ from steersman.schema.findings import Check, Finding
 from steersman.schema.list_types import list_type_check
 from steersman.schema.pruning import coerce_of, paths_of, prune_table
 from steersman.schema.ratcheting import Ratchet
-from steersman.schema.rules import BrokenRule, RuleTree, rule_tree
+from steersman.schema.rules import BrokenRule, rule_tree
 from steersman.schema.structural import ABSENT, Structural, parse_schema
 from steersman.schema.walks import walk_of
 
@@ -68,16 +68,6 @@ class CompiledSchema:
         self._unique = walk_of(node, list_type_check)
         self._rules = rule_tree(node, is_root=is_root)
         self._ratchet = Ratchet()
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether there is any CEL rule in it."""
-        return self._rules is not None
-
-    @property
-    def rules(self) -> RuleTree | None:
-        """The compiled CEL rules."""
-        return self._rules
 
     def prune(self, obj: Any) -> list[str]:
         """Drop unknown fields, and nulls that are no values, in place; give the paths of the unknown fields.

@@ -6,7 +6,7 @@ the causes of a 422 answer; building that answer is not done here.
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from steersman.errors import Cause
@@ -79,10 +79,6 @@ class FieldError:
     def cause(self) -> Cause:
         """What stands in ``Status.details.causes``."""
         return Cause(self.reason, self.message, self.field)
-
-    def under(self, prefix: str) -> "FieldError":
-        """Give the same error of a field inside ``prefix``."""
-        return replace(self, field=f"{prefix}.{self.field}")
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}"

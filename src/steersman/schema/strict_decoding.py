@@ -4,7 +4,6 @@ Duplicates are detected at the price of one encoding, and found out by name only
 not found here: that needs a schema.
 """
 
-import enum
 import json
 import re
 from collections.abc import Iterable
@@ -19,14 +18,6 @@ from steersman.schema.type_checks import INT64_MAX, INT64_MIN
 _SUMMARY = 30
 _encode = msgspec.json.Encoder().encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class FieldValidation(enum.Enum):
-    """What is done about unknown and duplicate fields."""
-
-    IGNORE = "Ignore"
-    WARN = "Warn"
-    STRICT = "Strict"
 
 
 class Decoded(NamedTuple):

@@ -5,7 +5,7 @@ or list as far as types go, and names the format, not the type, when it refuses.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from steersman.schema.field_errors import ErrorType
 from steersman.schema.findings import Check, Finding
@@ -114,8 +114,3 @@ _BY_CLASS: dict[type, Callable[[Structural], Check | None]] = {
 def type_check(node: Structural, cls: type) -> Check | None:
     """Build the check that values of a Python class have the type of a node; nothing if they always have."""
     return _BY_CLASS[cls](node) if node.types else None
-
-
-def json_type(value: Any) -> str:
-    """Name the JSON type of a value."""
-    return JSON_TYPES[value.__class__]
