@@ -309,7 +309,7 @@ class Rule(Constraint):
 
 
 class Immutable(Constraint):
-    """The value cannot be changed once it is set."""
+    """The value cannot be changed while it is set; an optional field can still be removed and set anew."""
 
     def __init__(self, message: str = "field is immutable") -> None:
         self.message = message
