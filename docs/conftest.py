@@ -1,0 +1,62 @@
+"""Runs the Python of the guides: all blocks of a page, in order, as one module; then the tests that it defines."""
+
+import ast
+import asyncio
+import inspect
+import re
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect every page that has Python in it."""
+    if file_path.suffix == ".md" and _BLOCK.search(file_path.read_text(encoding="utf-8")):
+        page: pytest.Collector = Page.from_parent(parent, path=file_path)
+        return page
+    return None
+
+
+class Page(pytest.File):
+    """A page of the documentation."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Give one test: the page as a whole, because its blocks build on each other."""
+        yield PageCode.from_parent(self, name=self.path.stem)
+
+
+class PageCode(pytest.Item):
+    """All Python of a page."""
+
+    def runtest(self) -> None:
+        """Run the blocks as one module, then each test in it on an event loop and a cluster of its own."""
+        module = types.ModuleType(f"docs_{self.path.stem.replace('-', '_')}")
+        # Models look their types up in their module.
+        sys.modules[module.__name__] = module
+        text = self.path.read_text(encoding="utf-8")
+        for block in _BLOCK.finditer(text):
+            tree = ast.parse(block[1], filename=str(self.path))
+            ast.increment_lineno(tree, text.count("\n", 0, block.start(1)))
+            exec(compile(tree, str(self.path), "exec"), module.__dict__)  # noqa: S102 - our own pages
+        for name, test in list(vars(module).items()):
+            if name.startswith("test_") and inspect.iscoroutinefunction(test):
+                asyncio.run(test(**_arguments(test)))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Name the page."""
+        return self.path, 0, f"guide: {self.name}"
+
+
+def _arguments(test: types.FunctionType) -> dict[str, object]:
+    wanted = inspect.signature(test).parameters
+    clock = FakeClock() if "fake_clock" in wanted else None
+    known = {"cluster": Cluster(clock=clock), "fake_clock": clock}
+    return {name: known[name] for name in wanted}
