@@ -90,7 +90,7 @@ class Comparison:
                 return self._renaming.learn(recorded, actual)
         if (key == "continue" and recorded and actual) or (key == "name" and _are_generated(recorded, actual)):
             return self._renaming.learn(recorded, actual)
-        wanted = self._renaming.translate(recorded)
+        wanted = self._renaming.translate_versions(self._renaming.translate(recorded))
         return masked(wanted) == masked(actual) or _parts(wanted) == _parts(actual)
 
 

@@ -130,6 +130,8 @@ class Patching:
         if record is None or live is None:
             return Answer(201, self._writing.create_object(call, obj, options, is_owned=True))
         obj["metadata"].pop("resourceVersion", None)
+        if not served.namespaced:
+            obj["metadata"].pop("namespace", None)
         change = Change(record, live, obj, subresource, is_owned=True, is_patch=True)
         return Answer(200, self._writing.update_object(call, change, options))
 
@@ -141,7 +143,7 @@ class Patching:
         if not given and is_new:
             raise bad_request(_NO_NAME.format(call.info.name))
         place = (config.get("metadata") or {}).get("namespace") or ""
-        if place and place != call.info.namespace:
+        if place and place != call.info.namespace and call.served.namespaced:
             raise bad_request(WRONG_NAMESPACE)
 
     def _check_identity(self, served: Served, record: Record, config: Document) -> None:
@@ -170,7 +172,10 @@ class Patching:
         served = call.served
         if document.__class__ is not dict:
             word = JSON_WORDS[document.__class__]
-            text = f"error decoding YAML: json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
+            text = (
+                "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+                f"{word} into Go value of type map[string]interface {{}}"
+            )
             raise bad_request(text)
         kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
         if kind != served.kind or api_version != served.api_version:
@@ -213,6 +218,7 @@ class _Unreadable(Refusal):
 _RESTORES = (
     (r"cannot unmarshal array into .* of type map\[", "cannot restore map from slice"),
     (r"cannot unmarshal object into .* of type \[\]", "cannot restore slice from map"),
+    (r"cannot unmarshal number into .* of type string", "cannot convert int64 to string"),
     (r"cannot unmarshal string into .* of type (int32|int64|bool)", r"unrecognized type: \1"),
 )
 

@@ -1,24 +1,43 @@
 """Scale: the number of replicas of an object, as an object of its own."""
 
+from functools import cache
 from typing import Any
 
-from steersman.apiserver.bodies import check_size, read_body
+from steersman.apiserver import builtin_types
+from steersman.apiserver.bodies import check_size, parse_json, read_body
 from steersman.apiserver.call import Answer, Call
+from steersman.apiserver.catalog import Catalog
 from steersman.apiserver.custom import CustomStrategy
+from steersman.apiserver.go_text import plain
 from steersman.apiserver.json_path import get_at, set_at, simple_path
 from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.managed_fields import updater
+from steersman.apiserver.managed_fields.endpoint import Endpoint
+from steersman.apiserver.managed_fields.scale import Entries, parent_entries, scale_entries
 from steersman.apiserver.negotiation import APPLY_PATCH, body_media, patch_media
 from steersman.apiserver.options import WriteOptions, write_options
+from steersman.apiserver.ownership import refusal_of
 from steersman.apiserver.patching import patch_document
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.writing import Change, Writing
+from steersman.apiserver.yaml_text import parse_yaml
+from steersman.errors import ApiError
+from steersman.objects.identity import GroupVersionKind
+from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError
 from steersman.schema.field_errors import invalid as invalid_field
 
 Document = dict[str, Any]
 _BUILTIN_PATHS = (("spec", "replicas"), ("status", "replicas"))
+
+
+@cache
+def _endpoint() -> Endpoint:
+    """Give where writes to a scale arrive."""
+    kind = GroupVersionKind("autoscaling", "v1", "Scale")
+    return Endpoint(api_version="autoscaling/v1", type=builtin_types.type_of(kind), subresource="scale")
 
 
 def _selector_text(selector: Document | None) -> str:
@@ -41,8 +60,9 @@ def _selector_text(selector: Document | None) -> str:
 class Scaling:
     """Reads and writes the scale of objects."""
 
-    def __init__(self, ledger: Ledger, writing: Writing) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, writing: Writing) -> None:
         self._ledger = ledger
+        self._catalog = catalog
         self._writing = writing
 
     def get(self, call: Call) -> Answer:
@@ -70,12 +90,76 @@ class Scaling:
         options = write_options(call.query, "PatchOptions", applying=media == APPLY_PATCH)
         check_size(call.request.body)
         record = self._record(call)
+        live = self._scale(call.served, record)
         if media == APPLY_PATCH:
-            raise internal_error("server-side apply of a scale is not supported")
-        wanted = patch_document(media, self._scale(call.served, record), call.request.body)
+            return self._apply(call, record, live, options)
+        wanted = patch_document(media, live, call.request.body)
+        replicas = (wanted.get("spec") or {}).get("replicas", 0)
+        if replicas.__class__ is str:
+            shown = plain(parse_json(call.request.body))
+            raise invalid("", "", "", [invalid_field("patch", shown, "unrecognized type: int32")])
         return self._write(call, record, wanted, options)
 
-    def _write(self, call: Call, record: Record, wanted: Document, options: WriteOptions) -> Answer:
+    def _apply(self, call: Call, record: Record, live: Document, options: WriteOptions) -> Answer:
+        """Apply a scale; of a custom resource there is none that could be applied."""
+        parent = self._ledger.document(call.served, record)
+        config = parse_yaml(call.request.body)[0]
+        if config.__class__ is not dict:
+            raise bad_request("error decoding YAML: a Scale is an object")
+        owned = self._owned(call.served, parent, live)
+        try:
+            made = updater.apply(
+                owned, config, call.manager, endpoint=_endpoint(), time=self._writing.now(), force=options.force
+            )
+        except ApiError as error:
+            raise refusal_of(error) from None
+        if not call.served.builtin:
+            text = f"failed to convert new object (/{record.name}; autoscaling/v1, Kind=Scale) to proper version: "
+            raise internal_error(f"{text}request to convert CR to an invalid group/version: autoscaling/v1")
+        return self._write(call, record, made, options, entries=made["metadata"].get("managedFields") or [])
+
+    def _paths(self, served: Served) -> dict[str, tuple[str, ...] | None]:
+        """Give where the replicas stand, in every served version."""
+        versions = self._catalog.versions_of(served.group, served.plural)
+        return {
+            other.api_version: self._spec_path(other) if "scale" in other.subresources else None for other in versions
+        }
+
+    def _owned(self, served: Served, parent: Document, scale: Document) -> Document:
+        """Give a scale with those who own its replicas."""
+        listed = scale_entries(parent["metadata"].get("managedFields") or [], self._paths(served))
+        if not listed:
+            return scale
+        return {**scale, "metadata": {**scale["metadata"], "managedFields": listed}}
+
+    def _entries(self, call: Call, parent: Document, scale: Document, replicas: int) -> Entries:
+        """Give who owns the replicas after a write to the scale."""
+        owned = self._owned(call.served, parent, scale)
+        made = {**owned, "spec": {"replicas": replicas}}
+        written = updater.update(owned, made, call.manager, endpoint=_endpoint(), time=self._writing.now())
+        listed: Entries = written["metadata"].get("managedFields") or []
+        if listed or not replicas:
+            return listed
+        return [
+            {
+                "manager": call.manager,
+                "operation": "Update",
+                "apiVersion": "autoscaling/v1",
+                "fieldsType": "FieldsV1",
+                "fieldsV1": {"f:spec": {"f:replicas": {}}},
+                "subresource": "scale",
+            }
+        ]
+
+    def _write(
+        self,
+        call: Call,
+        record: Record,
+        wanted: Document,
+        options: WriteOptions,
+        *,
+        entries: Entries | None = None,
+    ) -> Answer:
         served = call.served
         errors = _errors(wanted)
         if errors:
@@ -86,13 +170,18 @@ class Scaling:
         self._check(served, record, metadata)
         live = self._ledger.document(served, record)
         obj = self._ledger.document(served, record)
-        set_at(obj, self._spec_path(served), (wanted.get("spec") or {}).get("replicas", 0))
-        change = Change(record, live, obj, "scale", is_patch=True)
-        self._writing.update_object(call, change, options)
+        replicas = (wanted.get("spec") or {}).get("replicas", 0)
+        set_at(obj, self._spec_path(served), replicas)
+        if not json_equal(obj, live):
+            if entries is None:
+                entries = self._entries(call, live, self._scale(served, record), replicas)
+            before = live["metadata"].get("managedFields") or []
+            obj["metadata"]["managedFields"] = parent_entries(before, entries, self._paths(served), served.api_version)
+        self._writing.update_object(call, Change(record, live, obj, "scale", is_owned=True, is_patch=True), options)
         after = self._ledger.get(served, record.namespace, record.name) or record
         scale = self._scale(served, after)
         if options.dry_run:
-            scale["spec"] = {"replicas": (wanted.get("spec") or {}).get("replicas", 0)}
+            scale["spec"] = {"replicas": replicas}
         return Answer(200, document=scale, is_object=False)
 
     def _check(self, served: Served, record: Record, metadata: Document) -> None:
@@ -136,7 +225,7 @@ class Scaling:
             "kind": "Scale",
             "apiVersion": "autoscaling/v1",
             "metadata": {name: metadata[name] for name in kept if name in metadata},
-            "spec": {"replicas": replicas} if replicas or not served.builtin else {},
+            "spec": {"replicas": replicas} if replicas else {},
             "status": status,
         }
 

@@ -28,6 +28,7 @@ from steersman.apiserver.reading import ReadingVerbs
 from steersman.apiserver.rendering import NOT_FOUND, Rendering, refusal_response, text_response
 from steersman.apiserver.request_info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
 from steersman.apiserver.reviews import Reviews
+from steersman.apiserver.scaling import Scaling
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
 from steersman.apiserver.storage.store import Snapshot, Store
@@ -107,7 +108,9 @@ class ApiServer:
             watching=Watching(self.ledger, self.hub, rendering, self.clock, self.randomness),
             rendering=rendering,
             reviews=Reviews(writing, ownership, self._authentication, self._authorizer),
-            subresources=Subresources(self.ledger, writing, patching, deleting, rendering),
+            subresources=Subresources(
+                self.ledger, Scaling(self.ledger, self.catalog, writing), writing, patching, deleting, rendering
+            ),
         )
         self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types))
         bootstrap(self.ledger, self.catalog, self.clock, self.randomness)
@@ -202,7 +205,8 @@ class ApiServer:
         try:
             return self._verbs.run(verb, call, exchange)
         except Refusal as refusal:
-            exchange.respond(refusal_response(request, query, refusal, call.warnings))
+            told = [served.deprecation, *call.warnings] if served.deprecation else call.warnings
+            exchange.respond(refusal_response(request, query, refusal, told))
             return None
 
     def _refuse_unknown(self, info: RequestInfo) -> None:

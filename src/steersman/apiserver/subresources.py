@@ -31,14 +31,19 @@ class Subresources:
     """Answers requests to parts of objects."""
 
     def __init__(
-        self, ledger: Ledger, writing: Writing, patching: Patching, deleting: Deleting, rendering: Rendering
+        self,
+        ledger: Ledger,
+        scaling: Scaling,
+        writing: Writing,
+        patching: Patching,
+        deleting: Deleting,
+        rendering: Rendering,
     ) -> None:
         self._ledger = ledger
         self._writing = writing
         self._patching = patching
         self._deleting = deleting
         self._rendering = rendering
-        scaling = Scaling(ledger, writing)
         self._answers: Mapping[tuple[str, str], Callable[[Call], Answer]] = {
             ("scale", "get"): scaling.get,
             ("scale", "update"): scaling.update,

@@ -51,6 +51,10 @@ class Watching:
             stream.write(frame("ERROR", expired_status(version, self._ledger.version)))
             stream.close()
             return
+        if call.form.transform == "PartialObjectMetadataList":
+            # Kubernetes cannot write an event as a list, and says nothing at all.
+            exchange.stream(200, stream_headers).close()
+            return
         cursor = version if version and not wants_initial else self._ledger.version
         watcher = Watcher(
             stream=exchange.stream(200, stream_headers),

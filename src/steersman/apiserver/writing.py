@@ -247,11 +247,9 @@ class Writing:
         served, live, record = call.served, change.live, change.record
         obj = change.obj
         obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
-        meta.keep(obj["metadata"], live["metadata"])
         if not change.is_owned:
             obj = self._ownership.updated(served, live, obj, call.manager, self.now(), change.subresource)
-            if change.subresource == "scale":
-                _drop_scale_times(obj)
+        meta.keep(obj["metadata"], live["metadata"])
         obj["metadata"] = _ordered(obj["metadata"])
         served.strategy.prepare_update(obj, live, change.subresource)
         self._judge(call, obj, live, change.subresource)
@@ -291,13 +289,6 @@ def _is_unchanged(obj: Document, live: Document) -> bool:
     if not managed or not before or len(managed) != len(before):
         return False
     return json_equal(_timeless(obj), _timeless(live))
-
-
-def _drop_scale_times(obj: Document) -> None:
-    """Scale writers are remembered without a time."""
-    for entry in obj["metadata"].get("managedFields") or ():
-        if entry.get("subresource") == "scale":
-            entry.pop("time", None)
 
 
 def _timeless(obj: Document) -> Document:

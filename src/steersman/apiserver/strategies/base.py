@@ -133,7 +133,7 @@ class BuiltinStrategy(Strategy):
             if errors:
                 errors += validate_object_meta(metadata, namespaced=self.namespaced, name_faults=self.name_faults)
             errors += validate_object_meta_update(metadata, old["metadata"])
-        errors += plain_finalizer_errors(metadata)
+        errors += plain_finalizer_errors(metadata) * (1 if old is None else 2)
         errors += validation_errors(self.gvk, obj, old, subresource)
         return Verdict(errors, validation_warnings(self.gvk, obj, old))
 

@@ -72,7 +72,7 @@ class ServiceStrategy(BuiltinStrategy):
         if wanted == _NONE:
             spec["clusterIP"], spec["clusterIPs"] = _NONE, [_NONE]
             if not spec.get("selector") and not spec.get("ipFamilyPolicy"):
-                spec.setdefault("ipFamilies", ["IPv4"])
+                spec.setdefault("ipFamilies", ["IPv4", "IPv6"])
                 spec["ipFamilyPolicy"] = "RequireDualStack"
         elif not wanted:
             wanted = self._free_address(taken)
@@ -143,9 +143,10 @@ def _carry(spec: Document, old: Document) -> None:
         for name in names:
             if not spec.get(name) and old.get(name):
                 spec[name] = old[name]
-    elif spec["type"] == "ExternalName" and spec.get("clusterIP") == old.get("clusterIP"):
+    elif spec["type"] == "ExternalName":
         for name in (*_ADDRESS, "internalTrafficPolicy"):
-            spec.pop(name, None)
+            if spec.get(name) == old.get(name):
+                spec.pop(name, None)
     if spec["type"] in ("NodePort", "LoadBalancer"):
         _carry_ports(spec, old)
     else:

@@ -1,5 +1,6 @@
 """Services, Ingresses and bindings of roles."""
 
+import ipaddress
 from typing import Any
 
 from steersman.apiserver.validation.pods import port_errors
@@ -9,6 +10,7 @@ from steersman.schema.field_errors import (
     ErrorType,
     FieldError,
     duplicate,
+    forbidden,
     invalid,
     not_supported,
     required,
@@ -24,7 +26,7 @@ def service_errors(obj: Document, old: Document | None, subresource: str) -> lis
     """Complain about a Service."""
     del old
     if subresource == "status":
-        return []
+        return _ingress_errors(obj)
     spec = obj["spec"]
     errors = _port_list_errors(spec)
     if spec.get("type") not in _TYPES:
@@ -34,6 +36,27 @@ def service_errors(obj: Document, old: Document | None, subresource: str) -> lis
     if spec.get("type") == "ExternalName" and not spec.get("externalName"):
         errors.append(required("spec.externalName"))
     return errors
+
+
+def _ingress_errors(obj: Document) -> list[FieldError]:
+    ingresses = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+    path = "status.loadBalancer.ingress"
+    if ingresses and obj["spec"].get("type") != "LoadBalancer":
+        return [forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")]
+    text = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+    return [
+        invalid(f"{path}[{index}].ip", ingress["ip"], text)
+        for index, ingress in enumerate(ingresses)
+        if ingress.get("ip") and not _is_address(ingress["ip"])
+    ]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _port_list_errors(spec: Document) -> list[FieldError]:
