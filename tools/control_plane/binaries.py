@@ -56,16 +56,28 @@ class Binaries:
     @classmethod
     def ensure(cls) -> Self:
         """Give the programs, building what is not in the cache yet."""
+        binaries = cls._pinned()
+        if missing := binaries._missing():
+            binaries._build_all(missing)
+        return binaries
+
+    @classmethod
+    def if_built(cls) -> Self | None:
+        """Give the programs if they are all in the cache; nothing is built."""
+        binaries = cls._pinned()
+        return None if binaries._missing() else binaries
+
+    def _missing(self) -> list[str]:
+        return [name for name in (*KUBERNETES, "etcd") if not Path(self[name]).exists()]
+
+    @classmethod
+    def _pinned(cls) -> Self:
         kubernetes = _pinned(HERE / "kubernetes", "k8s.io/kubernetes")
         etcd = _pinned(HERE / "etcd", "go.etcd.io/etcd/server/v3")
         if tuple(map(int, etcd.split("-")[0].split("."))) < OLDEST_ETCD:
             raise MissingError(f"etcd {etcd} is too old: kube-apiserver would silently disable WatchList")
         cache = Path(os.environ.get("STEERSMAN_CACHE") or Path.home() / ".cache" / "steersman")
-        binaries = cls(cache / f"control-plane-{kubernetes}-etcd-{etcd}", kubernetes, etcd)
-        missing = [name for name in (*KUBERNETES, "etcd") if not Path(binaries[name]).exists()]
-        if missing:
-            binaries._build_all(missing)
-        return binaries
+        return cls(cache / f"control-plane-{kubernetes}-etcd-{etcd}", kubernetes, etcd)
 
     def _build_all(self, missing: list[str]) -> None:
         if shutil.which("go") is None:

@@ -45,6 +45,11 @@ class ControlPlane:
         self._token = secrets.token_hex(16)
         self.url = f"https://127.0.0.1:{self._port}"
 
+    @property
+    def pids(self) -> list[int]:
+        """The processes that are running."""
+        return [process.pid for process in self._processes]
+
     def __enter__(self) -> Self:
         # pytest's own Ctrl-C must not reach the servers first: they get their own process groups below.
         self._folder = tempfile.TemporaryDirectory(prefix="control-plane-")
