@@ -10,6 +10,8 @@ import yaml
 
 #: Aliases can make a small text a huge document; no honest object has this many parts.
 _NODE_LIMIT = 500_000
+#: Levels of nesting. The C library composes documents by recursion: what is deeper than its stack ends the process.
+_DEPTH_LIMIT = 1_000
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -76,6 +78,20 @@ def _bounded(value: Any) -> None:
             pending.extend(part)
 
 
+def _check_depth(data: bytes) -> None:
+    """Refuse a first document that nests too deeply, from the parser's events, which need no recursion."""
+    depth = 0
+    for event in yaml.parse(data, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEPTH_LIMIT:
+                raise YamlFault(f"yaml: exceeded max depth of {_DEPTH_LIMIT}")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.DocumentEndEvent):
+            return
+
+
 def parse_yaml(data: bytes) -> tuple[Any, list[str]]:
     """Read the first document; also give a complaint for every key that is set twice."""
     try:
@@ -83,6 +99,7 @@ def parse_yaml(data: bytes) -> tuple[Any, list[str]]:
     except (yaml.YAMLError, ValueError) as error:
         raise YamlFault(f"yaml: {_first_line(error)}") from None
     try:
+        _check_depth(data)
         value = loader.get_data() if loader.check_data() else None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
