@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -364,7 +364,7 @@ def _report(ours: dict[str, float], theirs: dict[str, float]) -> None:
     ]
     if theirs:
         ratio = ours["creates/s"] / theirs["creates/s"]
-        budgets.append((f"creates ≥ 5 × kube-apiserver (is {ratio:.1f} ×)", ratio >= 5))
+        budgets.append((f"creates ≥ 5 times kube-apiserver (is {ratio:.1f})", ratio >= 5))
     for name, is_kept in budgets:
         print(f"  {name:52}{_verdict(is_kept=is_kept)}")
 

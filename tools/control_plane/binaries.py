@@ -57,17 +57,18 @@ class Binaries:
     def ensure(cls) -> Self:
         """Give the programs, building what is not in the cache yet."""
         binaries = cls._pinned()
-        if missing := binaries._missing():
-            binaries._build_all(missing)
+        if missing := binaries.missing():
+            binaries.build(missing)
         return binaries
 
     @classmethod
     def if_built(cls) -> Self | None:
         """Give the programs if they are all in the cache; nothing is built."""
         binaries = cls._pinned()
-        return None if binaries._missing() else binaries
+        return None if binaries.missing() else binaries
 
-    def _missing(self) -> list[str]:
+    def missing(self) -> list[str]:
+        """Name the programs that are not there."""
         return [name for name in (*KUBERNETES, "etcd") if not Path(self[name]).exists()]
 
     @classmethod
@@ -79,7 +80,8 @@ class Binaries:
         cache = Path(os.environ.get("STEERSMAN_CACHE") or Path.home() / ".cache" / "steersman")
         return cls(cache / f"control-plane-{kubernetes}-etcd-{etcd}", kubernetes, etcd)
 
-    def _build_all(self, missing: list[str]) -> None:
+    def build(self, missing: list[str]) -> None:
+        """Build programs from their Go modules."""
         if shutil.which("go") is None:
             raise MissingError("a real control plane needs Go to be built, and there is no `go` on PATH")
         self.folder.mkdir(parents=True, exist_ok=True)

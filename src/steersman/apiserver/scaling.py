@@ -22,7 +22,6 @@ from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.writing import Change, Writing
-from steersman.apiserver.yaml_text import parse_yaml
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
@@ -102,8 +101,13 @@ class Scaling:
 
     def _apply(self, call: Call, record: Record, live: Document, options: WriteOptions) -> Answer:
         """Apply a scale; of a custom resource there is none that could be applied."""
+        from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - only an apply needs YAML
+
         parent = self._ledger.document(call.served, record)
-        config = parse_yaml(call.request.body)[0]
+        try:
+            config = parse_yaml(call.request.body)[0]
+        except YamlFault as fault:
+            raise bad_request(f"error decoding YAML: error converting YAML to JSON: {fault}") from None
         if config.__class__ is not dict:
             raise bad_request("error decoding YAML: a Scale is an object")
         owned = self._owned(call.served, parent, live)

@@ -40,6 +40,7 @@ def command(port: int, kubeconfig: Path, token: str | None, *, verbose: bool) ->
     It is for development and tests: objects are gone when it ends, nothing runs pods, and every start has a new
     certificate authority and, unless one is given, a new token. Ctrl-C ends it.
     """
+    gc.disable()  # until the server is up: all that is made now stays
     from steersman.apiserver.local import LocalOptions
     from steersman.apiserver.request_log import RequestLog
     from steersman.errors import ConfigError
@@ -75,9 +76,9 @@ async def _serve(options: "LocalOptions", path: Path) -> None:
         shown = shlex.quote(str(path))
         click.echo(f"Kubernetes API at {server.access.url} (for development and tests): export KUBECONFIG={shown}")
         sys.stdout.flush()
-        gc.collect()
         gc.freeze()
         gc.set_threshold(*_COLLECT_AFTER)
+        gc.enable()
         await stop.wait()
 
 
