@@ -6,23 +6,30 @@ A test that asks for both ``cluster`` and ``fake_clock`` moves the cluster's tim
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
+if TYPE_CHECKING:
+    from steersman.testing.cluster import Cluster
+    from steersman.testing.fake_clock import FakeClock
+
+# pytest loads this wherever Steersman is installed: the server and all that it needs are imported on first use.
 
 
 @pytest.fixture
-def fake_clock() -> FakeClock:
+def fake_clock() -> "FakeClock":
     """Give a clock that stands still until the test moves it."""
+    from steersman.testing.fake_clock import FakeClock  # noqa: PLC0415 - see above
+
     return FakeClock()
 
 
 @pytest.fixture
-def cluster(request: pytest.FixtureRequest) -> Cluster:
+def cluster(request: pytest.FixtureRequest) -> "Cluster":
     """Give a cluster of the test's own: an API server in this process, a client, and a way to run operators."""
+    from steersman.testing.cluster import Cluster  # noqa: PLC0415 - see above
+
     wants_fake = "fake_clock" in request.fixturenames
     return Cluster(clock=request.getfixturevalue("fake_clock") if wants_fake else None, seed=0)
 
