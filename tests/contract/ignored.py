@@ -8,6 +8,7 @@ from tests.contract.recordings import Step
 REASONS: dict[str, str] = {
     r"/storageVersionHash: ": "a hash of how Kubernetes stores a kind; clients only compare it with itself",
     r"/serverAddress: ": "the address under which the recorded server was reached",
+    r"/columnDefinitions/\d+/description: ": "prose of Kubernetes' documentation, which kubectl does not show",
     r"/git(Commit|TreeState)|/goVersion|/compiler|/platform|/buildDate": "how the server was built",
 }
 

@@ -3,11 +3,14 @@
 import base64
 import json
 import lzma
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -168,3 +171,85 @@ def during_steps(step: Step) -> Iterator[Step]:
     """Give the writes that were made while a watch was open."""
     for write in step.during:
         yield _builtin_step({"status": 0, **write})
+
+
+def _definition_step() -> Step:
+    """Give the step that defines the widgets of the single requests."""
+    crd = yaml.safe_load((GOLDEN / "widgets-crd.yaml").read_text())
+    headers = {"content-type": "application/json", "authorization": "Bearer admin-token"}
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    return Step("definition", "POST", path, headers, json.dumps(crd).encode(), 201, None, None)
+
+
+def _json_or_text(text: str) -> Any:
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > 1 and all(line.startswith('{"type"') for line in lines):
+        return [json.loads(line) for line in lines]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+#: Bodies that the recording describes instead of holding them.
+_DESCRIBED = {"big": 1_100_000, "biger": 4_000_000}
+
+
+def _single_step(entry: dict[str, Any]) -> Step:
+    headers = {name.lower(): value for name, value in entry["headers"].items()}
+    case = entry.get("case") or ""
+    body = (entry["body"] or "").encode()
+    if case in _DESCRIBED:
+        body = json.dumps({"metadata": {"name": "big"}, "data": {"a": "x" * _DESCRIBED[case]}}).encode()
+    is_known = entry["token"] and case not in ("bob", "bob res", "bad token")
+    headers["authorization"] = "Bearer admin-token" if is_known else "Bearer nobody"
+    is_watch = "watch=1" in entry["path"] and entry["status"] == 200
+    response = _json_or_text(entry["response"])
+    return Step(
+        case=case,
+        method=entry["method"],
+        path=entry["path"],
+        headers=headers,
+        body=body,
+        status=entry["status"],
+        warnings=entry["warnings"] or [],
+        response=([response] if isinstance(response, dict) else response or []) if is_watch else response,
+        is_watch=is_watch,
+        seconds=1.0,
+        anonymous=case == "anon",
+    )
+
+
+@cache
+def single_requests() -> Sequence:
+    """Give the single requests on widgets as one story."""
+    steps = [_single_step(entry) for entry in read_lines("requests")]
+    return Sequence("requests", [_definition_step()], steps)
+
+
+def _kubectl_step(entry: dict[str, Any]) -> Step:
+    headers = {name.lower(): value for name, value in entry["request_headers"].items()}
+    headers["user-agent"] = "kubectl/v1.37.1 (linux/amd64) kubernetes/0000000"
+    body = base64.b64decode(entry["request_base64"]) if "request_base64" in entry else entry.get("request", "").encode()
+    response = entry.get("response")
+    is_watch = "watch=true" in entry["path"] and entry["status"] == 200
+    known = None if response in (None, "<left out>") else _json_or_text(response)
+    return Step(
+        case=entry["label"],
+        method=entry["method"],
+        # Hashes of documents are each server's own.
+        path=re.sub(r"hash=[0-9A-F]+&?", "", entry["path"]),
+        headers=headers,
+        body=body,
+        status=0 if entry["status"] == 304 else entry["status"],
+        warnings=None,
+        response=None if is_watch else known,
+        is_watch=is_watch,
+        seconds=1.0,
+    )
+
+
+@cache
+def kubectl_requests() -> Sequence:
+    """Give what kubectl asked and was answered, as one story."""
+    return Sequence("kubectl", [], [_kubectl_step(entry) for entry in read_lines("kubectl")])

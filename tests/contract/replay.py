@@ -20,6 +20,8 @@ from tests.contract.ignored import is_ignored
 from tests.contract.recordings import Sequence, Step, during_steps
 from tests.contract.renaming import Renaming
 
+#: A version as an object has it, or as a JSON patch names it.
+_VERSION_IN_BODY = re.compile(r'("resourceVersion":\s*"|"/metadata/resourceVersion",\s*"value":\s*")(\d+)"')
 ADMIN = User("admin", ("system:masters", "system:authenticated"))
 
 
@@ -94,9 +96,13 @@ class Replay:
         if len(body) > 100_000:
             return body
         try:
-            return self._renaming.translate(body.decode()).encode()
+            text = self._renaming.translate(body.decode())
+            return re.sub(_VERSION_IN_BODY, self._version, text).encode()
         except UnicodeDecodeError:
             return body
+
+    def _version(self, match: re.Match[str]) -> str:
+        return f'{match[1]}{self._renaming.translated_version(match[2]) or match[2]}"'
 
     def _used(self, source: str) -> Any:
         key, _, place = source.partition(":")

@@ -126,11 +126,12 @@ class Deleting:
         if "deletionTimestamp" in metadata:
             if grace >= metadata.get("deletionGracePeriodSeconds", 0):
                 return
-        elif "generation" in metadata:
+        elif "generation" in metadata and served.strategy.tells_grace:
             metadata["generation"] += 1
         moment = self._clock.now() + timedelta(seconds=grace)
         metadata["deletionTimestamp"] = format_time(moment)
-        metadata["deletionGracePeriodSeconds"] = grace
+        if served.strategy.tells_grace:
+            metadata["deletionGracePeriodSeconds"] = grace
         served.strategy.marked_for_deletion(obj)
 
     @staticmethod

@@ -165,7 +165,8 @@ def _legacy_resources(served: Served) -> list[Document]:
         entry["categories"] = list(served.resource.categories)
     if "watch" in served.verbs:
         entry["storageVersionHash"] = storage_hash(served)
-    return [entry, *(_legacy_part(served, name) for name in sorted(served.subresources))]
+    parts = sorted(served.subresources) if served.builtin else served.subresources
+    return [entry, *(_legacy_part(served, name) for name in parts)]
 
 
 def _legacy_part(served: Served, name: str) -> Document:

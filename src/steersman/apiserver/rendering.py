@@ -13,7 +13,7 @@ from steersman.apiserver.request_info import Query
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.store import Page
-from steersman.apiserver.table import AGE, NAME, TableStyle, custom_columns, partial_metadata, table
+from steersman.apiserver.table import Column, TableStyle, custom_columns, partial_metadata, table
 from steersman.clock import Clock
 from steersman.objects.codec import decode_json, encode_json
 from steersman.protocol.http import Request, Response
@@ -45,9 +45,13 @@ def write_document(document: Any, form: Form) -> bytes:
 _HTML = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
-def columns_of(served: Served) -> Any:
+def columns_of(served: Served) -> tuple[Column, ...]:
     """Give the columns of a resource's table."""
-    return (NAME, AGE) if served.builtin else custom_columns(served.columns)
+    if not served.builtin:
+        return custom_columns(served.columns)
+    from steersman.apiserver.tables.kinds import builtin_columns  # noqa: PLC0415 - only tables need it
+
+    return builtin_columns(served.resource.gvk)
 
 
 class Rendering:

@@ -39,6 +39,8 @@ class Strategy(ABC):
     create_on_update = False
     #: Whether a successful delete answers with the object instead of a Status.
     answers_delete_with_object = False
+    #: Whether an object that waits for its end says after how many seconds it goes.
+    tells_grace = True
     #: Whether dependents are orphaned when a delete names no policy.
     orphans_by_default = False
     #: Objects written before this version of the store were written under other rules.

@@ -93,10 +93,6 @@ class Column:
 
 
 NAME = Column("Name", lambda obj, _: obj["metadata"]["name"], format="name", description=NAME_DESCRIPTION)
-#: The age of kinds that have no columns of their own.
-AGE = Column(
-    "Age", lambda obj, now: age(obj["metadata"].get("creationTimestamp"), now), description=CREATED_DESCRIPTION
-)
 CUSTOM_AGE = Column(
     "Age",
     lambda obj, now: age(obj["metadata"].get("creationTimestamp"), now),

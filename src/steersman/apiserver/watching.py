@@ -1,5 +1,6 @@
 """Watch: what a request for events asks for, and in which form it is answered."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from steersman.apiserver.call import Call
@@ -11,7 +12,7 @@ from steersman.apiserver.selection import select
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, version_too_large
 from steersman.apiserver.storage.record import Record
-from steersman.apiserver.table import partial_metadata, table
+from steersman.apiserver.table import Column, TableStyle, partial_metadata, table
 from steersman.apiserver.watch_hub import Variant, Watcher, WatchHub, expired_status, frame
 from steersman.clock import Clock
 from steersman.objects.codec import encode_json
@@ -127,13 +128,21 @@ class Watching:
             if not is_first:
                 made["columnDefinitions"] = None
             if is_bookmark:
-                metadata = objects[0]["metadata"]
-                made["rows"] = [
-                    {"cells": [None] * len(style.columns), "object": partial_metadata({"metadata": metadata})}
-                ]
+                made["rows"] = [_bookmark_row(objects[0]["metadata"], style)]
             return made
 
         return Variant(key, render, bookmark, is_special_first=True)
+
+
+def _bookmark_row(metadata: Document, style: TableStyle) -> Document:
+    """Give the row of a bookmark: an object of which only the version is known."""
+    empty: Document = {"metadata": {"name": "", **metadata}, "spec": {}, "status": {}}
+    cells = [_cell_of_nothing(column, empty) for column in style.columns]
+    return {"cells": cells, "object": partial_metadata({"metadata": metadata}, style.version)}
+
+
+def _cell_of_nothing(column: Column, empty: Document) -> Any:
+    return column.cell(empty, datetime.fromtimestamp(0, UTC))
 
 
 def _bookmark(kind: str, api_version: str, version: int, *, is_end: bool) -> Document:

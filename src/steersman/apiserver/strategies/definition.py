@@ -6,7 +6,6 @@ from steersman.apiserver.crds import FINALIZER
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document, Verdict
 from steersman.errors import DecodeError
-from steersman.schema.crd_validation import validate_crd
 from steersman.schema.field_errors import invalid
 
 
@@ -14,6 +13,7 @@ class DefinitionStrategy(BuiltinStrategy):
     """The rules of custom resource definitions."""
 
     unconditional_update = False
+    tells_grace = False
     #: Told of every write: the object and what it was; the first is ``None`` for a delete.
     follow: Callable[[Document | None, Document | None], None]
 
@@ -38,6 +38,8 @@ class DefinitionStrategy(BuiltinStrategy):
         """Judge a definition as a real server does."""
         if subresource == "status":
             return super().check(obj, old, subresource)
+        from steersman.schema.crd_validation import validate_crd  # noqa: PLC0415 - a server starts without definitions
+
         try:
             review = validate_crd(obj, old)
         except DecodeError as error:
@@ -49,6 +51,19 @@ class DefinitionStrategy(BuiltinStrategy):
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if FINALIZER not in finalizers:
             finalizers.append(FINALIZER)
+
+    def marked_for_deletion(self, obj: Document) -> None:
+        """Show that the objects go first."""
+        status = obj.setdefault("status", {})
+        kept = [item for item in status.get("conditions") or () if item["type"] != "Terminating"]
+        condition = {
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": obj["metadata"]["deletionTimestamp"],
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }
+        status["conditions"] = [*kept, condition]
 
     def after_commit(self, obj: Document | None, old: Document | None) -> None:
         """Serve what is defined now."""

@@ -14,6 +14,7 @@ class NamespaceStrategy(BuiltinStrategy):
     """The rules of namespaces."""
 
     answers_delete_with_object = True
+    tells_grace = False
 
     def default(self, obj: Document) -> None:
         """Label a namespace with its name."""

@@ -1,0 +1,1 @@
+"""What ``kubectl get`` shows of built-in kinds: their columns, by family."""
