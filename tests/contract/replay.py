@@ -1,5 +1,6 @@
 """Replays recorded sequences on an embedded API server and tells where it answers differently."""
 
+import gzip
 import json
 import re
 from dataclasses import dataclass
@@ -122,8 +123,9 @@ class Replay:
 
     async def _send(self, request: Request) -> Result:
         response = await self._transport._request(request, None)
-        text = response.body.decode("utf-8", "replace")
         headers = dict(response.headers)
+        body = gzip.decompress(response.body) if headers.get("content-encoding") == "gzip" else response.body
+        text = body.decode("utf-8", "replace")
         return Result(
             response.status,
             [_warning_text(value) for value in response.header_values("warning")],

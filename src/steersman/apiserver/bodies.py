@@ -93,7 +93,8 @@ def _read_protobuf(data: bytes, kind: str) -> dict[str, Any]:
     try:
         return protobuf.decode(data)
     except DecodeError as error:
-        raise bad_request(unrecognized_message(data, kind, str(error))) from None
+        why = "unexpected EOF" if "ends in the middle" in str(error) else str(error)
+        raise bad_request(unrecognized_message(data, kind, why)) from None
 
 
 def unrecognized(kind: str, why: str, data: bytes) -> Refusal:

@@ -6,7 +6,7 @@ once, each as a write of its own, so that watchers see the same steps.
 
 from typing import Any
 
-from steersman.apiserver.catalog import Catalog
+from steersman.apiserver.catalog import Catalog, version_rank
 from steersman.apiserver.custom import CustomStrategy
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.ownership import Ownership
@@ -176,7 +176,7 @@ class CustomResources:
             builtin=False,
             stored_as=stored_as,
             stored_version=storage,
-            deprecation=_deprecation(gvk, version),
+            deprecation=_deprecation(gvk, version, spec["versions"]),
             list_kind=names.get("listKind") or f"{names['kind']}List",
             columns=tuple(version.get("additionalPrinterColumns") or ()),
         )
@@ -247,7 +247,15 @@ class CustomResources:
         self._hub.close_resource(crd["metadata"]["name"])
 
 
-def _deprecation(gvk: GroupVersionKind, version: Document) -> str:
+def _deprecation(gvk: GroupVersionKind, version: Document, versions: list[Document]) -> str:
+    """Give the warning of a deprecated version: its own words, or which version to use instead."""
     if not version.get("deprecated"):
         return ""
-    return version.get("deprecationWarning") or f"{gvk.api_version} {gvk.kind} is deprecated"
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    good = [entry["name"] for entry in versions if entry["served"] and not entry.get("deprecated")]
+    better = max(
+        (name for name in good if version_rank(name) > version_rank(gvk.version)), key=version_rank, default=""
+    )
+    text = f"{gvk.api_version} {gvk.kind} is deprecated"
+    return f"{text}; use {gvk.group}/{better} {gvk.kind}" if better else text

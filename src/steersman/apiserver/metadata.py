@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from steersman.schema.field_errors import ErrorType, FieldError, invalid
+from steersman.schema.field_errors import ErrorType, FieldError, invalid, too_long
 from steersman.schema.object_meta import (
     NameFaults,
     subdomain_name_faults,
@@ -11,6 +11,7 @@ from steersman.schema.object_meta import (
 )
 
 Document = dict[str, Any]
+MANAGER_LIMIT = 128
 
 #: What only the server sets; a client's values are forgotten on create.
 _SYSTEM = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
@@ -75,6 +76,26 @@ def repeated_metadata_errors(
     again = [*errors, *validate_object_meta(metadata, namespaced=namespaced, name_faults=name_faults)]
     # Bad finalizers are told by the kind's own check alone.
     return [error for error in again if error.field != "metadata.finalizers" or error.type is ErrorType.FORBIDDEN]
+
+
+def manager_errors(metadata: Document) -> list[FieldError]:
+    """Complain about names of field managers that nobody could have given."""
+    errors = []
+    for index, entry in enumerate(metadata.get("managedFields") or ()):
+        manager, path = entry.get("manager", ""), f"metadata.managedFields[{index}].manager"
+        if len(manager) > MANAGER_LIMIT:
+            errors.append(too_long(path, MANAGER_LIMIT))
+        errors += unprintable_errors(manager, path)
+    return errors
+
+
+def unprintable_errors(manager: str, path: str) -> list[FieldError]:
+    """Complain about characters that cannot be shown."""
+    return [
+        invalid(path, manager, f"invalid character U+{ord(char):04X} (at position {position})")
+        for position, char in enumerate(manager)
+        if not char.isprintable()
+    ]
 
 
 def plain_finalizer_errors(metadata: Document) -> list[FieldError]:

@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from steersman.apiserver.metadata import MANAGER_LIMIT, unprintable_errors
 from steersman.apiserver.request_info import Query
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
+from steersman.objects.times import Duration
 from steersman.schema.field_errors import FieldError, forbidden, not_supported, required, too_long
 from steersman.schema.field_errors import invalid as invalid_field
 from steersman.schema.go_text import quoted
 
 _META = "meta.k8s.io"
-_MANAGER_LIMIT = 128
 FIELD_VALIDATION = ("", "Ignore", "Strict", "Warn")
 POLICIES = ("Foreground", "Background", "Orphan", "nil")
 
@@ -51,13 +52,9 @@ def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:
 
 def _manager_errors(manager: str) -> list[FieldError]:
     errors = []
-    if len(manager.encode()) > _MANAGER_LIMIT:
-        errors.append(too_long("fieldManager", _MANAGER_LIMIT))
-    for position, char in enumerate(manager):
-        if not char.isprintable():
-            errors.append(
-                invalid_field("fieldManager", manager, f"invalid character U+{ord(char):04X} (at position {position})")
-            )
+    if len(manager.encode()) > MANAGER_LIMIT:
+        errors.append(too_long("fieldManager", MANAGER_LIMIT))
+    errors += unprintable_errors(manager, "fieldManager")
     return errors
 
 
@@ -250,6 +247,17 @@ def _from_body(body: dict[str, Any]) -> dict[str, Any]:
                 f"json: cannot unmarshal {word} into Go struct field DeleteOptions.{name} of type {go_name}"
             )
     return body
+
+
+def check_timeout(query: Query) -> None:
+    """Refuse a time limit that is no duration; a good one is not needed, since answers do not wait."""
+    text = query.text("timeout")
+    if text:
+        try:
+            Duration.parse(text)
+        except ValueError:
+            why = f'invalid timeout specified in the request URL - time: invalid duration "{text}"'
+            raise bad_request(why) from None
 
 
 def version_or_500(text: str) -> int:

@@ -63,13 +63,15 @@ class Patching:
         if record is None:
             raise call.served.not_found(call.info.name)
         live = self._ledger.document(call.served, record)
-        patched = self._patched(call, media, live, patch)
+        document = self._patched(call, media, live, patch)
         try:
-            return self._replace(call, record, live, patched, options)
-        except _Unreadable as fault:
+            return self._replace(call, record, live, document, options)
+        except _UnreadableError as fault:
             if media == STRATEGIC_PATCH:
                 raise invalid("", "", "", [invalid_field("patch", plain(patch), _restore_fault(fault.why))]) from None
-            raise
+            # Reading has changed the document: it is made again, to be quoted as it was.
+            again = self._patched(call, media, self._ledger.document(call.served, record), patch)
+            raise _bad_result(again, fault.why, builtin=call.served.builtin) from None
 
     def _patched(self, call: Call, media: str, live: Document, patch: Any) -> Any:
         if media == STRATEGIC_PATCH:
@@ -82,13 +84,20 @@ class Patching:
             raise _rejected()
         obj = self._decode(call, document, options)
         metadata = obj["metadata"]
-        if not metadata.get("name"):
-            raise bad_request(_NO_NAME.format(call.info.name))
+        self._check_patched_name(call, metadata.get("name", ""))
         if not metadata.get("resourceVersion"):
             metadata["resourceVersion"] = live["metadata"]["resourceVersion"]
         self._writing.check_version(call.served, record, metadata, unconditional=True)
         change = Change(record, live, obj, call.info.subresource, is_patch=True)
         return Answer(200, self._writing.update_object(call, change, options))
+
+    @staticmethod
+    def _check_patched_name(call: Call, given: str) -> None:
+        """Refuse a patch that takes the name away; built-in kinds also refuse one that changes it at once."""
+        if not given:
+            raise bad_request(_NO_NAME.format(call.info.name))
+        if call.served.builtin and given != call.info.name:
+            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.info.name})")
 
     def _decode(self, call: Call, document: Document, options: WriteOptions) -> Document:
         """Read a patched document; what is wrong with it is told about the patch."""
@@ -97,10 +106,10 @@ class Patching:
         try:
             obj = served.strategy.read(dict(document), reading)
         except WireTypeError as error:
-            raise _Unreadable(document, str(error), builtin=served.builtin) from None
+            raise _UnreadableError(str(error)) from None
         faults = list(dict.fromkeys(reading.strict))
         if faults and options.field_validation == "Strict":
-            raise _bad_result(document, strict_message(faults), builtin=served.builtin)
+            raise _UnreadableError(strict_message(faults))
         if options.field_validation == "Warn":
             call.warnings += faults
         return obj
@@ -205,12 +214,11 @@ def _rejected() -> Refusal:
     return Refusal(422, "Invalid", _REJECTED, details={})
 
 
-class _Unreadable(Refusal):
-    """422: a patched object is no object of its kind."""
+class _UnreadableError(Exception):
+    """A patched object is no object of its kind; ``why`` is what the decoder says."""
 
-    def __init__(self, document: Document, why: str, *, builtin: bool) -> None:
-        refusal = _bad_result(document, why, builtin=builtin)
-        super().__init__(refusal.code, refusal.reason, refusal.message, details=refusal.details)
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
         self.why = why
 
 
@@ -218,6 +226,7 @@ class _Unreadable(Refusal):
 _RESTORES = (
     (r"cannot unmarshal array into .* of type map\[", "cannot restore map from slice"),
     (r"cannot unmarshal object into .* of type \[\]", "cannot restore slice from map"),
+    (r"cannot unmarshal string into .* of type map\[", "cannot restore map from string"),
     (r"cannot unmarshal number into .* of type string", "cannot convert int64 to string"),
     (r"cannot unmarshal string into .* of type (int32|int64|bool)", r"unrecognized type: \1"),
 )

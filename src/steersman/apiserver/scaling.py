@@ -139,7 +139,8 @@ class Scaling:
     def _entries(self, call: Call, parent: Document, scale: Document, replicas: int) -> Entries:
         """Give who owns the replicas after a write to the scale."""
         owned = self._owned(call.served, parent, scale)
-        made = {**owned, "spec": {"replicas": replicas}}
+        # No replicas are no value: nobody owns what is not there.
+        made = {**owned, "spec": {"replicas": replicas} if replicas else {}}
         written = updater.update(owned, made, call.manager, endpoint=_endpoint(), time=self._writing.now())
         listed: Entries = written["metadata"].get("managedFields") or []
         if listed or not replicas:
@@ -166,7 +167,7 @@ class Scaling:
     ) -> Answer:
         served = call.served
         errors = _errors(wanted)
-        if errors:
+        if errors and served.builtin:
             raise invalid("Scale", "autoscaling", record.name, errors)
         metadata = wanted.get("metadata") or {}
         if (given := metadata.get("name", "")) and given != record.name:

@@ -22,6 +22,7 @@ from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
 from steersman.apiserver.negotiation import negotiate
 from steersman.apiserver.openapi import OpenApi
+from steersman.apiserver.options import check_timeout
 from steersman.apiserver.ownership import Ownership
 from steersman.apiserver.patching import Patching
 from steersman.apiserver.reading import ReadingVerbs
@@ -171,6 +172,7 @@ class ApiServer:
         query = Query()
         try:
             path, query = split_target(request.target)
+            check_timeout(query)
             user = self._authentication.user_of(request, exchange.peer)
             info = parse_resource_path(path)
             if info is None:
@@ -214,7 +216,7 @@ class ApiServer:
         known = self.catalog.find(info.group, info.version, info.resource)
         if known is not None and not known.builtin and info.subresource in ("status", "scale"):
             raise known.not_found(info.name)
-        if self.catalog.has_version(info.group, info.version) or info.group == "":
+        if info.group == "" or any(served.builtin for served in self.catalog.resources(info.group, info.version)):
             raise no_such_resource()
 
     def _served(self, info: RequestInfo) -> Served | None:

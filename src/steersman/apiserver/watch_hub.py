@@ -259,6 +259,9 @@ class WatchHub:
         """Tell a watcher that has seen everything up to which version that is."""
         if watcher.initial is not None or not watcher.stream.is_writable:
             return
+        if watcher.cursor > self._ledger.version:
+            # A watch from a version that is still to come is silent, as a real server's is.
+            return
         self._catch_up(watcher, {})
         watcher.cursor = max(watcher.cursor, self._ledger.version)
         watcher.stream.write(frame("BOOKMARK", watcher.variant.bookmark(watcher.cursor, False)))  # noqa: FBT003 - a plain callable

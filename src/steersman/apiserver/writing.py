@@ -31,6 +31,8 @@ Document = dict[str, Any]
 #: How often a generated name is tried again when it is taken.
 _NAME_TRIES = 8
 _NAME_LIMIT = 63 - 5
+#: How often Kubernetes tells about a bad field manager.
+_TOLD = 3
 WRONG_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
 
 
@@ -184,8 +186,11 @@ class Writing:
         served, metadata = call.served, obj["metadata"]
         call.warnings += meta.without_duplicate_owners(metadata)
         verdict = served.strategy.check(obj, old, subresource)
-        if verdict.errors:
-            raise served.invalid(metadata.get("name", ""), verdict.errors, obj.get("kind") or served.kind)
+        errors = verdict.errors
+        if "managedFields" in metadata and (bad := meta.manager_errors(metadata)):
+            errors = [*errors, *bad * _TOLD]
+        if errors:
+            raise served.invalid(metadata.get("name", ""), errors, obj.get("kind") or served.kind)
         call.warnings += verdict.warnings
         if (
             not served.builtin

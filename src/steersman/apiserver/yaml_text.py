@@ -102,8 +102,9 @@ def parse_yaml(data: bytes) -> tuple[Any, list[str]]:
         _check_depth(data)
         value = loader.get_data() if loader.check_data() else None
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise YamlFault(f"yaml: line {line}: {error.problem or error.context}") from None
+        line = error.problem_mark.line if error.problem_mark else 0
+        place = f"line {line}: " if line else ""
+        raise YamlFault(f"yaml: {place}{error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError, RecursionError, TypeError) as error:
         raise YamlFault(f"yaml: {_first_line(error)}") from None
     finally:
