@@ -27,7 +27,7 @@ from steersman.controller.observer import ControllerObserver, NoObserver
 from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped
 from steersman.controller.surroundings import Events, Surroundings
 from steersman.controller.triggers import Trigger
-from steersman.errors import DecodeError, WaitTimeout
+from steersman.errors import DecodeError, SteersmanError, WaitTimeout
 from steersman.informer.changes import Change, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer, Selection
@@ -281,7 +281,10 @@ class Controller(Generic[K]):
     def _on_failure(self, taken: Wanted, error: BaseException, ctx: Context[K]) -> None:
         seconds = self._retry(taken, None, type(error).__name__)
         why = [str(cause) for cause in taken.causes]
-        ctx.log.error("reconcile failed", exc_info=error, extra={"retry_in": seconds, "why": why})
+        # What servers and networks do needs no traceback; what the author's code does has one.
+        trace = None if isinstance(error, SteersmanError) else error
+        text = f"{type(error).__name__}: {error}"
+        ctx.log.error("reconcile failed", exc_info=trace, extra={"error": text, "retry_in": seconds, "why": why})
 
     def _retry(self, taken: Wanted, after: float | None, detail: str) -> float:
         causes = (Cause(What.RETRY, detail=detail),)
