@@ -188,7 +188,7 @@ def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
 def _owner_errors(owner: dict[str, Any], path: str) -> list[FieldError]:
     group, _, version = owner["apiVersion"].rpartition("/")
     errors = []
-    if not version:
+    if not version or "/" in group:
         errors.append(invalid(f"{path}.apiVersion", owner["apiVersion"], "version must not be empty"))
     errors += [
         invalid(f"{path}.{name}", "", "must not be empty") for name in ("kind", "name", "uid") if not owner[name]
