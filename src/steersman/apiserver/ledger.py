@@ -39,6 +39,8 @@ class Ledger:
         self._clock = clock
         #: Told the stored name of a resource after each write to it.
         self.listeners: list[Callable[[str], None]] = []
+        #: Told every write, right after it. They take note; what they write themselves they write later.
+        self.observers: list[Callable[[Event], None]] = []
 
     @property
     def version(self) -> int:
@@ -94,6 +96,8 @@ class Ledger:
         (event,) = self.store.commit((change,), self._clock.monotonic())
         for listener in self.listeners:
             listener(served.stored_as)
+        for observer in self.observers:
+            observer(event)
         return event
 
     def records(self, served: Served, namespace: str | None = None) -> list[Record]:

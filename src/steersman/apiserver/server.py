@@ -18,6 +18,11 @@ from steersman.apiserver.crds import CustomResources
 from steersman.apiserver.deleting import Deleting
 from steersman.apiserver.endpoints import Endpoints
 from steersman.apiserver.faults import Faults
+from steersman.apiserver.housekeeping.chores import Chores
+from steersman.apiserver.housekeeping.definitions import DEFINITIONS, DefinitionCleaner
+from steersman.apiserver.housekeeping.expiry import EventExpiry
+from steersman.apiserver.housekeeping.hand import Hand
+from steersman.apiserver.housekeeping.housekeeping import Housekeeper, Housekeeping, HousekeepingOptions, controllers
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
 from steersman.apiserver.negotiation import negotiate
@@ -79,11 +84,13 @@ class ApiServer:
         randomness: Randomness | None = None,
         tokens: Mapping[str, User] | None = None,
         authorizer: Authorizer | None = None,
+        ledger: Ledger | None = None,
+        housekeeping: HousekeepingOptions | None = None,
     ) -> None:
         self.clock = clock or RealClock()
         self.randomness = randomness or Randomness()
         self.catalog = Catalog()
-        self.ledger = Ledger(Store(), self.clock)
+        self.ledger = ledger or Ledger(Store(), self.clock)
         self.hub = WatchHub(self.ledger, self.clock)
         #: What tests can make go wrong.
         self.faults = Faults()
@@ -114,11 +121,31 @@ class ApiServer:
             ),
         )
         self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types))
-        bootstrap(self.ledger, self.catalog, self.clock, self.randomness)
+        self._housekeeping = self._keep_house(Hand(self.ledger, self.catalog, writing, deleting), housekeeping)
+        if self.ledger.store.count("namespaces"):
+            self._custom.restore()
+        else:
+            bootstrap(self.ledger, self.catalog, self.clock, self.randomness)
+        self._housekeeping.begin()
+
+    def _keep_house(self, hand: Hand, options: HousekeepingOptions | None) -> Housekeeping:
+        """Follow up on writes: what the API itself does always, what controllers do unless others do it."""
+        chores = Chores()
+        definitions, events = hand.served(DEFINITIONS), hand.served("events")
+        assert definitions is not None and events is not None, "built in"  # noqa: S101, PT018 - the table has them
+        keepers: list[Housekeeper] = [
+            EventExpiry(self.ledger, events, self.clock),
+            DefinitionCleaner(self.ledger, definitions, chores, self._custom.changed),
+        ]
+        if options is not None:
+            keepers += controllers(hand, chores, options)
+        housekeeping = Housekeeping(keepers, chores)
+        self.ledger.observers.append(housekeeping.observe)
+        return housekeeping
 
     async def settle(self) -> None:
-        """Wait until everyone who watches has been offered everything that was written."""
-        while self.hub.has_news:
+        """Wait until everything that follows from writes is done, and everyone who watches has been offered it."""
+        while self.hub.has_news or not self._housekeeping.is_idle:
             turned = asyncio.get_running_loop().create_future()
             asyncio.get_running_loop().call_soon(turned.set_result, None)
             await turned
@@ -132,6 +159,7 @@ class ApiServer:
         self.hub.close_all()
         self.ledger.store.restore(snapshot)
         self._custom.restore()
+        self._housekeeping.begin()
 
     def expire_history(self) -> None:
         """Forget what happened so far: who asks for it is told to list again."""
