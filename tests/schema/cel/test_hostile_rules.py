@@ -51,6 +51,33 @@ def test_a_deep_stack_of_the_caller_is_no_excuse_for_a_recursion_error() -> None
     assert all("recursion limit exceeded" in message for message in deep(levels))
 
 
+@pytest.mark.parametrize(
+    "rule",
+    ["true ? true : " * 200 + "true", "(" * 200 + "true" + ")" * 200, "1" + " + 1" * 200 + " > 0"],
+)
+def test_two_hundred_levels_are_fine(rule: str) -> None:
+    """The limit is far above what a person writes, and what lies below it works."""
+    rules = _compiled(rule, _TEXT)
+    assert rules.errors == []
+    assert rules.check("a", budget=Budget()) == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "&&".join(["f(1)"] * 16_000),
+        "#" * 99_000,
+        "[" + ",".join(["[]"] * 30_000) + "].size() > 0",
+        "[" + ",".join(["[1, [2]]"] * 10_000) + "].size() > 0",
+    ],
+)
+def test_a_rule_full_of_errors_is_answered_briefly(rule: str) -> None:
+    """Each error shows its line: a hundred thousand errors in a line of that length would fill the memory."""
+    for error in _compiled(rule, _TEXT).errors:
+        assert "more errors were truncated" in error.message
+        assert len(error.message) < 1_000_000
+
+
 def test_a_thousand_alternatives_are_shallow() -> None:
     """Long chains of && and || are ordinary: they are balanced, not nested."""
     rule = " || ".join(f"self == 'v{number}'" for number in range(1_000))

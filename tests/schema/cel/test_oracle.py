@@ -212,6 +212,7 @@ def test_core_language_agrees_with_another_implementation(text: str) -> None:
         "s == 1",
         "l == ['a']",
         "&& true",
+        "&& !true",
         "f(,)",
         "9223372036854775808",
         "@",

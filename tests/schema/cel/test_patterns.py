@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from steersman.schema.cel.library.regex import PatternError, compiled
 from steersman.schema.cel.patterns import searcher
 
-_atoms = st.sampled_from(["a", "b", "-", "[a-c]", "[^a]", ".", r"\d", r"\w", r"\.", "[-a-z0-9]"])
+_atoms = st.sampled_from(["a", "b", "-", "[a-c]", "[^a]", ".", r"\d", r"\w", r"\.", "[-a-z0-9]", "[a&&b]", "[--0]"])
 _pieces = st.builds(str.__add__, _atoms, st.sampled_from(["", "", "*", "+", "?", "{2}", "{1,3}"]))
 _groups = st.lists(_pieces, min_size=1, max_size=3).map(lambda parts: f"({''.join(parts)})") | st.builds(
     lambda a, b: f"(?:{a}|{b})?", _pieces, _pieces

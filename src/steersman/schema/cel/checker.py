@@ -225,7 +225,8 @@ class Checker:
                 node.type = self._known.apply(self._field(node, node.args[0], name.value, optional=True))
             node.overloads = ["select_optional_field"]
             return
-        node.args = [self._check(arg) for arg in node.args]
+        for place, arg in enumerate(node.args):
+            node.args[place] = self._check(arg)
         if node.target is not None and not self._qualified_function(node):
             node.target = self._check(node.target)
         function = node.function.removeprefix(".") if node.target is None else node.function

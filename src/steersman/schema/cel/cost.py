@@ -175,7 +175,9 @@ class _Coster:
     def _call(self, node: Call) -> Estimate:
         if node.function == "dyn":
             return self._dyn(node)
-        costs = [self.cost(arg) for arg in node.args]
+        costs: list[Estimate] = []
+        for arg in node.args:  # not a comprehension, which would take room on the stack
+            costs.append(self.cost(arg))  # noqa: PERF401 - see above
         if not node.overloads:
             return ZERO
         total = ZERO if node.target is None else self.cost(node.target)

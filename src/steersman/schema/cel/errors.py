@@ -4,7 +4,7 @@ Issues carry a position and are rendered as Kubernetes prints them, with the sou
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steersman.errors import SteersmanError
@@ -32,6 +32,12 @@ class ExpressionError(SteersmanError):
     """An expression does not compile; ``str()`` shows every issue with its place."""
 
 
+#: So many issues are shown, the others counted.
+_MOST_ISSUES = 100
+#: Beyond this length no more source lines are shown: a single line may be a hundred thousand characters long.
+_LONGEST_TEXT = 100_000
+
+
 @dataclass(frozen=True, slots=True)
 class Issue:
     """One problem found while compiling; ``offset`` counts characters, -1 when there is no place to point at."""
@@ -49,16 +55,29 @@ class Source:
         self.text = text
         self._starts = [0, *(place + 1 for place, char in enumerate(text) if char == "\n")]
 
-    def render(self, issues: Iterable[Issue]) -> str:
-        """Show the issues in the order of their places."""
-        return "\n".join(self._render(issue) for issue in sorted(issues, key=lambda issue: issue.offset))
+    def render(self, issues: Sequence[Issue]) -> str:
+        """Show the issues in the order of their places: the first hundred, and their lines while they are short."""
+        shown: list[str] = []
+        length = 0
+        for issue in sorted(issues[:_MOST_ISSUES], key=lambda issue: issue.offset):
+            shown.append(self._render(issue, with_line=length < _LONGEST_TEXT))
+            length += len(shown[-1])
+        if len(issues) > _MOST_ISSUES:
+            shown.append(f"{len(issues) - _MOST_ISSUES} more errors were truncated")
+        return "\n".join(shown)
 
-    def _render(self, issue: Issue) -> str:
+    def _line(self, number: int) -> str:
+        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
+        return self.text[self._starts[number - 1] : end].replace("\t", " ")
+
+    def _render(self, issue: Issue, *, with_line: bool) -> str:
         if issue.offset < 0:
             return f"ERROR: <input>:-1:0: {issue.message}"
         line = bisect_right(self._starts, issue.offset)
         column = issue.offset - self._starts[line - 1]
-        text = self.text.split("\n")[line - 1].replace("\t", " ")
+        if not with_line:
+            return f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
+        text = self._line(line)
         dots = "".join("." if char.isascii() else "\N{FULLWIDTH FULL STOP}" for char in text[:column])
         wide = column < len(text) and not text[column].isascii()
         caret = "\N{FULLWIDTH CIRCUMFLEX ACCENT}" if wide else "^"

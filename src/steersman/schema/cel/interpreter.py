@@ -84,7 +84,8 @@ class Interpreter:
             case Select():
                 return self._select(node)
             case Call():
-                return self._call(node)
+                special = _SPECIAL.get(node.function)
+                return self._call(node) if special is None else special(self, node)
             case Comprehension():
                 return self._comprehension(node)
             case _:
@@ -143,10 +144,9 @@ class Interpreter:
     # Calls
 
     def _call(self, node: Call) -> Code:
-        special = _SPECIAL.get(node.function)
-        if special is not None:
-            return special(self, node)
-        operands = [self.compile(operand) for operand in node.operands]
+        operands: list[Code] = []
+        for operand in node.operands:  # not a comprehension, which would take room on the stack
+            operands.append(self.compile(operand))  # noqa: PERF401 - see above
         if node.function == "_[_]" and isinstance(node.args[0], Ident | Select | Call):
             operands[1] = self._unpriced(node.args[1])
         candidates = [FUNCTIONS.by_id[overload] for overload in node.overloads]
@@ -167,7 +167,9 @@ class Interpreter:
 
     def _conditional(self, node: Call) -> Code:
         condition = self.compile(node.args[0]).run
-        then, otherwise = (self._unpriced(arg).run for arg in node.args[1:])
+        _, first, second = node.args
+        then = (self._unpriced(first) if isinstance(first, Ident | Select) else self.compile(first)).run
+        otherwise = (self._unpriced(second) if isinstance(second, Ident | Select) else self.compile(second)).run
 
         def run(frame: Frame) -> Any:
             chosen = condition(frame)

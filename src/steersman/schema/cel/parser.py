@@ -48,6 +48,7 @@ _BINARY: dict[TokenKind, tuple[int, str]] = {
     K.PERCENT: (5, "_%_"),
 }
 _LOGICAL = frozenset({K.OR, K.AND})
+_SIGNS = frozenset({K.NOT, K.MINUS})
 _RESERVED = frozenset(
     {
         "as",
@@ -189,14 +190,15 @@ class _Parser:
         self._syntax_error("mismatched", expected)
         raise _Abort
 
-    def _sync(self, expected: frozenset[TokenKind]) -> None:
-        """Make the current token one of the expected ones by leaving out one token, or give up."""
+    def _sync(self, expected: frozenset[TokenKind]) -> bool:
+        """Make the current token one of the expected ones; tell whether one had to be left out for that."""
         if self._token.kind in expected:
-            return
+            return False
         if self._second() not in expected:
             self._mismatch(expected)
         self._syntax_error("extraneous", expected)
         self._take()
+        return True
 
     def _expect(self, kind: TokenKind) -> Token:
         """Take a token that must stand here; leave out one before it, or assume it, where that helps."""
@@ -238,14 +240,15 @@ class _Parser:
         return value
 
     def _binary(self) -> Node:
-        operands = [self._unary()]
+        # Nested expressions come through here: every call saved is room on the stack.
+        operands = [self._unary() if self._token.kind in _SIGNS else self._member()]
         operators: list[Token] = []
         while (binary := _BINARY.get(self._token.kind)) is not None:
             kind = self._token.kind
             while operators and _binds(operators[-1].kind, kind, binary[0]):
                 _reduce(operands, operators)
             operators.append(self._take())
-            operands.append(self._unary())
+            operands.append(self._unary() if self._token.kind in _SIGNS else self._member())
         while operators:
             _reduce(operands, operators)
         return operands[0]
@@ -253,8 +256,6 @@ class _Parser:
     def _unary(self) -> Node:
         first = self._token
         if first.kind is K.MINUS and self._second() in (K.INT, K.FLOAT):
-            return self._member()
-        if first.kind not in (K.NOT, K.MINUS):
             return self._member()
         count = 0
         while self._token.kind is first.kind:
@@ -266,7 +267,12 @@ class _Parser:
         return Call(first.offset, "!_" if first.kind is K.NOT else "-_", None, [operand])
 
     def _member(self) -> Node:
-        node = self._primary()
+        if self._sync(_EXPRESSION) and self._token.kind in _SIGNS:
+            return self._unary()
+        read = _PRIMARY.get(self._token.kind)
+        if read is None:
+            self._mismatch(_EXPRESSION - {K.NOT})
+        node = read(self)
         while True:
             if self._token.kind is K.DOT:
                 node = self._field(node)
@@ -328,14 +334,6 @@ class _Parser:
             self._report(error.offset, error.message)
             return Literal(offset, None)
         return expanded if expanded is not None else Call(offset, function, target, args)
-
-    def _primary(self) -> Node:
-        self._sync(_EXPRESSION)
-        token = self._token
-        read = _PRIMARY.get(token.kind)
-        if read is None:
-            self._mismatch(_EXPRESSION - {K.NOT})
-        return read(self)
 
     def _identifier(self) -> Node:
         first = self._token

@@ -21,11 +21,16 @@ _TOKEN = re.compile(
 #: Repetitions in one pattern: with so many, a text of so many characters is searched in no time whatever it is.
 _MOST_REPEATS = 2
 _LONGEST_TEXT = 256
+_LONGEST_PATTERN = 1000
+#: Python reserves these inside of character classes.
+_SET_OPERATION = re.compile(r"--|&&|~~")
 _DEEPEST_GROUP = 2
 
 
 def _translated(pattern: str) -> str | None:
     """Write a simple pattern for Python's engine; ``None`` when it is not simple."""
+    if len(pattern) > _LONGEST_PATTERN or _SET_OPERATION.search(pattern):
+        return None
     body = pattern.removeprefix("^")
     ends = body.endswith("$") and not body.endswith("\\$")
     body = body[:-1] if ends else body

@@ -121,10 +121,12 @@ _COMPOUND = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})
 class Substitution:
     """What type parameters stand for; ``fits`` and ``all_fit`` extend it, or leave it alone when they fail."""
 
-    __slots__ = ("_bound", "_counter")
+    __slots__ = ("_bound", "_changes", "_counter")
 
     def __init__(self) -> None:
         self._bound: dict[str, CelType] = {}
+        #: What the current attempt changed, and how it was before.
+        self._changes: list[tuple[str, CelType | None]] = []
         self._counter = 0
 
     def fresh(self) -> CelType:
@@ -138,10 +140,14 @@ class Substitution:
 
     def all_fit(self, firsts: Sequence[CelType], seconds: Sequence[CelType]) -> bool:
         """Tell whether the types of two lists can be the same, pair by pair."""
-        before = dict(self._bound)
+        self._changes.clear()
         if self._fit_all(firsts, seconds):
             return True
-        self._bound = before
+        for name, before in reversed(self._changes):
+            if before is None:
+                del self._bound[name]
+            else:
+                self._bound[name] = before
         return False
 
     def apply(self, subject: CelType, *, unknown_is_dyn: bool = False) -> CelType:
@@ -194,12 +200,16 @@ class Substitution:
                 return False, True
             general = other if _is_more_general(other, bound) else bound
             if not self._occurs(parameter, general):
-                self._bound[parameter.name] = general
+                self._set(parameter.name, general)
             return True, True
         if self._occurs(parameter, other):
             return False, False
-        self._bound[parameter.name] = other
+        self._set(parameter.name, other)
         return True, False
+
+    def _set(self, name: str, value: CelType) -> None:
+        self._changes.append((name, self._bound.get(name)))
+        self._bound[name] = value
 
     def _occurs(self, parameter: CelType, within: CelType) -> bool:
         if parameter == within:
