@@ -17,11 +17,11 @@ class Sized(Protocol):
     @property
     def node(self) -> Node | None: ...  # noqa: D102 - fields, named above
     @property
-    def type(self) -> CelType: ...  # noqa: D102
+    def type(self) -> CelType: ...  # noqa: D102 - same
     @property
-    def path(self) -> tuple[str, ...]: ...  # noqa: D102
+    def path(self) -> tuple[str, ...]: ...  # noqa: D102 - same
     @property
-    def known_size(self) -> Estimate | None: ...  # noqa: D102
+    def known_size(self) -> Estimate | None: ...  # noqa: D102 - same
 
     def size(self) -> Estimate:
         """Give the size, from what is known or from the schema."""
