@@ -28,7 +28,7 @@ from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated
 from steersman.controller.surroundings import Events, Surroundings
 from steersman.controller.triggers import Trigger
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout
-from steersman.informer.changes import Change, Updated, record_of
+from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.informers import Informers
@@ -48,7 +48,7 @@ _log = logging.getLogger("steersman.controller")
 #: How often a key whose object had changed meanwhile is tried again at once, and after how many seconds each.
 CONFLICT_RETRIES, CONFLICT_WAIT = 5, 0.01
 #: Own writes that are remembered, to know a run's causes for its own doing.
-_REMEMBERED_WRITES = 16_384
+_REMEMBERED_WRITES = 4096
 
 
 _NO_OBSERVER = NoObserver()
@@ -173,6 +173,8 @@ class Controller(Generic[K]):
         record = record_of(change)
         target = Target(informer.resource.gvk, record.key)
         self._holds.observe(target, change, informer)
+        if isinstance(change, Deleted):
+            self._surroundings.applied.forget(target)
         try:
             keys = trigger.keys(change)
         except Exception:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
