@@ -102,6 +102,8 @@ class Patching:
     def _decode(self, call: Call, document: Document, options: WriteOptions) -> Document:
         """Read a patched document; what is wrong with it is told about the patch."""
         served = call.served
+        if not served.builtin:
+            _check_typed(document)
         reading = Reading(strict=_duplicates(call.request))
         try:
             obj = served.strategy.read(dict(document), reading)
@@ -239,14 +241,34 @@ def _restore_fault(why: str) -> str:
     return why
 
 
+def _check_typed(document: Document) -> None:
+    """Refuse a custom object that a patch has left without a kind or an API version."""
+    for key in ("apiVersion", "kind"):
+        value = document.get(key)
+        if value is not None and value.__class__ is not str:
+            word = JSON_WORDS[value.__class__]
+            why = f"json: cannot unmarshal {word} into Go struct field .{key} of type string"
+            raise _UnreadableError(f"couldn't get version/kind; json parse error: {why}")
+    if not document.get("kind"):
+        raise _UnreadableError(f"Object 'Kind' is missing in '{_document_text(document, builtin=False)}'")
+    if not document.get("apiVersion"):
+        missing = "Object 'apiVersion' is missing in 'object has no apiVersion field'"
+        text = f"Internal error occurred: {missing}"
+        raise Refusal(500, "InternalError", text, details={"causes": [{"message": missing}]})
+
+
 def _bad_result(document: Document, why: str, *, builtin: bool) -> Refusal:
     """422: what a patch makes of the object cannot be read; the object is quoted as the patch left it."""
+    text = _document_text(document, builtin=builtin)
+    return invalid("", "", "", [invalid_field("patch", text, why)])
+
+
+def _document_text(document: Document, *, builtin: bool) -> str:
     parts = {key: json_text(value) for key, value in document.items()}
     metadata = document.get("metadata")
     if builtin and metadata.__class__ is dict:
         parts["metadata"] = _struct_text(metadata)
-    text = "{" + ",".join(f"{json_string(key)}:{parts[key]}" for key in sorted(parts)) + "}"
-    return invalid("", "", "", [invalid_field("patch", text, why)])
+    return "{" + ",".join(f"{json_string(key)}:{parts[key]}" for key in sorted(parts)) + "}"
 
 
 def _struct_text(metadata: Document) -> str:

@@ -128,10 +128,10 @@ def _strategy(field: Schema) -> str:
 def _retain_keys(original: _Map, patch: _Map, names: Any) -> None:
     """Drop what the directive does not list; the patch itself may set nothing else."""
     if names.__class__ is not list:
-        raise StrategicPatchError("invalid patch format of retainKeys list")
+        raise MalformedPatch("invalid patch format of retainKeys")
     for key, value in patch.items():
         if value is not None and not key.startswith((_DELETE_FROM, _ORDER)) and key not in names:
-            raise StrategicPatchError("invalid patch format of retainKeys list")
+            raise MalformedPatch("invalid patch format of retainKeys")
     for key in [key for key in original if key not in names]:
         del original[key]
 

@@ -7,6 +7,7 @@ not found here: that needs a schema.
 import json
 import re
 from collections.abc import Iterable
+from math import isinf
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,6 +17,8 @@ from steersman.schema.go_json import json_fault
 from steersman.schema.type_checks import INT64_MAX, INT64_MIN
 
 _SUMMARY = 30
+#: A whole number of so few digits fits into a float.
+_SURELY_FINITE = 300
 _encode = msgspec.json.Encoder().encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -55,8 +58,23 @@ def _slow(raw: bytes) -> tuple[Any, list[str]]:
     if fault := json_fault(text):
         raise DecodeError(fault)
     duplicates: list[str] = []
-    value = _settled(json.loads(text, object_pairs_hook=_Pairs), "", duplicates)
-    return value, duplicates
+    decoded = json.loads(text, object_pairs_hook=_Pairs, parse_int=_integer, parse_float=_float)
+    return _settled(decoded, "", duplicates), duplicates
+
+
+def _float(text: str) -> float:
+    """Read a number; raises `DecodeError` for one that no float can hold."""
+    value = float(text)
+    if isinf(value):
+        raise DecodeError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return value
+
+
+def _integer(text: str) -> int:
+    """Read a whole number; raises `DecodeError` for one that no float can hold."""
+    if len(text) > _SURELY_FINITE:
+        _float(text)
+    return int(text)
 
 
 def decode_json(raw: bytes) -> Decoded:
@@ -65,7 +83,7 @@ def decode_json(raw: bytes) -> Decoded:
 
     def note_float(text: str) -> float:
         floats.append(text)
-        return float(text)
+        return _float(text)
 
     try:
         try:

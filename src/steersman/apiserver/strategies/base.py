@@ -16,7 +16,7 @@ from steersman.apiserver.validation.registry import validation_errors, validatio
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
-from steersman.protocol.patches import PatchError
+from steersman.protocol.patches import MalformedPatch, PatchError
 from steersman.schema.object_meta import validate_object_meta, validate_object_meta_update
 from steersman.schema.wire_types import Reading as WireReading
 
@@ -151,6 +151,8 @@ class BuiltinStrategy(Strategy):
             return apply_strategic_merge_patch(live, patch, self.gvk)
         except ApiError as error:
             raise refusal_of(error) from None
+        except MalformedPatch as error:
+            raise bad_request(str(error)) from None
         except PatchError as error:
             raise internal_error(str(error)) from None
 

@@ -1,0 +1,188 @@
+"""Asks a server in this process, without a network and without waiting, and judges every answer."""
+
+import base64
+import json
+import lzma
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from steersman.apiserver.server import ApiServer
+from steersman.protocol.http import Peer, Request, Response
+from steersman.randomness import Randomness
+from steersman.testing.fake_clock import FakeClock
+from tests.contract.recordings import Sequence, builtin_sequences, patch_sequences
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+#: What a real server answers with 500 too: the client's mistake, by a path that upstream reports as its own.
+KNOWN_500 = (
+    "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'",
+    "The order in patch list:",
+    "expected a []interface {}, but received a ",
+    "failed to convert new object (",
+    "failed to create typed patch object (",
+    "list element types are not identical: ",
+    "map: map[",
+    "merging lists cannot yet be specified in the patch",
+    "no elements in any of the given slices",
+    "resourceVersion should not be set on objects to be created",
+    "resourceVersion: Invalid value: ",
+    "strconv.ParseUint: parsing ",
+    "unable to find api field in struct",
+    "unknown patch type: ",
+)
+
+
+class FakeStream:
+    """A watch that nobody reads."""
+
+    is_open = True
+    is_writable = True
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes] = []
+        self._on_close: list[Any] = []
+
+    def write(self, chunk: bytes) -> None:
+        """Keep what was sent."""
+        self.chunks.append(chunk)
+
+    def close(self) -> None:
+        """End."""
+        self.is_open = self.is_writable = False
+        for callback in self._on_close:
+            callback()
+
+    abort = close
+
+    def on_writable(self, callback: Any) -> None:
+        """Never full."""
+
+    def on_close(self, callback: Any) -> None:
+        """Remember whom to tell."""
+        self._on_close.append(callback)
+
+
+class FakeExchange:
+    """One question and its answer."""
+
+    peer = Peer("fuzz")
+
+    def __init__(self) -> None:
+        self.response: Response | None = None
+        self.open_stream: FakeStream | None = None
+        self.is_reset = False
+
+    def respond(self, response: Response) -> None:
+        """Take the answer."""
+        assert self.response is None
+        assert self.open_stream is None
+        self.response = response
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> FakeStream:
+        """Take the beginning of one."""
+        assert self.response is None
+        del headers
+        assert status == 200
+        self.open_stream = FakeStream()
+        return self.open_stream
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> Any:
+        """Nobody asks for it here."""
+        raise AssertionError(headers)
+
+    def reset(self) -> None:
+        """Take note."""
+        self.is_reset = True
+
+
+class Asking:
+    """A server with a few objects, and every answer judged."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        #: Names of the recorded stories that were played.
+        self._played: set[str] = set()
+        self.server = ApiServer(clock=self.clock, randomness=Randomness(7))
+        definition = yaml.safe_load((GOLDEN / "widgets-crd.yaml").read_text())
+        self.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", json.dumps(definition).encode())
+        for name in "abcdef":
+            metadata = {"name": name, "labels": {"app": name, "x": "y"}}
+            widget = {"metadata": metadata, "spec": {"color": "red", "tags": ["t"], "items": [{"key": "k"}]}}
+            kind = {"apiVersion": "demo.dev/v1", "kind": "Widget"}
+            self.ask("POST", "/apis/demo.dev/v1/namespaces/default/widgets", json.dumps({**kind, **widget}).encode())
+            config = {"metadata": metadata, "data": {"k": "v"}}
+            self.ask("POST", "/api/v1/namespaces/default/configmaps", json.dumps(config).encode())
+        container = {"name": "c", "image": "i", "ports": [{"containerPort": 80}], "env": [{"name": "E", "value": "1"}]}
+        template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [container]}}
+        deployment = {
+            "metadata": {"name": "d"},
+            "spec": {"selector": {"matchLabels": {"app": "d"}}, "template": template},
+        }
+        self.ask("POST", "/apis/apps/v1/namespaces/default/deployments", json.dumps(deployment).encode())
+
+    def play(self, sequence: Sequence) -> None:
+        """Play a recorded story once, so that what its requests are about is there."""
+        if sequence.name in self._played:
+            return
+        self._played.add(sequence.name)
+        for step in (*sequence.setup, *sequence.steps):
+            headers = {name: value for name, value in step.headers.items() if name != "authorization"}
+            self.ask(step.method, step.path, step.body, headers)
+
+    def ask(
+        self, method: str, target: str, body: bytes = b"", headers: dict[str, str] | None = None
+    ) -> Response | None:
+        """Ask; whatever it is, there is an answer, and it is no accident of the server."""
+        exchange = FakeExchange()
+        sent = {"content-type": "application/json", **(headers or {})}
+        work = self.server.handle(Request(method, target, sent, body), exchange)
+        assert work is None, "nothing here needs to wait"
+        if exchange.open_stream is not None:
+            exchange.open_stream.close()
+            return None
+        assert exchange.response is not None, "every request is answered"
+        self._judge(exchange.response)
+        return exchange.response
+
+    @staticmethod
+    def _judge(response: Response) -> None:
+        assert 200 <= response.status < 600
+        if response.status >= 400:
+            media = response.header("content-type")
+            assert media, "a refusal says what it is"
+            if media == "application/json":
+                status = json.loads(response.body)
+                assert status["kind"] == "Status"
+                assert status["code"] == response.status
+        if response.status == 500:
+            message = json.loads(response.body)["message"]
+            assert message.startswith(KNOWN_500), message
+
+
+@cache
+def recorded_sequences() -> tuple[Sequence, ...]:
+    """Give stories that were recorded on a real server: seeds for mutation."""
+    return (
+        *patch_sequences("apply_custom"),
+        *patch_sequences("strategic_patch"),
+        *patch_sequences("json_patch"),
+        *patch_sequences("merge_patch"),
+        *patch_sequences("update"),
+        *builtin_sequences("lifecycle"),
+        *builtin_sequences("http"),
+        *builtin_sequences("defaults"),
+    )
+
+
+@cache
+def recorded_protobuf() -> tuple[tuple[str, bytes], ...]:
+    """Give the protobuf bodies that kubectl sent, with their paths."""
+    found = []
+    for line in lzma.decompress((GOLDEN / "kubectl.jsonl.xz").read_bytes()).decode().splitlines():
+        entry = json.loads(line)
+        if body := entry.get("request_base64"):
+            found.append((entry["path"], base64.b64decode(body)))
+    return tuple(found)
