@@ -1,10 +1,11 @@
-"""Reconciles: objects brought to a status, one patch each, beside kopf on the same embedded server in one run.
+"""Reconciles: objects brought to a status, one patch each, beside client-go and kopf on embedded servers in one run.
 
 Measured: wall and CPU time of the operator's process alone, and the time from a change to its reconcile.
 """
 
 import asyncio
 import contextlib
+import json
 import os
 import resource
 import statistics
@@ -23,25 +24,29 @@ from steersman.manager.definitions import definitions_of
 from steersman.manager.install import install_definitions
 from steersman.manager.main import run_operators
 from steersman.manager.manager import ManagerOptions
+from steersman.objects.model import sparse
 from steersman.transport.config import ClusterConfig
 
 OBJECTS, KOPF_OBJECTS, WORKERS, CHANGES = 3000, 300, 16, 300
 
 
-class JobSpec(Model):
-    """What is wanted."""
+class WidgetSpec(Model):
+    """What is wanted; the fields are those of the Go peer."""
 
-    size: int = 0
+    color: str = "red"
+    replicas: int = 0
+    notes: list[str] = sparse(list)
 
 
-class JobStatus(Status):
+class WidgetStatus(Status):
     """What is."""
 
-    size: int = 0
+    ready: int = 0
+    phase: str = ""
 
 
-@custom_resource("reconcile.example.com/v1")
-class Job(Resource[JobSpec, JobStatus]):
+@custom_resource("bench.example.com/v1")
+class Widget(Resource[WidgetSpec, WidgetStatus]):
     """Something that gets a status."""
 
 
@@ -54,10 +59,10 @@ class Progress:
         self.reached = asyncio.Event()
         self.seen: dict[tuple[str, int], float] = {}
 
-    def note(self, job: Job) -> None:
+    def note(self, widget: Widget) -> None:
         """Note one reconcile."""
         self.done += 1
-        self.seen[job.name, job.spec.size] = time.perf_counter()
+        self.seen[widget.name, widget.spec.replicas] = time.perf_counter()
         if self.done >= self.wanted:
             self.reached.set()
 
@@ -73,10 +78,11 @@ def operator(progress: Progress) -> Operator:
     """Make the measured operator."""
     made = Operator("bench")
 
-    @made.reconciler(Job, workers=WORKERS)
-    async def reconcile(job: Job, _: Context[Job]) -> None:
-        job.status.size = job.spec.size
-        progress.note(job)
+    @made.reconciler(Widget, workers=WORKERS)
+    async def reconcile(widget: Widget, _: Context[Widget]) -> None:
+        widget.status.ready = widget.spec.replicas
+        widget.status.phase = "Ready"
+        progress.note(widget)
 
     return made
 
@@ -101,11 +107,11 @@ async def fill(kubeconfig: str, count: int) -> None:
     """Install the kind and create the objects."""
     limit = asyncio.Semaphore(32)
     async with Client.connect(kubeconfig=kubeconfig) as client:
-        await install_definitions(client, definitions_of([Job]))
+        await install_definitions(client, definitions_of([Widget]))
 
         async def one(number: int) -> None:
             async with limit:
-                await client.create(Job(meta(f"job-{number:04d}"), JobSpec(size=1)))
+                await client.create(Widget(meta(f"widget-{number:04d}"), WidgetSpec(replicas=1, notes=["note"] * 20)))
 
         async with asyncio.TaskGroup() as tasks:
             for number in range(count):
@@ -138,10 +144,10 @@ async def changes(client: Client, progress: Progress) -> list[float]:
     """Change objects one after another; give the seconds until each was reconciled."""
     latencies = []
     for number in range(CHANGES):
-        name = f"job-{number:04d}"
+        name = f"widget-{number:04d}"
         before = progress.done
         sent = time.perf_counter()
-        await client.patch(Job(meta(name, namespace="default"), JobSpec()), {"spec": {"size": 2}})
+        await client.patch(Widget(meta(name, namespace="default"), WidgetSpec()), {"spec": {"replicas": 2}})
         await progress.wait(before + 1)
         latencies.append(progress.seen[name, 2] - sent)
     return latencies
@@ -158,11 +164,11 @@ KOPF = textwrap.dedent(
     def configure(settings, **_):
         settings.posting.enabled = False
 
-    @kopf.on.create("reconcile.example.com", "v1", "jobs")
-    @kopf.on.resume("reconcile.example.com", "v1", "jobs")
+    @kopf.on.create("bench.example.com", "v1", "widgets")
+    @kopf.on.resume("bench.example.com", "v1", "widgets")
     async def handle(spec, patch, **_):
         global done
-        patch.status["size"] = spec.get("size", 0)
+        patch.status["ready"] = spec.get("replicas", 0)
         done += 1
         if done == int(sys.argv[1]):
             used = resource.getrusage(resource.RUSAGE_SELF)
@@ -199,17 +205,39 @@ def kopf(kubeconfig: Path) -> float | None:
     return each
 
 
+def client_go(kubeconfig: Path) -> float | None:
+    """Measure a client-go controller if Go is there to build it; give its CPU seconds a reconcile."""
+    folder = Path(__file__).parent / "go"
+    binary = kubeconfig.with_name("reconcile")
+    try:
+        subprocess.run(["go", "build", "-o", str(binary), "./reconcile"], cwd=folder, check=True, capture_output=True)  # noqa: S603, S607 - go as the user has it
+        command = [str(binary), str(kubeconfig), str(OBJECTS), str(WORKERS)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)  # noqa: S603 - just built
+    except (OSError, subprocess.SubprocessError):
+        print("client-go: cannot be built or did not finish")
+        return None
+    used = json.loads(answer.stdout)
+    each, wall = used["cpu_seconds"] / OBJECTS, used["wall_seconds"]
+    shown = f"{OBJECTS} objects in {wall:.2f} s, {OBJECTS / wall:,.0f}/s, {each * 1e6:.0f} µs CPU each"
+    print(f"client-go: {shown}; {used['mib']:.0f} MiB")
+    return each
+
+
 def main() -> None:
-    """Measure both against servers of their own."""
+    """Measure each against a server of its own."""
     with server() as kubeconfig:
         prepare(kubeconfig, OBJECTS)
         with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
             ours = runner.run(steersman(kubeconfig))
     with server() as kubeconfig:
         prepare(kubeconfig, KOPF_OBJECTS)
-        theirs = kopf(kubeconfig)
-    if theirs is not None:
-        print(f"CPU a reconcile: 1 : {theirs / ours:.0f}")
+        peers = {"kopf": kopf(kubeconfig)}
+    with server() as kubeconfig:
+        prepare(kubeconfig, OBJECTS)
+        peers["client-go"] = client_go(kubeconfig)
+    for name, theirs in peers.items():
+        if theirs is not None:
+            print(f"CPU a reconcile, ours to {name}'s: {ours / theirs:.2f} : 1")
 
 
 def prepare(kubeconfig: Path, count: int) -> None:
