@@ -59,10 +59,10 @@ FIELDS = st.sampled_from(
         "key",
         "$patch",
         "$setElementOrder/containers",
-        "$deleteFromPrimitiveList/finalizers",
         "$retainKeys",
         "f:spec",
-        "",
+        ".",
+        "$deleteFromPrimitiveList/finalizers",
     ]
 )
 JSON = st.recursive(
