@@ -8,7 +8,10 @@ WORKERS ?= auto
 
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test check control-plane contract-real bench docs lock clean
+SEED ?= 1
+OPS ?= 2000
+
+.PHONY: help demo test check control-plane contract-real difference bench docs lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -31,6 +34,9 @@ control-plane: $(DEV) ## Build a real kube-apiserver and etcd for tests (needs G
 
 contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver too (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/pytest -q tests/contract -k real
+
+difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
+	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)
 
 bench: $(BENCH) ## Measure beside other frameworks and print ratios
 	$(BIN)/python -m bench

@@ -1,0 +1,103 @@
+"""Compare the embedded server with a real kube-apiserver: ``make difference SEED=1 OPS=20000``.
+
+    python -m tools.control_plane run -- python -m tests.contract.difference --seed 1 --ops 1000
+
+Prints how many operations were compared, the kinds of differences that were found, and for each kind the shortest
+story that shows it. The exit code says whether there was one.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from steersman.clock import RealClock
+from steersman.randomness import Randomness
+from steersman.transport.config import ClusterConfig
+from steersman.transport.http import HttpTransport
+from tests.contract.difference.peers import AGENT
+from tests.contract.difference.recording import recorded
+from tests.contract.difference.run import Difference, Played, Theatre, play_all
+from tests.contract.difference.story import story
+
+LENGTH = 50
+
+
+def _report(difference: Difference) -> None:
+    print(f"\nstory {difference.story.name}: {difference.operation.method} {difference.operation.path}")
+    for operation in difference.story.operations[: difference.position + 1]:
+        print(f"  {operation}")
+    for text in difference.texts[:12]:
+        print(f"  ! {text}")
+
+
+def _kinds(found: list[Difference]) -> dict[str, list[Difference]]:
+    kinds: dict[str, list[Difference]] = {}
+    for difference in found:
+        plural = difference.operation.path.partition("?")[0].rsplit("/namespaces/", 1)[-1]
+        key = f"{difference.operation.method} {'/'.join(plural.split('/')[1:2])} {difference.shape}"
+        kinds.setdefault(key, []).append(difference)
+    return dict(sorted(kinds.items(), key=lambda item: -len(item[1])))
+
+
+def _append(path: Path, line: dict[str, Any]) -> None:
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+async def _run(options: argparse.Namespace) -> int:
+    config = ClusterConfig.from_kubeconfig(os.environ["STEERSMAN_CONTRACT_KUBECONFIG"])
+    transport = HttpTransport(config, clock=RealClock(), user_agent=AGENT)
+    try:
+        theatre = Theatre(transport, Randomness().suffix(4))
+        numbers = [int(options.story)] if options.story else range(-(-options.ops // LENGTH))
+        kinds = [name for name in options.kinds.split(",") if name]
+        stories = [story(options.seed, number, LENGTH, kinds) for number in numbers]
+        played = await play_all(theatre, stories, beside=options.beside)
+        found = [difference for one in played for difference in one.differences]
+        _summary(played, found)
+        for kind, several in list(_kinds(found).items())[: options.show]:
+            print(f"\n=== {kind} ({len(several)} times)")
+            shortest = min(several, key=lambda one: one.position)
+            _report(await theatre.shorten(shortest) if options.shorten else shortest)
+        if options.record and options.story:
+            shortened = await theatre.shorten(found[0]) if found else None
+            told = shortened.story if shortened is not None else stories[0]
+            line = recorded(told, (await theatre.play(told)).exchanges)
+            _append(Path(options.record), line)
+        return 1 if found else 0
+    finally:
+        await transport.close()
+
+
+def _summary(played: list[Played], found: list[Difference]) -> None:
+    operations = sum(one.operations for one in played)
+    statuses: Counter[int] = sum((one.statuses for one in played), Counter())
+    print(f"{operations} operations in {len(played)} stories compared; {len(found)} differ")
+    print("answers: " + ", ".join(f"{count} x {status}" for status, count in statuses.most_common()))
+
+
+def main() -> int:
+    """Compare, and say what differs."""
+    parser = argparse.ArgumentParser(prog="difference", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--seed", default="1", help="equal seeds tell equal stories")
+    parser.add_argument("--ops", type=int, default=1000, help="how many operations to make up")
+    parser.add_argument("--story", default="", help="play only the story of this number")
+    parser.add_argument("--kinds", default="", help="plurals, with commas between; things are custom resources")
+    parser.add_argument("--beside", type=int, default=4, help="stories that are played side by side")
+    parser.add_argument("--show", type=int, default=10, help="kinds of differences that are shown")
+    parser.add_argument("--no-shorten", dest="shorten", action="store_false", help="show stories as they were told")
+    parser.add_argument("--record", default="", help="append what the real server answered to this file (with --story)")
+    options = parser.parse_args()
+    if "STEERSMAN_CONTRACT_KUBECONFIG" not in os.environ:
+        print("there is no real server: python -m tools.control_plane run -- ...", file=sys.stderr)
+        return 2
+    return asyncio.run(_run(options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""The two servers: each answers the operations of a story in its own way, and remembers what it answered."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from steersman.apiserver.server import ApiServer
+from steersman.clock import RealClock
+from steersman.protocol.http import Request
+from steersman.transport.base import Transport
+from steersman.transport.in_memory import InMemoryTransport
+from tests.contract.difference.operation import Memory, Operation, Places
+
+_CLOCK = RealClock()
+#: Seconds after which a custom resource that is not served is taken for one that never will be.
+_SERVED_WITHIN = 20.0
+#: Seconds in which a server has taken in a changed definition.
+_CHANGED_AFTER = 0.4
+_WATCH_WITHIN = 1.5
+#: How both servers know the client; field managers are named after it.
+AGENT = "difference/1.0"
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a server answered."""
+
+    status: int
+    body: Any
+    warnings: list[str] = field(default_factory=list)
+    sent: bytes = b""
+    path: str = ""
+
+
+class Peer:
+    """One server in one story."""
+
+    def __init__(self, transport: Transport, places: Places, *, is_real: bool) -> None:
+        self._transport = transport
+        self._is_real = is_real
+        self._memory = Memory(places)
+
+    @classmethod
+    def embedded(cls, places: Places) -> "Peer":
+        """Give a fresh embedded server."""
+        transport = InMemoryTransport(ApiServer(clock=_CLOCK), clock=_CLOCK, headers={"user-agent": AGENT})
+        return cls(transport, places, is_real=False)
+
+    async def play(self, operation: Operation) -> Answer:
+        """Do one operation."""
+        path = self._memory.path(operation)
+        headers = {"accept": operation.accept}
+        body = b""
+        if operation.body is not None:
+            document = self._memory.document(operation)
+            body = document.encode() if isinstance(document, str) else json.dumps(document).encode()
+            headers["content-type"] = operation.content_type
+        request = Request(operation.method, path, headers, body)
+        answer = await self._watch(request, operation.until) if operation.until else await self._send(request)
+        answer.sent, answer.path = body, path
+        if operation.serves and self._is_real and answer.status < 300:
+            await self._settle(operation, path, is_new=answer.status == 201)
+        if operation.serves and answer.status < 300:
+            answer.body = await self._definition(path, operation)
+        self._memory.answers[operation.number] = answer.body
+        return answer
+
+    async def _definition(self, path: str, operation: Operation) -> Any:
+        """Read a definition again: its conditions are set a moment after it is written."""
+        if "dryRun" in path:
+            return None
+        place = path.partition("?")[0]
+        if operation.method == "POST":
+            place += f"/things.{self._memory.places.group}"
+        return (await self._send(Request("GET", place, {"accept": "application/json"}))).body
+
+    async def _settle(self, operation: Operation, path: str, *, is_new: bool) -> None:
+        if "dryRun" in path:
+            return
+        if not is_new:
+            await _CLOCK.sleep(_CHANGED_AFTER)
+            return
+        collection = self._memory.places.put(operation.serves)
+        deadline = _CLOCK.monotonic() + _SERVED_WITHIN
+        while _CLOCK.monotonic() < deadline:
+            answer = await self._send(Request("GET", f"{collection}?limit=1", {"accept": "application/json"}))
+            if answer.status == 200 and await self._is_established(path):
+                return
+            await _CLOCK.sleep(0.05)
+
+    async def _is_established(self, path: str) -> bool:
+        place = f"{path.partition('?')[0]}/things.{self._memory.places.group}"
+        body = (await self._send(Request("GET", place, {"accept": "application/json"}))).body
+        conditions = (body.get("status") or {}).get("conditions") or []
+        return any(found["type"] == "Established" and found["status"] == "True" for found in conditions)
+
+    async def _send(self, request: Request) -> Answer:
+        response = await self._transport.request(request)
+        text = response.body.decode("utf-8", "replace")
+        try:
+            body: Any = json.loads(text)
+        except ValueError:
+            body = text
+        return Answer(response.status, body, response.header_values("warning"))
+
+    async def _watch(self, request: Request, until: str) -> Answer:
+        """Read events until one tells of the object that was written last."""
+        data = b""
+        async with self._transport.stream(request) as stream:
+            if stream.status != 200:
+                return Answer(stream.status, json.loads(await stream.read()))
+            try:
+                async with asyncio.timeout(_WATCH_WITHIN):
+                    async for chunk in stream:
+                        data += chunk
+                        if _tells_of(data, until):
+                            break
+            except TimeoutError:
+                pass
+        return Answer(200, [json.loads(line) for line in data.splitlines() if line.strip()])
+
+    async def delete(self, path: str) -> None:
+        """Remove what a story leaves behind."""
+        await self._send(Request("DELETE", self._memory.places.put(path), {}))
+
+
+def _tells_of(data: bytes, name: str) -> bool:
+    lines = data[: data.rfind(b"\n") + 1].splitlines()
+    return any(f'"name":"{name}"'.encode() in line for line in lines[-3:])

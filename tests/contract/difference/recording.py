@@ -1,0 +1,43 @@
+"""A story and what the real server answered, in the form of the recordings that the replay reads."""
+
+import json
+from typing import Any
+
+from tests.contract.difference.operation import Operation, uses
+from tests.contract.difference.peers import Answer
+from tests.contract.difference.story import Story
+
+
+def recorded(story: Story, exchanges: list[tuple[Operation, Answer]]) -> dict[str, Any]:
+    """Give a sequence of recorded steps."""
+    positions = {operation.number: index for index, (operation, _) in enumerate(exchanges)}
+    steps = [_step(operation, answer, positions) for operation, answer in exchanges]
+    return {"name": story.name, "steps": steps}
+
+
+def _step(operation: Operation, answer: Answer, positions: dict[int, int]) -> dict[str, Any]:
+    step: dict[str, Any] = {
+        "case": str(operation.number),
+        "method": operation.method,
+        "path": answer.path,
+        "headers": {"User-Agent": "difference/1.0", "Accept": operation.accept},
+        "status": answer.status,
+        "warnings": answer.warnings,
+        "response": answer.body,
+    }
+    if operation.body is not None:
+        step["headers"]["Content-Type"] = operation.content_type
+        step["body"] = json.loads(answer.sent)
+    if operation.until:
+        step["watch"] = True
+    if operation.serves:
+        # The definition was read again after it was served; the replay compares the answer to the write itself.
+        step["response"] = None
+    taken = {
+        place: f"{positions[number]}:{pointer}"
+        for place, (number, pointer) in uses(operation).items()
+        if number in positions
+    }
+    if taken:
+        step["uses"] = taken
+    return step

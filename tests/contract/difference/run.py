@@ -1,0 +1,139 @@
+"""Plays stories on both servers and compares; what differs is made as short as it can be."""
+
+import asyncio
+import itertools
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from steersman.transport.base import Transport
+from tests.contract.comparison import Comparison
+from tests.contract.difference.operation import Operation, Places
+from tests.contract.difference.peers import Answer, Peer
+from tests.contract.difference.story import DEFINITIONS, Story
+from tests.contract.ignored import REASONS
+from tests.contract.renaming import Renaming
+
+
+@dataclass(slots=True)
+class Difference:
+    """An operation of a story that the servers answer differently."""
+
+    story: Story
+    position: int
+    texts: list[str]
+    real: Answer
+    embedded: Answer
+
+    @property
+    def operation(self) -> Operation:
+        """The operation that showed it."""
+        return self.story.operations[self.position]
+
+    @property
+    def shape(self) -> str:
+        """What kind of difference it is, without its names and numbers."""
+        return re.sub(r"\d+", "#", self.texts[0].partition(":")[0])
+
+
+@dataclass(slots=True)
+class Played:
+    """What came of one story."""
+
+    operations: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    #: Every exchange with the real server, for a recording.
+    exchanges: list[tuple[Operation, Answer]] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+
+
+class Theatre:
+    """Plays stories on a real server and on fresh embedded ones."""
+
+    def __init__(self, real: Transport, mark: str) -> None:
+        self._real = real
+        self._mark = mark
+        self._count = itertools.count()
+
+    async def play(self, story: Story) -> Played:
+        """Play a story until the servers hold different objects; refusals in other words do not end it."""
+        number = next(self._count)
+        places = Places(f"n{self._mark}{number}", f"g{self._mark}{number}.dev")
+        real, embedded = Peer(self._real, places, is_real=True), Peer.embedded(places)
+        renaming = Renaming()
+        played = Played()
+        try:
+            for position, operation in enumerate(story.operations):
+                wanted, given = await real.play(operation), await embedded.play(operation)
+                played.operations += 1
+                played.statuses[wanted.status] += 1
+                played.exchanges.append((operation, wanted))
+                texts = differences(renaming, operation, wanted, given)
+                if texts:
+                    played.differences.append(Difference(story, position, texts, wanted, given))
+                    if operation.method != "GET" and min(wanted.status, given.status) < 400:
+                        break
+                if operation.serves and operation.method == "POST" and wanted.status >= 300:
+                    break
+        finally:
+            if any(operation.serves for operation in story.operations):
+                await real.delete(f"{DEFINITIONS}/things.{places.group}")
+        return played
+
+    async def shorten(self, difference: Difference) -> Difference:
+        """Leave out every operation without which the same difference still shows."""
+        story = Story(difference.story.name, difference.story.operations[: difference.position + 1])
+        best = difference
+        size = max(1, len(story.operations) // 2)
+        while size:
+            position = len(story.operations) - 1 - size
+            while position >= 0:
+                kept = story.operations[:position] + story.operations[position + size :]
+                found = next(reversed((await self.play(Story(story.name, kept))).differences), None)
+                if found is not None and found.shape == best.shape and found.position == len(kept) - 1:
+                    best, story = found, Story(story.name, kept)
+                position -= size
+            size //= 2
+        return best
+
+
+def differences(renaming: Renaming, operation: Operation, real: Answer, embedded: Answer) -> list[str]:
+    """Tell how two answers to one operation differ."""
+    texts = []
+    if real.status != embedded.status:
+        texts.append(f"status: {real.status}, here {embedded.status}: {_short(real.body)} / {_short(embedded.body)}")
+    if sorted(real.warnings) != sorted(embedded.warnings):
+        texts.append(f"warnings: {sorted(real.warnings)}, here {sorted(embedded.warnings)}")
+    comparison = Comparison(renaming, one_second=False)
+    left, right = (_plain(answer.body, operation) for answer in (real, embedded))
+    texts += comparison.differences(left, right)
+    return [text for text in texts if not any(re.search(pattern, text) for pattern in REASONS)]
+
+
+def _plain(body: Any, operation: Operation) -> Any:
+    """Leave out what is each server's own: how many items remain is an estimate, bookmarks come when they like."""
+    if operation.until and isinstance(body, list):
+        return [event for event in body if event.get("type") != "BOOKMARK"]
+    return body
+
+
+def _short(value: Any) -> str:
+    text = value.get("message", "") if isinstance(value, dict) and value.get("kind") == "Status" else json.dumps(value)
+    return text if len(text) < 500 else f"{text[:500]}…"
+
+
+async def play_all(theatre: Theatre, stories: list[Story], *, beside: int) -> list[Played]:
+    """Play stories, some of them side by side."""
+    results: list[Played] = []
+    waiting = iter(stories)
+
+    async def work() -> None:
+        for story in waiting:
+            results.append(await theatre.play(story))  # noqa: PERF401 - shared between workers
+
+    async with asyncio.TaskGroup() as tasks:
+        for number in range(beside):
+            tasks.create_task(work(), name=f"stories/{number}")
+    return results

@@ -1,0 +1,484 @@
+"""Stories: seeded sequences of operations on one kind, with few names, so that they meet."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tests.contract.difference.dice import Dice
+from tests.contract.difference.kinds import KINDS, Document, Kind
+from tests.contract.difference.operation import GROUP, NAMESPACE, Operation
+from tests.contract.difference.schemas import schema, value
+from tests.contract.difference.workloads import labels
+
+NAMES = ("a", "b", "c")
+MANAGERS = ("one", "two", "three")
+_MERGE = "application/merge-patch+json"
+_JSON = "application/json-patch+json"
+_STRATEGIC = "application/strategic-merge-patch+json"
+_APPLY = "application/apply-patch+yaml"
+#: Each story begins with this many operations that make its place.
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A sequence of operations under a name by which it can be told again."""
+
+    name: str
+    operations: list[Operation]
+
+
+class Teller:
+    """Makes up one story."""
+
+    def __init__(self, name: str, length: int, kinds: Sequence[str]) -> None:
+        self._name = name
+        self._kinds = kinds
+        self._length = length
+        self._dice = Dice(name)
+        self._operations: list[Operation] = []
+        #: The last operation whose answer shows an object, by its name.
+        self._seen: dict[str, int] = {}
+        self._listed: list[int] = []
+        self._marks = 0
+
+    def tell(self) -> Story:
+        """Make the story up."""
+        dice = self._dice
+        self._add("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        self._schema: Document = {}
+        builtin = [kind for kind in KINDS if not self._kinds or kind.plural in self._kinds]
+        if builtin and dice.chance(0.5 if not self._kinds or "things" in self._kinds else 1.0):
+            self._kind = dice.of(builtin)
+        else:
+            self._schema = schema(dice)
+            self._kind = Kind(
+                f"{GROUP}/v1", "Thing", "things", self._thing, has_status=True, has_scale=True, status=self._status
+            )
+            self._add("POST", DEFINITIONS, self._definition(), serves=self._collection)
+        self._operation("GET", "", query="")
+        self._listed.append(len(self._operations) - 1)
+        while len(self._operations) < self._length:
+            self._step()
+        return Story(self._name, self._operations)
+
+    # Custom kinds.
+
+    def _thing(self, dice: Dice) -> Document:
+        document = {"spec": value(dice, self._schema["properties"]["spec"])}
+        if dice.chance(0.1):
+            document["status"] = self._status(dice)
+        if dice.chance(0.04):
+            document[dice.pick("unknown", "spec", "status")] = dice.pick(1, None, "a", [])
+        return document
+
+    def _status(self, dice: Dice) -> Document:
+        found: Document = value(dice, self._schema["properties"]["status"])
+        return found
+
+    def _definition(self) -> Document:
+        version: Document = {
+            "name": "v1",
+            "served": True,
+            "storage": True,
+            "schema": {"openAPIV3Schema": self._schema},
+            "subresources": {
+                "status": {},
+                "scale": {
+                    "specReplicasPath": ".spec.replicas",
+                    "statusReplicasPath": ".status.replicas",
+                    "labelSelectorPath": ".status.selector",
+                },
+            },
+        }
+        if self._dice.chance(0.3):
+            version["additionalPrinterColumns"] = [
+                {"name": "Replicas", "type": "integer", "jsonPath": ".spec.replicas"},
+                {"name": "Phase", "type": "string", "jsonPath": ".status.phase", "priority": 1},
+            ]
+        if self._dice.chance(0.3):
+            version["selectableFields"] = [{"jsonPath": ".spec.replicas"}]
+        return {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"things.{GROUP}"},
+            "spec": {
+                "group": GROUP,
+                "scope": "Namespaced",
+                "names": {"plural": "things", "kind": "Thing"},
+                "versions": [version],
+            },
+        }
+
+    def _change_definition(self) -> None:
+        dice = self._dice
+        self._schema = schema(dice) if dice.chance(0.5) else json.loads(json.dumps(self._schema))
+        if dice.chance(0.5):
+            spec = self._schema["properties"]["spec"]
+            spec["properties"][dice.pick("a", "b", "n")] = {"type": dice.pick("string", "integer", "boolean")}
+        number = self._add("GET", f"{DEFINITIONS}/things.{GROUP}")
+        patch = {"spec": self._definition()["spec"]}
+        self._add("PUT", f"{DEFINITIONS}/things.{GROUP}", {"$changed": [number, patch]}, serves=self._collection)
+        # A server that takes in a changed definition forgets the history of its objects.
+        self._listed = [self._operation("GET", "")]
+
+    # Operations.
+
+    @property
+    def _collection(self) -> str:
+        place = f"/namespaces/{NAMESPACE}" if self._kind.namespaced else ""
+        return f"{self._kind.root}{place}/{self._kind.plural}"
+
+    def _add(self, method: str, path: str, body: Any = None, **others: str) -> int:
+        number = len(self._operations)
+        self._operations.append(Operation(number, method, path, body, **others))
+        return number
+
+    def _operation(self, method: str, name: str, body: Any = None, *, query: str = "", **others: str) -> int:
+        target = self._collection + (f"/{name}" if name else "")
+        number = self._add(method, target + (f"?{query}" if query else ""), body, **others)
+        if name and method in ("PUT", "PATCH", "GET") and "dryRun" not in query and "/scale" not in name:
+            self._seen[name.partition("/")[0]] = number
+        return number
+
+    def _step(self) -> None:
+        choices: dict[Callable[[], None], int] = dict(_STEPS(self))
+        self._dice.weighted(choices)()
+
+    def _name_of(self) -> str:
+        return self._dice.of(NAMES)
+
+    def _document(self, name: str, *, metadata: bool = True) -> Document:
+        dice = self._dice
+        head: Document = {"name": name}
+        if metadata:
+            dice.maybe(head, 0.4, labels=lambda: labels(dice))
+            dice.maybe(
+                head,
+                0.12,
+                annotations=lambda: {"x.dev/n": dice.pick("1", "2", "")},
+                finalizers=lambda: dice.some(["x.dev/hold", "y.dev/hold"], 1),
+                ownerReferences=lambda: [
+                    {
+                        "apiVersion": "v1",
+                        "kind": "ConfigMap",
+                        "name": "o",
+                        "uid": "00000000-0000-0000-0000-000000000001",
+                    }
+                ],
+            )
+        return {
+            "apiVersion": self._kind.api_version,
+            "kind": self._kind.kind,
+            "metadata": head,
+            **self._kind.make(dice),
+        }
+
+    def _query(self, *, applying: bool = False) -> str:
+        dice, parts = self._dice, []
+        if applying:
+            parts.append(f"fieldManager={dice.of(MANAGERS)}")
+            if dice.chance(0.4):
+                parts.append("force=true")
+        elif dice.chance(0.5):
+            parts.append(f"fieldManager={dice.of(MANAGERS)}")
+        if dice.chance(0.06):
+            parts.append("dryRun=All")
+        if dice.chance(0.25):
+            parts.append(f"fieldValidation={dice.pick('Strict', 'Warn', 'Ignore')}")
+        return "&".join(parts)
+
+    def create(self) -> None:
+        """POST an object, often one that is there already."""
+        name = self._name_of()
+        document = self._document(name)
+        query = self._query()
+        if self._dice.chance(0.03):
+            document["metadata"] = self._dice.pick(
+                {"generateName": "g-"}, {}, {"name": "Bad_Name"}, {"name": name, "namespace": "other"}
+            )
+            query += "&dryRun=All"
+        number = self._operation("POST", "", document, query=query)
+        if "dryRun" not in query:
+            self._seen.setdefault(name, number)
+
+    def get(self) -> None:
+        """GET an object, in some form."""
+        accept = self._dice.pick("application/json", "application/json", TABLE, PARTIAL)
+        if accept == "application/json":
+            self._operation("GET", self._name_of(), query="")
+        else:
+            self._add("GET", f"{self._collection}/{self._name_of()}", accept=accept)
+
+    def replace(self) -> None:
+        """PUT a fresh object over one that may be there, with or without its version."""
+        name = self._name_of()
+        document = self._document(name)
+        if name in self._seen and self._dice.chance(0.75):
+            document["metadata"]["resourceVersion"] = {"$from": [self._seen[name], "/metadata/resourceVersion"]}
+        if self._dice.chance(0.03):
+            document["metadata"].update(
+                self._dice.pick({"resourceVersion": "1"}, {"uid": "x"}, {"name": "z"}, {"resourceVersion": "abc"})
+            )
+        self._operation("PUT", name, document, query=self._query())
+
+    def modify(self) -> None:
+        """Read an object, change some of it and write it back."""
+        name = self._name_of()
+        number = self._operation("GET", name)
+        self._operation("PUT", name, {"$changed": [number, self._fragment(name)]}, query=self._query())
+
+    def _fragment(self, name: str) -> Document:
+        """Give some of a fresh object, as a patch."""
+        dice = self._dice
+        fragment: Document = dice.part_of(self._kind.make(dice), 0.5)
+        metadata: Document = {}
+        dice.maybe(metadata, 0.3, labels=lambda: {**labels(dice), dice.pick("app", "q"): dice.pick(None, "z")})
+        dice.maybe(
+            metadata, 0.1, finalizers=lambda: dice.pick(None, ["x.dev/hold"], []), annotations=lambda: {"x": "1"}
+        )
+        if metadata:
+            fragment["metadata"] = metadata
+        for key in list(fragment):
+            if dice.chance(0.08):
+                fragment[key] = None
+        if isinstance(spec := fragment.get("spec"), dict) and dice.chance(0.25) and spec:
+            spec[dice.of(sorted(spec))] = None
+        del name
+        return fragment
+
+    def merge(self) -> None:
+        """PATCH by a merge."""
+        name = self._name_of()
+        self._operation("PATCH", name, self._fragment(name), query=self._query(), content_type=_MERGE)
+
+    def strategic(self) -> None:
+        """PATCH by a strategic merge, with a directive now and then."""
+        name = self._name_of()
+        fragment = self._fragment(name)
+        if self._dice.chance(0.2):
+            self._direct(fragment)
+        self._operation("PATCH", name, fragment, query=self._query(), content_type=_STRATEGIC)
+
+    def _direct(self, value: Any) -> None:
+        if isinstance(value, dict):
+            lists = [key for key, part in value.items() if isinstance(part, list) and part]
+            if lists and isinstance(value[lists[0]][0], dict) and self._dice.chance(0.5):
+                value[lists[0]][0]["$patch"] = self._dice.pick("delete", "replace")
+            elif self._dice.chance(0.15):
+                value["$patch"] = self._dice.pick("replace", "delete")
+            for part in value.values():
+                self._direct(part)
+        elif isinstance(value, list):
+            for part in value:
+                self._direct(part)
+
+    def json_patch(self) -> None:
+        """PATCH by JSON operations on places that such an object may have."""
+        dice, name = self._dice, self._name_of()
+        fresh = self._document(name)
+        places = list(_places(fresh))
+        steps = []
+        for _ in range(dice.number(1, 3)):
+            pointer, found = dice.of(places)
+            step: Document = {
+                "op": dice.weighted({"add": 4, "replace": 4, "remove": 2, "test": 1, "copy": 1, "move": 1})
+            }
+            step["path"] = pointer
+            if step["op"] in ("add", "replace", "test"):
+                step["value"] = found
+            elif step["op"] in ("copy", "move"):
+                step["from"] = dice.of(places)[0]
+            steps.append(step)
+        self._operation("PATCH", name, steps, query=self._query(), content_type=_JSON)
+
+    def apply(self) -> None:
+        """Apply some of an object as one of several managers."""
+        name = self._name_of()
+        document = self._document(name)
+        keep = self._dice.pick(1.0, 1.0, 0.97, 0.9, 0.75)
+        document = {
+            **self._dice.part_of({key: part for key, part in document.items() if key != "metadata"}, keep),
+            "apiVersion": self._kind.api_version,
+            "kind": self._kind.kind,
+            "metadata": document["metadata"],
+        }
+        self._operation("PATCH", name, document, query=self._query(applying=True), content_type=_APPLY)
+
+    def status(self) -> None:
+        """Write the status, in some notation."""
+        dice, name = self._dice, self._name_of()
+        make = self._kind.status or (lambda _: {})
+        notation = dice.pick("put", _MERGE, _MERGE, _APPLY, _JSON)
+        if notation == "put":
+            document: Any = self._document(name)
+            document["status"] = make(dice)
+            if name in self._seen:
+                document["metadata"]["resourceVersion"] = {"$from": [self._seen[name], "/metadata/resourceVersion"]}
+            self._operation("PUT", f"{name}/status", document, query=self._query())
+            return
+        query = self._query(applying=notation == _APPLY)
+        document = {"status": make(dice)}
+        if notation == _APPLY:
+            document |= {"apiVersion": self._kind.api_version, "kind": self._kind.kind, "metadata": {"name": name}}
+        elif notation == _JSON:
+            document = [{"op": "add", "path": "/status", "value": make(dice)}]
+        elif dice.chance(0.2):
+            document["spec"] = self._kind.make(dice).get("spec")
+        self._operation("PATCH", f"{name}/status", document, query=query, content_type=notation)
+
+    def scale(self) -> None:
+        """Read or write the scale."""
+        dice, name = self._dice, self._name_of()
+        match dice.pick("get", "put", "merge", "merge"):
+            case "get":
+                self._operation("GET", f"{name}/scale")
+            case "put":
+                document = {
+                    "apiVersion": "autoscaling/v1",
+                    "kind": "Scale",
+                    "metadata": {"name": name, "namespace": NAMESPACE},
+                    "spec": {"replicas": dice.pick(0, 1, 3, -1)},
+                }
+                self._operation("PUT", f"{name}/scale", document, query=self._query())
+            case _:
+                patch = {"spec": {"replicas": dice.pick(0, 1, 3, -1, None, "x")}}
+                self._operation("PATCH", f"{name}/scale", patch, query=self._query(), content_type=_MERGE)
+
+    def delete(self) -> None:
+        """DELETE an object, by some policy and under some precondition."""
+        dice, name = self._dice, self._name_of()
+        options: Document = {}
+        dice.maybe(
+            options,
+            0.25,
+            propagationPolicy=lambda: dice.pick("Foreground", "Background", "Orphan"),
+            gracePeriodSeconds=lambda: dice.pick(0, 0, 1, 30),
+            preconditions=lambda: self._preconditions(name),
+        )
+        if dice.chance(0.05):
+            options["dryRun"] = ["All"]
+        self._operation("DELETE", name, options or None)
+
+    def _preconditions(self, name: str) -> Document:
+        number = self._seen.get(name, 0)
+        return self._dice.pick(
+            {"uid": {"$from": [number, "/metadata/uid"]}},
+            {"resourceVersion": {"$from": [number, "/metadata/resourceVersion"]}},
+            {"uid": "00000000-0000-0000-0000-000000000002"},
+            {"resourceVersion": "1"},
+        )
+
+    def delete_collection(self) -> None:
+        """DELETE several objects."""
+        self._operation(
+            "DELETE",
+            "",
+            query=self._dice.pick("labelSelector=app%3Da", "labelSelector=tier", "fieldSelector=metadata.name%3Da"),
+        )
+
+    def release(self) -> None:
+        """Take all finalizers away."""
+        self._operation("PATCH", self._name_of(), {"metadata": {"finalizers": None}}, content_type=_MERGE)
+
+    def list(self) -> None:
+        """List, by some selection, in some form."""
+        dice = self._dice
+        query = dice.pick(
+            "",
+            "",
+            "labelSelector=app%3Da",
+            "labelSelector=app+in+(a,b),tier!%3Dc",
+            "labelSelector=!x.dev/y",
+            "labelSelector=app%3E1",
+            "labelSelector=bad selector!".replace(" ", "%20"),
+            "fieldSelector=metadata.name%3Da",
+            "fieldSelector=metadata.name!%3Da",
+            "fieldSelector=spec.nothing%3Da",
+            "fieldSelector=spec.replicas%3D1",
+            "resourceVersion=0",
+            "resourceVersion=1&resourceVersionMatch=Exact",
+            "resourceVersionMatch=Exact",
+            "limit=-1",
+        )
+        accept = dice.pick("application/json", "application/json", TABLE, PARTIAL_LIST)
+        if query == "resourceVersion=0":
+            # The real server answers from a cache that may be a moment behind.
+            query = ""
+        self._operation("GET", "", query=query, accept=accept)
+
+    def page(self) -> None:
+        """List in pages, with a change between them."""
+        number = self._operation("GET", "", query="limit=1")
+        if self._dice.chance(0.4):
+            self._dice.pick(self.create, self.delete, self.merge)()
+        self._operation("GET", "", query=f"limit=1&continue={{{number}:/metadata/continue}}")
+
+    def watch(self) -> None:
+        """Watch from an earlier list on, until now."""
+        dice, since = self._dice, self._dice.of(self._listed)
+        self._marks += 1
+        name = f"mark-{self._marks}"
+        plain = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"app": "a"}}}
+        if self._kind.kind != "ConfigMap":
+            # The mark must be of the watched kind; what is refused marks nothing, and the watch ends by time.
+            plain = self._marker(name)
+        self._operation("POST", "", plain)
+        selection = dice.pick("", "", "&labelSelector=app%3Da", "&allowWatchBookmarks=true")
+        version = f"resourceVersion={{{since}:/metadata/resourceVersion}}"
+        accept = dice.pick("application/json", "application/json", TABLE, PARTIAL)
+        self._operation("GET", "", query=f"watch=true&{version}{selection}", until=name, accept=accept)
+        self._operation("DELETE", name, {"gracePeriodSeconds": 0})
+        self._listed.append(self._operation("GET", "", query="limit=500"))
+
+    def _marker(self, name: str) -> Document:
+        document = {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **self._kind.make(Dice("marker 4"))}
+        return {**document, "metadata": {"name": name, "labels": {"app": "a"}}}
+
+
+def _places(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
+    if pointer:
+        yield pointer, value
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _places(part, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _places(part, f"{pointer}/{index}")
+        yield f"{pointer}/-", value[0] if value else "new"
+
+
+def _STEPS(teller: Teller) -> dict[Callable[[], None], int]:  # noqa: N802 - a table
+    kind = teller._kind
+    steps = {
+        teller.create: 14,
+        teller.get: 4,
+        teller.replace: 7,
+        teller.modify: 6,
+        teller.merge: 9,
+        teller.strategic: 8 if not teller._schema else 1,
+        teller.json_patch: 7,
+        teller.apply: 16,
+        teller.delete: 7,
+        teller.delete_collection: 1,
+        teller.release: 4,
+        teller.list: 4,
+        teller.page: 1,
+        teller.watch: 2,
+    }
+    if kind.has_status:
+        steps[teller.status] = 8
+    if kind.has_scale:
+        steps[teller.scale] = 4
+    if teller._schema:
+        steps[teller._change_definition] = 1
+    return steps
+
+
+def story(seed: str, index: int, length: int, kinds: Sequence[str] = ()) -> Story:
+    """Make up one story of a run; ``kinds`` are plurals, ``things`` are custom resources of random schemas."""
+    return Teller(f"{seed}/{index}", length, kinds).tell()
