@@ -3,6 +3,7 @@
 Also finds fields that are set twice, which Kubernetes warns about. What the document means is the kind's business.
 """
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,8 @@ from steersman.schema.strict_decoding import (
     unrecognized_message,
 )
 
+#: Numbers of so many digits may be beyond what is stored as an integer.
+_HUGE = re.compile(rb"\d{19}").search
 BODY_LIMIT = 3 * 1024 * 1024
 #: Go's words for the JSON values that a decoder meets.
 JSON_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
@@ -72,7 +75,7 @@ def _read_json(data: bytes, kind: str) -> Body:
         raise bad_request(not_json_message(data, kind, str(error))) from None
     document = _object_only(decoded.value, data, kind)
     complaints = [f'duplicate field "{path}"' for path in decoded.duplicates] if decoded.duplicates else []
-    return Body(document, complaints, decoded.has_floats)
+    return Body(document, complaints, decoded.has_floats or _HUGE(data) is not None)
 
 
 def _read_yaml(data: bytes, kind: str) -> Body:

@@ -153,7 +153,7 @@ def _content(document: Document) -> Document:
     return {
         "apiVersion": document["apiVersion"],
         "kind": document["kind"],
-        "metadata": document.get("metadata") or {},
+        "metadata": {} if document.get("metadata") is None else document["metadata"],
         **{key: value for key, value in document.items() if key not in _META},
     }
 

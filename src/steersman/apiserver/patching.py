@@ -93,10 +93,10 @@ class Patching:
 
     @staticmethod
     def _check_patched_name(call: Call, given: str) -> None:
-        """Refuse a patch that takes the name away; built-in kinds also refuse one that changes it at once."""
+        """Refuse a patch that takes the name away or changes it."""
         if not given:
             raise bad_request(_NO_NAME.format(call.info.name))
-        if call.served.builtin and given != call.info.name:
+        if given != call.info.name:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.info.name})")
 
     def _decode(self, call: Call, document: Document, options: WriteOptions) -> Document:

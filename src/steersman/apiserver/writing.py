@@ -173,8 +173,11 @@ class Writing:
 
     @staticmethod
     def _place(call: Call, metadata: Document) -> None:
-        """Put an object into the namespace of the request."""
-        wanted = call.info.namespace if call.served.namespaced else ""
+        """Put an object into the namespace of the request; cluster-wide objects have none, whatever they say."""
+        if not call.served.namespaced:
+            metadata.pop("namespace", None)
+            return
+        wanted = call.info.namespace
         given = metadata.get("namespace", "")
         if given and given != wanted:
             raise bad_request(WRONG_NAMESPACE)
