@@ -126,8 +126,9 @@ class WatchHub:
                 self._end(watcher)
 
     def close_resource(self, resource: str) -> None:
-        """End the watches of a resource that is no longer served."""
+        """End the watches of a resource that is no longer served, after telling them how it ended."""
         for watcher in list(self._watchers.get(resource, ())):
+            self._pump(watcher)
             self._end(watcher)
 
     def watchers(self) -> list[Watcher]:

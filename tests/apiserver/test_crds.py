@@ -1,0 +1,100 @@
+from tests.apiserver.api import BOATS, DEFINITIONS, Api, boat, definition
+
+
+async def test_a_definition_is_served_when_its_create_returns() -> None:
+    """Nobody has to wait, and watchers still see every step of a real server."""
+    api = Api()
+    async with api.watching(f"{DEFINITIONS}?watch=1") as events:
+        await api.define()
+        assert (await api.send("POST", BOATS, boat("a"))).status == 201
+        await api.clock.settle()
+    states = [event["object"]["status"]["conditions"] for event in events.all]
+    assert states[0] is None
+    assert [(item["type"], item["status"]) for item in states[1]] == [
+        ("NamesAccepted", "True"),
+        ("Established", "False"),
+    ]
+    assert [(item["type"], item["status"]) for item in states[2]] == [
+        ("NamesAccepted", "True"),
+        ("Established", "True"),
+    ]
+
+
+async def test_a_definition_that_goes_takes_its_objects_along() -> None:
+    """Its group is gone from discovery, and its watches end."""
+    api = Api()
+    await api.define()
+    await api.send("POST", BOATS, boat("a"))
+    async with api.watching(f"{BOATS}?watch=1") as events:
+        await api.send("DELETE", f"{DEFINITIONS}/boats.sea.dev")
+        await api.clock.settle()
+        assert len(api.server.hub) == 0
+    assert events.brief == [("ADDED", "a"), ("DELETED", "a")]
+    assert (await api.send("GET", BOATS)).status == 404
+    groups = [group["name"] for group in (await api.ask("GET", "/apis"))["groups"]]
+    assert "sea.dev" not in groups
+
+
+async def test_an_object_is_served_in_every_version_under_its_own_rules() -> None:
+    """Without a webhook, versions differ only in what they know and fill in."""
+    api = Api()
+    crd = definition()
+    (first,) = crd["spec"]["versions"]
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"crew": {"type": "integer", "default": 3}}}},
+    }
+    crd["spec"]["versions"].append({**first, "name": "v2", "storage": False, "schema": {"openAPIV3Schema": schema}})
+    assert (await api.send("POST", DEFINITIONS, crd)).status == 201
+    await api.send("POST", BOATS, boat("a", sails=4))
+    newer = await api.ask("GET", BOATS.replace("/v1/", "/v2/") + "/a")
+    assert (newer["apiVersion"], newer["spec"]) == ("sea.dev/v2", {"crew": 3})
+    assert (await api.ask("GET", f"{BOATS}/a"))["spec"] == {"sails": 4}
+
+
+async def test_stored_objects_follow_a_changed_schema() -> None:
+    """Reads prune and default again: a new default shows at once, a dropped field is gone."""
+    api = Api()
+    await api.define()
+    await api.send("POST", BOATS, boat("a", sails=4))
+    crd = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
+    spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"] = {"oars": {"type": "integer", "default": 2}}
+    assert (await api.send("PUT", f"{DEFINITIONS}/boats.sea.dev", crd)).status == 200
+    assert (await api.ask("GET", f"{BOATS}/a"))["spec"] == {"oars": 2}
+    listed = await api.ask("GET", BOATS)
+    assert listed["items"][0]["spec"] == {"oars": 2}
+
+
+async def test_a_taken_name_is_not_accepted() -> None:
+    """Two definitions of one group cannot share a kind; the second is not served."""
+    api = Api()
+    await api.define()
+    other = definition()
+    other["metadata"]["name"] = "ships.sea.dev"
+    other["spec"]["names"] = {"plural": "ships", "kind": "Boat"}
+    assert (await api.send("POST", DEFINITIONS, other)).status == 201
+    status = (await api.ask("GET", f"{DEFINITIONS}/ships.sea.dev"))["status"]
+    assert [(item["type"], item["status"]) for item in status["conditions"]] == [
+        ("NamesAccepted", "False"),
+        ("Established", "False"),
+    ]
+    assert (await api.send("GET", BOATS.replace("boats", "ships"))).status == 404
+
+
+async def test_openapi_names_a_document_by_what_is_in_it() -> None:
+    """Clients keep documents for a year: a changed schema needs another hash, an unchanged one the same."""
+    api = Api()
+    path = "apis/sea.dev/v1"
+    await api.define()
+    first = (await api.ask("GET", "/openapi/v3"))["paths"][path]["serverRelativeURL"]
+    assert (await api.ask("GET", "/openapi/v3"))["paths"][path]["serverRelativeURL"] == first
+    answer = await api.send("GET", first)
+    assert answer.header("cache-control") == "public, immutable"
+    crd = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "Floats."
+    await api.send("PUT", f"{DEFINITIONS}/boats.sea.dev", crd)
+    second = (await api.ask("GET", "/openapi/v3"))["paths"][path]["serverRelativeURL"]
+    assert second != first
+    moved = await api.send("GET", first)
+    assert (moved.status, moved.header("location")) == (301, second)

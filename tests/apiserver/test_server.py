@@ -1,0 +1,129 @@
+import json
+
+import pytest
+
+from tests.apiserver.api import ADMIN, BOATS, Api, boat
+
+
+async def test_who_has_no_or_a_wrong_token_gets_nothing() -> None:
+    """A wrong token is no user at all; without one, one may only see that the server lives."""
+    api = Api({"secret": ADMIN})
+    assert (await api.send("GET", "/api/v1/pods", authorization="Bearer wrong")).status == 401
+    assert (await api.send("GET", "/healthz", authorization="Bearer wrong")).status == 401
+    anonymous = await api.ask("GET", "/api/v1/namespaces/default/pods")
+    assert anonymous["message"] == (
+        'pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" '
+        'in the namespace "default"'
+    )
+    assert (await api.send("GET", "/healthz")).status == 200
+    assert (await api.send("GET", "/api/v1/pods", authorization="Bearer secret")).status == 200
+
+
+async def test_names_are_made_up_and_never_taken_twice() -> None:
+    """Equal seeds give equal names, which makes failures repeatable."""
+    names = []
+    for _ in range(2):
+        api = Api()
+        await api.define()
+        body = {**boat(""), "metadata": {"generateName": "b-"}}
+        names.append([(await api.ask("POST", BOATS, body))["metadata"]["name"] for _ in range(5)])
+    assert names[0] == names[1]
+    assert len(set(names[0])) == 5
+    assert all(len(name) == len("b-12345") for name in names[0])
+
+
+async def test_an_object_with_a_finalizer_waits_for_it() -> None:
+    """Delete marks it, again and again the same; the last finalizer's removal ends it."""
+    api = Api()
+    await api.define()
+    await api.send("POST", BOATS, boat("a", finalizers=["sea.dev/haul"]))
+    first = await api.ask("DELETE", f"{BOATS}/a")
+    assert first["metadata"]["deletionGracePeriodSeconds"] == 0
+    assert await api.ask("DELETE", f"{BOATS}/a") == first
+    patch = {"metadata": {"finalizers": None}}
+    done = await api.send("PATCH", f"{BOATS}/a", patch, content_type="application/merge-patch+json")
+    assert done.status == 200
+    assert (await api.send("GET", f"{BOATS}/a")).status == 404
+
+
+async def test_a_status_write_changes_nothing_else() -> None:
+    """Two writers of one object do not get in each other's way."""
+    api = Api()
+    await api.define()
+    made = await api.ask("POST", BOATS, boat("a", sails=2))
+    made["spec"]["sails"] = 9
+    made["metadata"]["labels"] = {"x": "y"}
+    made["status"] = {"afloat": True}
+    after = await api.ask("PUT", f"{BOATS}/a/status", made)
+    assert after["spec"] == {"sails": 2}
+    assert "labels" not in after["metadata"]
+    assert after["status"] == {"afloat": True}
+    assert after["metadata"]["generation"] == 1
+
+
+async def test_a_list_goes_on_where_it_stopped_as_it_was() -> None:
+    """Pages of one list show one moment, whatever is written between them."""
+    api = Api()
+    await api.define()
+    for name in "abcd":
+        await api.send("POST", BOATS, boat(name))
+    first = await api.ask("GET", f"{BOATS}?limit=2")
+    assert first["metadata"]["remainingItemCount"] == 2
+    await api.send("DELETE", f"{BOATS}/c")
+    await api.send("POST", BOATS, boat("aa"))
+    rest = await api.ask("GET", f"{BOATS}?limit=2&continue={first['metadata']['continue']}")
+    assert [item["metadata"]["name"] for item in rest["items"]] == ["c", "d"]
+    assert rest["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+
+
+async def test_both_event_apis_show_one_event() -> None:
+    """Recorders of either generation are read by watchers of the other."""
+    api = Api()
+    event = {
+        "metadata": {"name": "e"},
+        "reason": "R",
+        "note": "n",
+        "type": "Normal",
+        "regarding": {"kind": "Pod", "name": "p"},
+    }
+    base = "/apis/events.k8s.io/v1/namespaces/default/events"
+    async with api.watching("/api/v1/namespaces/default/events?watch=1") as events:
+        assert (await api.send("POST", base, event)).status == 201
+        await api.clock.settle()
+    (seen,) = events.all
+    assert seen["object"]["message"] == "n"
+    assert seen["object"]["involvedObject"] == {"kind": "Pod", "name": "p"}
+    listed = await api.ask("GET", "/api/v1/events?fieldSelector=involvedObject.name=p")
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["e"]
+
+
+async def test_services_get_addresses_that_nobody_else_has() -> None:
+    """An address is kept over updates and free again after the delete."""
+    api = Api()
+    base = "/api/v1/namespaces/default/services"
+    addresses = set()
+    for number in range(30):
+        body = {"metadata": {"name": f"s{number}"}, "spec": {"ports": [{"port": 80}]}}
+        addresses.add((await api.ask("POST", base, body))["spec"]["clusterIP"])
+    assert len(addresses) == 30
+    taken = addresses.pop()
+    wanted = {"metadata": {"name": "mine"}, "spec": {"clusterIP": taken, "ports": [{"port": 80}]}}
+    assert (await api.send("POST", base, wanted)).status == 422
+
+
+async def test_discovery_is_not_sent_again_until_it_changes() -> None:
+    """Kubectl asks before every command."""
+    api = Api()
+    accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+    tag = (await api.send("GET", "/apis", accept=accept)).header("etag")
+    assert (await api.send("GET", "/apis", accept=accept, if_none_match=tag)).status == 304
+    await api.define()
+    fresh = await api.send("GET", "/apis", accept=accept, if_none_match=tag)
+    assert fresh.status == 200
+    assert "sea.dev" in [item["metadata"]["name"] for item in json.loads(fresh.body)["items"]]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE", "BREW"])
+async def test_methods_that_no_resource_knows_are_refused(method: str) -> None:
+    """Recorded: all of them are 405."""
+    assert (await Api().send(method, "/api/v1/namespaces/default/configmaps")).status == 405
