@@ -4,6 +4,7 @@ Everything between reading and committing happens in one step without waiting, s
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from steersman.apiserver import metadata as meta
@@ -61,10 +62,17 @@ class Writing:
         self._lifecycle = lifecycle
         self._clock = clock
         self._randomness = randomness
+        #: The last second that was written, and its text.
+        self._moment: datetime | None = None
+        self._time = ""
 
     def now(self) -> str:
-        """Give the time as objects carry it."""
-        return format_time(self._clock.now())
+        """Give the time as objects carry it; within one second it is written once."""
+        moment = self._clock.now().replace(microsecond=0)
+        if moment != self._moment:
+            self._moment = moment
+            self._time = format_time(moment)
+        return self._time
 
     def read_object(self, call: Call, kind: str) -> Document:
         """Read the body of a request that is not to be stored; ``kind`` names its options."""
