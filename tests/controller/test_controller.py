@@ -725,6 +725,27 @@ async def test_a_key_that_triggers_itself_is_named_and_slowed_down(caplog: pytes
             assert warning.__dict__["target"] == "ConfigMap default/a"
 
 
+async def test_a_fight_over_an_object_is_slowed_down_too() -> None:
+    """What this operator creates, another deletes at once: neither should burn the server."""
+    maker, breaker = Operator("maker"), Operator("breaker")
+    made = 0
+
+    @maker.reconciler(Widget, owns=[ConfigMap])
+    async def make(widget: Widget, ctx: Ctx) -> None:
+        nonlocal made
+        made += 1
+        await ctx.apply(ConfigMap(meta(widget.name)))
+
+    @breaker.reconciler(ConfigMap)
+    async def destroy(child: ConfigMap, ctx: Context[ConfigMap]) -> None:
+        await ctx.delete(child)
+
+    async with Cluster.start(clock=FakeClock(), seed=1) as cluster, cluster.running(maker, breaker, options=OPTIONS):
+        await cluster.client.create(Widget(meta("a"), WidgetSpec()))
+        await clock_of(cluster).advance(60.0)
+        assert 10 <= made < 30
+
+
 # Declaring.
 
 

@@ -14,12 +14,12 @@ CHILD = Target(GVK, ObjectKey("ns", "child"))
 def test_updating_one_object_again_and_again_because_of_that_is_a_loop() -> None:
     """The classic: two writers of one field, or a value that is never twice the same."""
     loops = HotLoops(threshold=3)
-    loops.ran(KEY, [CHILD], by_itself=False)
-    loops.ran(KEY, [CHILD], by_itself=True)
+    loops.ran(KEY, [CHILD], by_itself=False, now=0.0)
+    loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
     assert loops.loop(KEY) is None
     assert loops.is_suspect(KEY, CHILD)
     loops.note_fields(KEY, CHILD, ("/data/time",))
-    loops.ran(KEY, [CHILD], by_itself=True)
+    loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
     loop = loops.loop(KEY)
     assert loop is not None
     assert (loop.target, loop.fields, loop.runs, loop.wait) == (CHILD, ("/data/time",), 3, 1.0)
@@ -30,7 +30,7 @@ def test_the_wait_grows_while_the_loop_goes_on() -> None:
     loops = HotLoops(threshold=1)
     waits = []
     for _ in range(12):
-        loops.ran(KEY, [CHILD], by_itself=True)
+        loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
         loop = loops.loop(KEY)
         assert loop is not None
         waits.append(loop.wait)
@@ -38,22 +38,39 @@ def test_the_wait_grows_while_the_loop_goes_on() -> None:
     assert waits[-1] == 300.0
 
 
-def test_another_cause_or_a_run_without_updates_ends_it() -> None:
-    """A user's change is not part of the loop."""
+def test_another_cause_ends_it() -> None:
+    """A user's change is not part of the loop, whether it leads to a write or not."""
     loops = HotLoops(threshold=2)
-    for ending in (lambda: loops.ran(KEY, [CHILD], by_itself=False), lambda: loops.ran(KEY, [], by_itself=True)):
-        loops.ran(KEY, [CHILD], by_itself=True)
-        loops.ran(KEY, [CHILD], by_itself=True)
+    for written in ([CHILD], []):
+        loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
+        loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
         assert loops.loop(KEY) is not None
-        ending()
+        loops.ran(KEY, written, by_itself=False, now=0.0)
         assert loops.loop(KEY) is None
+
+
+def test_the_echo_of_a_write_ends_nothing() -> None:
+    """In a fight every creation is seen before the deletion that follows it."""
+    loops = HotLoops(threshold=3)
+    for _ in range(3):
+        loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
+        loops.ran(KEY, [], by_itself=True, now=0.0)
+    assert loops.loop(KEY) is not None
+
+
+def test_runs_far_apart_are_no_loop() -> None:
+    """Somebody who deletes a child once a day is no reason to wait."""
+    loops = HotLoops(threshold=2)
+    for day in range(10):
+        loops.ran(KEY, [CHILD], by_itself=True, now=day * 86_400.0)
+    assert loops.loop(KEY) is None
 
 
 def test_updating_another_object_each_time_is_progress() -> None:
     """A hundred children, one a run, are no loop."""
     loops = HotLoops(threshold=3)
     for n in range(100):
-        loops.ran(KEY, [Target(GVK, ObjectKey("ns", str(n)))], by_itself=True)
+        loops.ran(KEY, [Target(GVK, ObjectKey("ns", str(n)))], by_itself=True, now=0.0)
     assert loops.loop(KEY) is None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -190,6 +191,34 @@ async def test_a_competing_write_right_before_ours_wins() -> None:
         await clock.advance(20.0)
         assert writes
         assert a.leads != b.leads
+
+
+class JumpingClock(FakeClock):
+    """A clock whose wall time can be set, as administrators and NTP do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offset = timedelta()
+
+    def now(self) -> datetime:
+        """Give the wall-clock time, wherever it was set to."""
+        return super().now() + self.offset
+
+
+@pytest.mark.parametrize("hours", [-10, -1, 1, 10])
+async def test_jumps_of_the_wall_clock_change_nothing(hours: int) -> None:
+    """Only time that never goes back counts: neither is leadership lost nor won by setting a clock."""
+    clock = JumpingClock()
+    server = ApiServer(clock=clock)
+    async with replica(server, clock, "a") as a, replica(server, clock, "b", seed=4) as b:
+        await clock.advance(3.0)
+        leader, other = (a, b) if a.leads else (b, a)
+        for _ in range(5):
+            clock.offset += timedelta(hours=hours)
+            for _ in range(20):
+                await clock.advance(0.5)
+                assert leader.leads
+                assert not other.leads
 
 
 async def test_the_elector_in_its_own_thread_renews_while_the_event_loop_is_blocked() -> None:

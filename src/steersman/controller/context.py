@@ -34,8 +34,11 @@ _controller_log = logging.getLogger("steersman.controller")
 class OnWrite(Protocol):
     """Told of each write."""
 
-    def __call__(self, target: Target, write: Write, informer: Informer[Any], *, is_update: bool) -> None:
-        """Take note of an object that was written, what that left behind, and the replica that will show it."""
+    def __call__(self, target: Target, write: Write, informer: Informer[Any], *, changed: bool) -> None:
+        """Take note of an object that was written, what that left behind, and the replica that will show it.
+
+        ``changed`` tells whether the object was created or changed, and not deleted or left as it was.
+        """
 
 
 class ContextLog(logging.LoggerAdapter[logging.Logger]):
@@ -162,7 +165,7 @@ class Context(Generic[K]):
         await self._surroundings.client.delete(obj, missing_ok=True)
         informer = self._surroundings.caches.find(type(obj))
         if informer is not None and covers(informer, obj):
-            self._on_write(self._target(obj), Write(obj.uid, ""), informer, is_update=False)
+            self._on_write(self._target(obj), Write(obj.uid, ""), informer, changed=False)
 
     async def prune(self, *kinds: type[KubeObject]) -> builtins.list[ObjectKey]:
         """Delete the owned objects of these kinds that this run has neither applied nor created; give their keys."""
@@ -244,11 +247,10 @@ class Context(Generic[K]):
         self._wrote(obj, before=self._obj.resource_version)
 
     def _wrote(self, obj: KubeObject, *, before: str) -> None:
-        # An object that was not there was created; one whose version is the same was not changed.
-        is_update = before not in ("", obj.resource_version)
         informer = self._surroundings.caches.find(type(obj))
         if informer is not None and covers(informer, obj):
-            self._on_write(self._target(obj), Write(obj.uid, obj.resource_version), informer, is_update=is_update)
+            changed = before != obj.resource_version
+            self._on_write(self._target(obj), Write(obj.uid, obj.resource_version), informer, changed=changed)
 
     def __repr__(self) -> str:
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"

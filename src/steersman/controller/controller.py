@@ -220,8 +220,8 @@ class Controller(Generic[K]):
             await self._on_malformed(record, error)
             return
         self._runs += 1
-        updated: list[Target] = []
-        ctx = self._context(obj, taken, updated)
+        written: list[Target] = []
+        ctx = self._context(obj, taken, written)
         started = self._clock.monotonic()
         self._observer.began()
         outcome: Outcome = Stopped()
@@ -229,15 +229,15 @@ class Controller(Generic[K]):
             outcome = await Attempt(self.reconciler, obj, ctx, self._clock).run()
         finally:
             self._observer.ended(outcome, self._clock.monotonic() - started)
-        self._note_run(taken, updated)
+        self._note_run(taken, written)
         self._settle(taken, outcome, record, ctx)
 
-    def _context(self, obj: K, taken: Wanted, updated: list[Target]) -> Context[K]:
+    def _context(self, obj: K, taken: Wanted, written: list[Target]) -> Context[K]:
         key = taken.key
 
-        def on_write(target: Target, write: Write, informer: Informer[Any], *, is_update: bool) -> None:
-            if is_update:
-                updated.append(target)
+        def on_write(target: Target, write: Write, informer: Informer[Any], *, changed: bool) -> None:
+            if changed:
+                written.append(target)
             self._remember_own(target, write)
             self._holds.wrote(key, target, write, informer)
 
@@ -370,19 +370,28 @@ class Controller(Generic[K]):
     def _is_own(self, cause: Cause) -> bool:
         return (cause.kind, cause.key, cause.version) in self._own_versions
 
-    def _note_run(self, taken: Wanted, updated: list[Target]) -> None:
+    def _is_by_itself(self, taken: Wanted) -> bool:
+        """Tell whether a key is wanted only because of what its last run wrote: it changed, or somebody deleted it."""
+        written = {(target.gvk.kind, target.key) for target in self._hot.writes(taken.key)}
+        return bool(taken.causes) and all(
+            self._is_own(cause) or (cause.what is What.DELETED and (cause.kind, cause.key) in written)
+            for cause in taken.causes
+        )
+
+    def _note_run(self, taken: Wanted, written: list[Target]) -> None:
         key = taken.key
-        by_itself = bool(taken.causes) and all(map(self._is_own, taken.causes))
-        self._hot.ran(key, updated, by_itself=by_itself)
+        self._hot.ran(key, written, by_itself=self._is_by_itself(taken), now=self._clock.monotonic())
         loop = self._hot.loop(key)
         if loop is None:
             if self._cool_until.pop(key, None) is not None:
                 self._observer.hot_loops(len(self._hot))
             return
+        if not written:
+            return
         self._cool_until[key] = self._clock.monotonic() + loop.wait
         self._observer.hot_loops(len(self._hot))
         _log.warning(
-            "an object triggers itself: its reconcile keeps changing the same fields",
+            "an object triggers itself: its reconcile keeps writing the same object",
             extra={
                 "controller": self.reconciler.name,
                 "key": str(key),
@@ -396,7 +405,7 @@ class Controller(Generic[K]):
     def _cools_down(self, taken: Wanted) -> bool:
         """Put off a key that triggers itself; any other cause lets it run."""
         until = self._cool_until.get(taken.key)
-        if until is None or not (taken.causes and all(map(self._is_own, taken.causes))):
+        if until is None or not self._is_by_itself(taken):
             return False
         left = until - self._clock.monotonic()
         if left <= 0:

@@ -1,6 +1,7 @@
-"""Finds keys that trigger themselves: each run updates an object, and that update alone causes the next run.
+"""Finds keys that trigger themselves: each run writes an object, and that alone causes the next run.
 
-Pure. It counts only updates of one and the same object: creating or deleting many, one a run, is progress.
+So does a fight: what a run creates, somebody else deletes at once. Pure. It counts only writes of one and the same
+object: creating or changing many, one a run, is progress.
 """
 
 from collections.abc import Iterable
@@ -10,15 +11,19 @@ from steersman.controller.expectations import Target
 from steersman.objects.identity import ObjectKey
 from steersman.workqueue.backoff import Exponential
 
-#: Runs in a row that update one object because of the run before, until that is taken for a loop.
+#: Runs in a row that write one object because of the run before, until that is taken for a loop.
 THRESHOLD = 10
+#: Seconds between two runs after which the second is no consequence of the first.
+CALM = 600.0
 _WAIT = Exponential(base=1.0, limit=300.0)
 
 
 @dataclass(slots=True)
 class _Streak:
-    #: How often in a row each object was updated by runs that their own updates caused.
-    updates: dict[Target, int] = field(default_factory=dict)
+    #: How often in a row each object was written by runs that their own writes caused.
+    writes: dict[Target, int] = field(default_factory=dict)
+    #: When the last of these runs was.
+    at: float = float("-inf")
     #: What changed in each, as last seen.
     fields: dict[Target, tuple[str, ...]] = field(default_factory=dict)
 
@@ -28,7 +33,7 @@ class HotLoop:
     """A key that triggers itself."""
 
     key: ObjectKey
-    #: The object that keeps being updated, and the fields in it that flap.
+    #: The object that keeps being written, and the fields in it that flap; none if it is deleted each time.
     target: Target
     fields: tuple[str, ...]
     runs: int
@@ -37,28 +42,38 @@ class HotLoop:
 
 
 class HotLoops:
-    """Counts, per key, updates that cause the next run."""
+    """Counts, per key, writes that cause the next run."""
 
     def __init__(self, threshold: int = THRESHOLD) -> None:
         self._threshold = threshold
         self._streaks: dict[ObjectKey, _Streak] = {}
 
-    def ran(self, key: ObjectKey, updated: Iterable[Target], *, by_itself: bool) -> None:
-        """Note the end of a run: what it updated, and whether its own earlier writes were its only cause."""
-        updated = list(updated)
-        if not updated:
-            self._streaks.pop(key, None)
+    def ran(self, key: ObjectKey, written: Iterable[Target], *, by_itself: bool, now: float) -> None:
+        """Note the end of a run: what it created or changed, and whether its own writes were its only cause."""
+        written = list(written)
+        if not written:
+            # The echo of a write is seldom followed by another at once: it ends nothing. Any other cause does.
+            if not by_itself:
+                self._streaks.pop(key, None)
             return
         before = self._streaks.get(key, _Streak()) if by_itself else _Streak()
+        if now - before.at > CALM:
+            before = _Streak()
         self._streaks[key] = _Streak(
-            {target: before.updates.get(target, 0) + 1 for target in updated},
-            {target: fields for target, fields in before.fields.items() if target in updated},
+            {target: before.writes.get(target, 0) + 1 for target in written},
+            now,
+            {target: fields for target, fields in before.fields.items() if target in written},
         )
+
+    def writes(self, key: ObjectKey) -> Iterable[Target]:
+        """Give the objects that the last run of a key wrote."""
+        streak = self._streaks.get(key)
+        return streak.writes if streak is not None else ()
 
     def is_suspect(self, key: ObjectKey, target: Target) -> bool:
         """Tell whether it is worth knowing what changes in an object: a loop around it is likely."""
         streak = self._streaks.get(key)
-        return streak is not None and streak.updates.get(target, 0) >= self._threshold - 1
+        return streak is not None and streak.writes.get(target, 0) >= self._threshold - 1
 
     def note_fields(self, key: ObjectKey, target: Target, fields: tuple[str, ...]) -> None:
         """Remember what changed in an object last."""
@@ -71,10 +86,10 @@ class HotLoops:
         streak = self._streaks.get(key)
         if streak is None:
             return None
-        runs = max(streak.updates.values())
+        runs = max(streak.writes.values())
         if runs < self._threshold:
             return None
-        target = next(target for target, count in streak.updates.items() if count == runs)
+        target = next(target for target, count in streak.writes.items() if count == runs)
         return HotLoop(key, target, streak.fields.get(target, ()), runs, _WAIT.after(runs - self._threshold))
 
     def forget(self, key: ObjectKey) -> None:

@@ -51,9 +51,7 @@ class StatusDraft:
         if patch is None:
             return None
         writer = client.status if "status" in resource_of(type(self._obj)).subresources else client
-        written = await writer.patch(self._obj, patch)
-        self._before = self._encoded()
-        return written
+        return await writer.patch(self._obj, patch)
 
     def _encoded(self) -> bytes:
         return encode_json(getattr(self._obj, "status", None))
