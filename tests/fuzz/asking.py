@@ -152,7 +152,7 @@ class Asking:
         assert 200 <= response.status < 600
         if response.status >= 400:
             media = response.header("content-type")
-            assert media, "a refusal says what it is"
+            assert media or not response.body, "a refusal says what it is"
             if media == "application/json":
                 status = json.loads(response.body)
                 assert status["kind"] == "Status"

@@ -71,7 +71,7 @@ class Patching:
                 raise invalid("", "", "", [invalid_field("patch", plain(patch), _restore_fault(fault.why))]) from None
             # Reading has changed the document: it is made again, to be quoted as it was.
             again = self._patched(call, media, self._ledger.document(call.served, record), patch)
-            raise _bad_result(again, fault.why, builtin=call.served.builtin) from None
+            raise bad_result(again, fault.why, builtin=call.served.builtin) from None
 
     def _patched(self, call: Call, media: str, live: Document, patch: Any) -> Any:
         if media == STRATEGIC_PATCH:
@@ -257,7 +257,7 @@ def _check_typed(document: Document) -> None:
         raise Refusal(500, "InternalError", text, details={"causes": [{"message": missing}]})
 
 
-def _bad_result(document: Document, why: str, *, builtin: bool) -> Refusal:
+def bad_result(document: Document, why: str, *, builtin: bool) -> Refusal:
     """422: what a patch makes of the object cannot be read; the object is quoted as the patch left it."""
     text = _document_text(document, builtin=builtin)
     return invalid("", "", "", [invalid_field("patch", text, why)])

@@ -4,20 +4,21 @@ from functools import cache
 from typing import Any
 
 from steersman.apiserver import builtin_types
-from steersman.apiserver.bodies import check_size, parse_json, read_body
+from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json, read_body
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.catalog import Catalog
 from steersman.apiserver.custom import CustomStrategy
+from steersman.apiserver.go_structs import message_of, struct
 from steersman.apiserver.go_text import plain
 from steersman.apiserver.json_path import get_at, set_at, simple_path
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.scale import Entries, parent_entries, scale_entries
-from steersman.apiserver.negotiation import APPLY_PATCH, body_media, patch_media
+from steersman.apiserver.negotiation import APPLY_PATCH, STRATEGIC_PATCH, body_media, patch_media
 from steersman.apiserver.options import WriteOptions, write_options
 from steersman.apiserver.ownership import refusal_of
-from steersman.apiserver.patching import patch_document
+from steersman.apiserver.patching import bad_result, patch_document
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
@@ -27,16 +28,18 @@ from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError
 from steersman.schema.field_errors import invalid as invalid_field
+from steersman.schema.strict_decoding import strict_message
+from steersman.schema.wire_types import Reading, WireTypeError
 
 Document = dict[str, Any]
+_SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _BUILTIN_PATHS = (("spec", "replicas"), ("status", "replicas"))
 
 
 @cache
 def _endpoint() -> Endpoint:
     """Give where writes to a scale arrive."""
-    kind = GroupVersionKind("autoscaling", "v1", "Scale")
-    return Endpoint(api_version="autoscaling/v1", type=builtin_types.type_of(kind), subresource="scale")
+    return Endpoint(api_version="autoscaling/v1", type=builtin_types.type_of(_SCALE), subresource="scale")
 
 
 def _selector_text(selector: Document | None) -> str:
@@ -81,6 +84,8 @@ class Scaling:
         record = self._record(call)
         media = body_media(call.request.headers.get("content-type", ""))
         wanted = read_body(call.request.body, media, "Scale").document
+        if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
+            raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {fault}')
         return self._write(call, record, wanted, options)
 
     def patch(self, call: Call) -> Answer:
@@ -93,10 +98,12 @@ class Scaling:
         if media == APPLY_PATCH:
             return self._apply(call, record, live, options)
         wanted = patch_document(media, live, call.request.body)
-        replicas = (wanted.get("spec") or {}).get("replicas", 0)
-        if replicas.__class__ is str:
+        if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
+            if media != STRATEGIC_PATCH and wanted.__class__ is dict:
+                raise bad_result(wanted, fault, builtin=True)
             shown = plain(parse_json(call.request.body))
-            raise invalid("", "", "", [invalid_field("patch", shown, "unrecognized type: int32")])
+            why = "unrecognized type: int32" if _is_text(wanted) else fault
+            raise invalid("", "", "", [invalid_field("patch", shown, why)])
         return self._write(call, record, wanted, options)
 
     def _apply(self, call: Call, record: Record, live: Document, options: WriteOptions) -> Answer:
@@ -175,7 +182,7 @@ class Scaling:
         self._check(served, record, metadata)
         live = self._ledger.document(served, record)
         obj = self._ledger.document(served, record)
-        replicas = (wanted.get("spec") or {}).get("replicas", 0)
+        replicas = _replicas(wanted)
         set_at(obj, self._spec_path(served), replicas)
         if not json_equal(obj, live):
             if entries is None:
@@ -235,10 +242,32 @@ class Scaling:
         }
 
 
+def _type_fault(scale: Any, *, is_strict: bool) -> str:
+    """Tell why a document cannot be a Scale; nothing if it can. Unknown fields count if they are to be refused."""
+    if scale.__class__ is not dict:
+        return f"json: cannot unmarshal {JSON_WORDS[scale.__class__]} into Go value of type map[string]interface {{}}"
+    content = {key: value for key, value in scale.items() if key not in ("apiVersion", "kind")}
+    reading = Reading()
+    try:
+        struct(message_of(_SCALE)).read(content, "", reading)
+    except WireTypeError as error:
+        return str(error)
+    faults = [f'unknown field "{path}"' for path in reading.unknown] if is_strict else []
+    return strict_message(faults) if faults else ""
+
+
+def _is_text(scale: Any) -> bool:
+    spec = scale.get("spec") if scale.__class__ is dict else None
+    return spec.__class__ is dict and spec.get("replicas").__class__ is str
+
+
+def _replicas(scale: Document) -> int:
+    """Give the replicas of a Scale that was read; none are 0."""
+    return (scale.get("spec") or {}).get("replicas") or 0
+
+
 def _errors(scale: Document) -> list[FieldError]:
-    replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if replicas.__class__ is not int:
-        raise bad_request('Scale in version "v1" cannot be handled as a Scale: spec.replicas must be an integer')
+    replicas = _replicas(scale)
     if replicas < 0:
         return [invalid_field("spec.replicas", replicas, "must be greater than or equal to 0")]
     return []
