@@ -12,13 +12,37 @@ from steersman.version import __version__
 _INTERRUPTED = 130
 #: Every command and what it is for, in the order of ``steer --help``.
 _COMMANDS = {
+    "init": "Begin a project in this folder.",
+    "create": "Add a kind to the project.",
     "run": "Run an operator.",
     "server": "Run a Kubernetes API on this machine, for development and tests.",
 }
 
 
+#: What was named cannot be used: an option, a file, a declaration.
+_UNUSABLE = 2
+#: A fault of the command itself.
+_FAULT = 70
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """Say in one sentence what went wrong, and give the exit code for it."""
+    from steersman.errors import ConfigError, DeclarationError, DecodeError, SteersmanError
+
+    if isinstance(error, ConfigError | DeclarationError | DecodeError):
+        return str(error), _UNUSABLE
+    if isinstance(error, SteersmanError):
+        return str(error), 1
+    if isinstance(error, OSError):
+        return str(error), 1
+    return f"{type(error).__name__}: {error} (steer --debug … shows where)", _FAULT
+
+
 class _Commands(click.Group):
     """Knows its commands by name and loads one when it is called for."""
+
+    #: Whether a failure shows its traceback.
+    debug = False
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command as a program does: whatever is wrong with it is told in one line."""
@@ -30,6 +54,12 @@ class _Commands(click.Group):
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(_INTERRUPTED)
+        except Exception as error:
+            if self.debug:
+                raise
+            message, code = _told(error)
+            click.echo(f"steer: {message}", err=True)
+            sys.exit(code)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands."""
@@ -53,8 +83,16 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="steer")
+@click.option("--debug", is_flag=True, help="Show the traceback of a failure.")
 @click.pass_context
-def main(ctx: click.Context) -> None:
-    """Build, run and test Kubernetes operators."""
+def main(ctx: click.Context, *, debug: bool) -> None:
+    """Build, run and test Kubernetes operators.
+
+    \b
+    Exit codes: 0 done, 1 failed, 2 cannot be used as given, 3 leadership lost,
+    70 a fault of steer itself, 130 interrupted.
+    """
+    if isinstance(ctx.command, _Commands):
+        ctx.command.debug = debug
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

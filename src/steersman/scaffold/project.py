@@ -1,0 +1,77 @@
+"""`Project`: one operator's folder, as its ``pyproject.toml`` tells it. Names are checked before they are paths."""
+
+import keyword
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from steersman.errors import ConfigError
+from steersman.schema.names import dns1035_faults, label_faults, subdomain_faults
+
+DEFAULT_DOMAIN: Final = "example.com"
+#: Packages that a project's own would hide or be hidden by.
+_TAKEN: Final = frozenset({"steersman", "tests", "samples", "manifests", *sys.stdlib_module_names})
+#: Letters of a project's name: the longest name derived from it ends in 24 more and is a DNS label.
+_LONGEST_NAME: Final = 39
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """One operator's project. Its name is a DNS label, and the name of its operator."""
+
+    name: str
+    #: API groups of the project end in it.
+    domain: str = DEFAULT_DOMAIN
+
+    def __post_init__(self) -> None:
+        if faults := [*label_faults(self.name), *dns1035_faults(self.name)]:
+            raise ConfigError(f"a project cannot be named {self.name!r}: {faults[0]}")
+        if len(self.name) > _LONGEST_NAME:
+            raise ConfigError(f"a project cannot be named {self.name!r}: at most {_LONGEST_NAME} letters")
+        if keyword.iskeyword(self.package) or self.package in _TAKEN:
+            raise ConfigError(
+                f"a project cannot be named {self.name!r}: Python knows {self.package!r} as something else"
+            )
+        if "." not in self.domain or subdomain_faults(self.domain):
+            raise ConfigError(f"{self.domain!r} is no domain: write one such as {DEFAULT_DOMAIN}")
+
+    @property
+    def package(self) -> str:
+        """The Python package of the project."""
+        return self.name.replace("-", "_")
+
+    @property
+    def target(self) -> str:
+        """Where the operator is found: what ``steer run`` takes."""
+        return f"{self.package}.main:operator"
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that the operator is deployed to."""
+        return f"{self.name}-system"
+
+
+def settings_of(root: Path) -> dict[str, Any]:
+    """Give the table ``[tool.steersman]`` of the project in a folder; empty where there is none."""
+    path = root / "pyproject.toml"
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    settings = document.get("tool", {}).get("steersman", {})
+    if not isinstance(settings, dict):
+        raise ConfigError(f"{path}: [tool.steersman] must be a table")
+    return settings
+
+
+def project_in(root: Path) -> Project:
+    """Read the project in a folder."""
+    settings = settings_of(root)
+    name, domain = settings.get("name"), settings.get("domain", DEFAULT_DOMAIN)
+    if not isinstance(name, str) or not isinstance(domain, str):
+        raise ConfigError(f"{root.resolve()} holds no project of steer's: begin one with 'steer init NAME'")
+    return Project(name=name, domain=domain)

@@ -1,0 +1,86 @@
+"""`steer init` and `steer create api`, as a new user calls them."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from steersman.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty folder, as the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def steer(*arguments: str) -> Result:
+    """Call the command."""
+    return CliRunner().invoke(main, arguments)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Read every file."""
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+CREATE = ("create", "api", "--group", "zhhnzw", "--version", "v1", "--kind", "CustomPod")
+
+
+def test_a_project_begins_in_an_empty_folder(folder: Path) -> None:
+    """The seeds' first two commands."""
+    assert steer("init", "custompod", "--domain", "mock.com").exit_code == 0
+    assert steer(*CREATE).exit_code == 0
+    assert '"zhhnzw.mock.com/v1"' in contents(folder)["custompod/api/custom_pod_v1.py"]
+
+
+def test_init_touches_nothing_that_is_there(folder: Path) -> None:
+    """The user's files are the user's."""
+    (folder / "README.md").write_text("mine")
+    answer = steer("init", "custompod")
+    assert answer.exit_code == 2
+    assert answer.stderr == "steer: README.md would be overwritten: nothing was written\n"
+    assert contents(folder) == {"README.md": "mine"}
+
+
+def test_create_api_can_be_run_again(folder: Path) -> None:
+    """What people changed meanwhile stays, until they say --force."""
+    steer("init", "custompod", "--domain", "mock.com")
+    steer(*CREATE)
+    reconciler = folder / "custompod/reconcilers/custom_pod_reconciler.py"
+    fresh = contents(folder)
+    reconciler.write_text("# mine\n")
+    again = steer(*CREATE)
+    assert again.exit_code == 0
+    assert "kept custompod/reconcilers/custom_pod_reconciler.py" in again.output
+    assert reconciler.read_text() == "# mine\n"
+    assert steer(*CREATE, "--force").exit_code == 0
+    assert contents(folder) == fresh
+
+
+def test_a_second_version_keeps_the_reconciler_and_is_declared(folder: Path) -> None:
+    """One kind, two classes, one reconciler."""
+    steer("init", "custompod", "--domain", "mock.com")
+    steer(*CREATE)
+    answer = steer(*CREATE[:5], "v2", *CREATE[6:])
+    assert "storage=True" in answer.output
+    main_file = contents(folder)["custompod/main.py"]
+    assert "from custompod.api.custom_pod_v2 import CustomPod\n" in main_file
+    assert "operator.declare(CustomPod)" in main_file
+
+
+def test_create_api_needs_a_project(folder: Path) -> None:
+    """One sentence with the next step, no traceback."""
+    answer = steer(*CREATE)
+    assert answer.exit_code == 2
+    assert answer.stderr.count("\n") == 1
+    assert "steer init NAME" in answer.stderr
+    assert contents(folder) == {}
+
+
+def test_debug_shows_where_it_failed(folder: Path) -> None:
+    """The sentence is for users, the traceback for whoever repairs it."""
+    del folder
+    answer = steer("--debug", *CREATE)
+    assert type(answer.exception).__name__ == "ConfigError"

@@ -1,0 +1,38 @@
+"""The golden tree of the scaffold: a project with one kind of each sort.
+
+Renew it with ``python -m tests.scaffold.golden_tree``.
+"""
+
+from pathlib import Path
+
+from steersman.scaffold.api import Api
+from steersman.scaffold.files import Addition, project_files
+from steersman.scaffold.project import Project
+
+GOLDEN = Path("tests/golden/scaffold/custompod.txt")
+PROJECT = Project(name="custompod", domain="mock.com")
+ADDITIONS = (
+    Addition(api=Api(group="zhhnzw.mock.com", version="v1", kind="CustomPod")),
+    Addition(api=Api(group="mock.com", version="v1alpha1", kind="Oak", namespaced=False)),
+    Addition(api=Api(group="zhhnzw.mock.com", version="v1", kind="Box"), controller=False),
+    Addition(api=Api(group="apps", version="v1", kind="Deployment"), resource=False),
+)
+
+
+def files() -> dict[str, str]:
+    """Give every file of the project."""
+    found = project_files(PROJECT)
+    for addition in ADDITIONS:
+        found |= addition.files(PROJECT)
+        found["custompod/main.py"] = addition.registered(found["custompod/main.py"], PROJECT)
+    return found
+
+
+def text() -> str:
+    """Give all of it as one text that can be read and compared."""
+    return "".join(f"==== {name}\n{content}" for name, content in sorted(files().items()))
+
+
+if __name__ == "__main__":
+    GOLDEN.parent.mkdir(parents=True, exist_ok=True)
+    GOLDEN.write_text(text(), encoding="utf-8")

@@ -1,0 +1,188 @@
+"""New projects: the names they may have, what is in them, and how kinds are registered."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from steersman.errors import ConfigError
+from steersman.scaffold.api import Api
+from steersman.scaffold.files import Addition, check_known, project_files
+from steersman.scaffold.project import Project, project_in
+from steersman.scaffold.registration import Import, declare_kind, register_reconciler
+from steersman.scaffold.tree import Tree
+from tests.scaffold import golden_tree
+
+MAIN = project_files(Project(name="a"))["a/main.py"]
+
+
+def test_the_scaffold_is_the_golden_tree() -> None:
+    """Whoever changes a template sees what becomes of it; renew with python -m tests.scaffold.golden_tree."""
+    assert golden_tree.text() == golden_tree.GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the golden project as a folder."""
+    root = tmp_path_factory.mktemp("project")
+    Tree(root).add(golden_tree.files())
+    return root
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"], ["pytest", "-q", "-p", "no:cacheprovider"]],
+    ids=" ".join,
+)
+def test_the_scaffold_passes_its_own_checks(project: Path, tool: list[str]) -> None:
+    """A project that begins with findings teaches people to ignore them."""
+    answer = subprocess.run(  # noqa: S603 - our own interpreter and tools
+        [sys.executable, "-m", *tool], cwd=project, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "A",
+        "../a",
+        "a/b",
+        "a.b",
+        "1a",
+        "-a",
+        "a-",
+        "a_b",
+        "class",
+        "json",
+        "steersman",
+        "tests",
+        "a" * 40,
+        "a\n",
+        "ä",
+    ],
+)
+def test_a_name_that_is_no_label_or_package_is_refused(name: str) -> None:
+    """Names become paths, packages and objects: they are checked before that."""
+    with pytest.raises(ConfigError):
+        Project(name=name)
+
+
+@pytest.mark.parametrize("domain", ["", "com", "a..b", "-a.com", "A.com", "a.com/x"])
+def test_a_domain_that_is_none_is_refused(domain: str) -> None:
+    """API groups end in it."""
+    with pytest.raises(ConfigError, match="no domain"):
+        Project(name="a", domain=domain)
+
+
+@pytest.mark.parametrize("kind", ["", "pod", "../Pod", "Pod_", 'P"od', "Pod\n", "P" * 64, "Operator", "Model", "Pöd"])
+def test_a_kind_that_cannot_be_a_class_and_a_path_is_refused(kind: str) -> None:
+    """Whatever passes is an identifier: nothing of it can become other code."""
+    with pytest.raises(ConfigError):
+        Api(group="a.example.com", version="v1", kind=kind)
+
+
+def test_a_group_of_the_community_is_refused() -> None:
+    """A server would refuse its definition later, and say less."""
+    with pytest.raises(ConfigError, match="community"):
+        Api(group="apps.k8s.io", version="v1", kind="Pod").check_custom()
+
+
+def test_a_built_in_kind_that_does_not_exist_is_refused() -> None:
+    """The import would fail later, far from the typo."""
+    with pytest.raises(ConfigError, match="no Deploiment in apps/v1"):
+        check_known(Api(group="apps", version="v1", kind="Deploiment"))
+
+
+def test_a_project_knows_itself_from_its_own_file(tmp_path: Path) -> None:
+    """What `init` writes is what later commands read."""
+    wanted = Project(name="my-operator", domain="mock.com")
+    Tree(tmp_path).add(project_files(wanted))
+    assert project_in(tmp_path) == wanted
+
+
+def test_a_folder_without_a_project_says_how_to_begin_one(tmp_path: Path) -> None:
+    """The next step belongs to the error."""
+    with pytest.raises(ConfigError, match="steer init NAME"):
+        project_in(tmp_path)
+
+
+def test_registering_twice_changes_nothing() -> None:
+    """`create api` can be run again."""
+    once = register_reconciler(MAIN, "a", "b_reconciler")
+    assert "from a.reconcilers import b_reconciler\n" in once
+    assert register_reconciler(once, "a", "b_reconciler") == once
+
+
+def test_what_people_wrote_into_main_stays() -> None:
+    """Only the lists of imports and exports are rewritten."""
+    edited = MAIN.replace("__all__", "LIMIT = 3  # mine\n\n__all__") + "\n\ndef mine() -> None:\n    ...\n"
+    made = register_reconciler(edited, "a", "b_reconciler")
+    assert "LIMIT = 3  # mine" in made
+    assert made.endswith("def mine() -> None:\n    ...\n")
+
+
+def test_many_reconcilers_are_listed_one_a_line() -> None:
+    """The file stays as the formatter would have it."""
+    text = MAIN
+    for number in range(12):
+        text = register_reconciler(text, "a", f"kind_{number:02}_reconciler")
+    assert "from a.reconcilers import (\n    kind_00_reconciler,\n" in text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_kinds_without_a_reconciler_are_declared_once() -> None:
+    """They still need a definition in the cluster."""
+    once = declare_kind(MAIN, Import("a.api.box_v1", "Box"), "a.operator")
+    twice = declare_kind(once, Import("a.api.box_v1", "Box"), "a.operator")
+    assert once == twice
+    assert once.count("operator.declare(Box)") == 1
+    both = declare_kind(once, Import("a.api.oak_v1", "Oak"), "a.operator")
+    assert both.endswith("operator.declare(Box)\noperator.declare(Oak)\n")
+
+
+def test_a_main_that_was_rebuilt_is_left_alone_with_advice() -> None:
+    """Guessing where a line belongs would break somebody's file."""
+    with pytest.raises(ConfigError, match=r"add 'from a\.reconcilers import b'"):
+        register_reconciler("x = 1\n", "a", "b")
+    with pytest.raises(ConfigError, match=r"main\.py, line 1"):
+        register_reconciler("x = = 1\n", "a", "b")
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../a", "a/../../b", ""])
+def test_files_are_written_into_the_folder_only(tmp_path: Path, name: str) -> None:
+    """A name is data; it may not lead out."""
+    with pytest.raises(ConfigError):
+        Tree(tmp_path).put({name: "x"})
+
+
+def test_no_link_is_followed(tmp_path: Path) -> None:
+    """A link in the folder may point anywhere."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "link").symlink_to(outside)
+    (inside / "file").symlink_to(outside / "file")
+    for name in ("link/a", "file"):
+        with pytest.raises(ConfigError, match="symbolic link"):
+            Tree(inside).put({name: "x"})
+    assert list(outside.iterdir()) == []
+
+
+def test_adding_is_all_or_nothing(tmp_path: Path) -> None:
+    """Half a project is worse than none."""
+    (tmp_path / "b").write_text("mine")
+    with pytest.raises(ConfigError, match="b would be overwritten"):
+        Tree(tmp_path).add({"a": "1", "b": "2"})
+    assert not (tmp_path / "a").exists()
+    assert (tmp_path / "b").read_text() == "mine"
+
+
+def test_a_further_version_is_told_from_a_repetition() -> None:
+    """A second version shares the reconciler of the first, but not its class."""
+    addition = Addition(api=Api(group="a.example.com", version="v2", kind="Box"))
+    assert addition.is_further_version(["a/reconcilers/box_reconciler.py"])
+    assert not addition.is_further_version(["a/reconcilers/box_reconciler.py", "a/api/box_v2.py"])
+    assert not addition.is_further_version([])
