@@ -1,38 +1,43 @@
 """Python types become a Kubernetes API, and the same schemas judge objects.
 
-What an author writes next to `@custom_resource` is here; the machinery is in the modules.
+What an author writes next to `@custom_resource` is here; the machinery is in the modules. Names are loaded
+when they are first used: a server that judges objects declares none.
 """
 
-from steersman.schema.constraints import (
-    Constraint,
-    Description,
-    EmbeddedResource,
-    Enum,
-    Format,
-    Immutable,
-    Int32,
-    Int64,
-    ListMap,
-    ListType,
-    MapType,
-    Maximum,
-    MaxItems,
-    MaxLength,
-    MaxProperties,
-    Minimum,
-    MinItems,
-    MinLength,
-    MinProperties,
-    MultipleOf,
-    Nullable,
-    Opaque,
-    Pattern,
-    PreserveUnknown,
-    Rule,
-    UniqueItems,
-    constrained,
-)
-from steersman.schema.declaration import Column, Scale, custom_resource
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steersman.schema.constraints import (
+        Constraint,
+        Description,
+        EmbeddedResource,
+        Enum,
+        Format,
+        Immutable,
+        Int32,
+        Int64,
+        ListMap,
+        ListType,
+        MapType,
+        Maximum,
+        MaxItems,
+        MaxLength,
+        MaxProperties,
+        Minimum,
+        MinItems,
+        MinLength,
+        MinProperties,
+        MultipleOf,
+        Nullable,
+        Opaque,
+        Pattern,
+        PreserveUnknown,
+        Rule,
+        UniqueItems,
+        constrained,
+    )
+    from steersman.schema.declaration import Column, Scale, custom_resource
 
 __all__ = [
     "Column",
@@ -66,3 +71,15 @@ __all__ = [
     "constrained",
     "custom_resource",
 ]
+
+_DECLARATION = frozenset({"Column", "Scale", "custom_resource"})
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name from its home on first use."""
+    if name not in __all__:
+        raise AttributeError(f"module 'steersman.schema' has no attribute {name!r}")
+    home = "declaration" if name in _DECLARATION else "constraints"
+    value = getattr(import_module(f"steersman.schema.{home}"), name)
+    globals()[name] = value
+    return value
