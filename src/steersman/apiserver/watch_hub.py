@@ -30,7 +30,7 @@ _CHUNK = 1 << 18
 class Variant:
     """In which form a watcher wants objects."""
 
-    #: Distinguishes forms: events remember what they look like in each.
+    #: Distinguishes forms: an event is written once for all watchers of one form.
     key: tuple[str, ...]
     #: Writes the object of a record; the flag says that it is the first of its stream.
     render: Callable[[Record, bool], bytes]
@@ -57,6 +57,16 @@ class Watcher:
     tells_initial_end: bool = False
     is_first: bool = True
     timers: list[Timer] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Made:
+    """What was written in one turn: watchers that want the same get the same bytes. Nothing outlives the turn."""
+
+    #: Whole chunks, by form, namespace and place: unfiltered watchers at the same place get the same.
+    chunks: dict[tuple[object, ...], tuple[bytes, int]] = field(default_factory=dict)
+    #: Single events, by version, form and what they are to the watcher.
+    frames: dict[tuple[object, ...], bytes] = field(default_factory=dict)
 
 
 def frame(kind: str, body: bytes) -> bytes:
@@ -100,11 +110,10 @@ class WatchHub:
         self._is_scheduled = False
         news, self._news = self._news, {}
         for resource in news:
-            #: What unfiltered watchers at the same place get is the same.
-            shared: dict[tuple[object, ...], tuple[bytes, int]] = {}
+            made = _Made()
             for watcher in list(self._watchers.get(resource, ())):
                 if watcher.initial is None and watcher.stream.is_writable:
-                    self._catch_up(watcher, shared)
+                    self._catch_up(watcher, made)
 
     def add(self, watcher: Watcher, timeout: float) -> None:
         """Begin a watch: what is there first, then what happens, until the timeout."""
@@ -156,7 +165,7 @@ class WatchHub:
                 return
             self._send_initial(watcher)
         if watcher.initial is None and watcher.stream.is_open and watcher.stream.is_writable:
-            self._catch_up(watcher, {})
+            self._catch_up(watcher, _Made())
 
     def _send_initial(self, watcher: Watcher) -> None:
         chunks: list[bytes] = []
@@ -176,23 +185,23 @@ class WatchHub:
         if chunks:
             watcher.stream.write(b"".join(chunks))
 
-    def _catch_up(self, watcher: Watcher, shared: dict[tuple[object, ...], tuple[bytes, int]]) -> None:
+    def _catch_up(self, watcher: Watcher, made: "_Made") -> None:
         """Send the events that a watcher has not seen, in one chunk."""
         variant = watcher.variant
         plain = watcher.selection.is_everything and self.interfere is None
         is_first = watcher.is_first and variant.is_special_first
         key = (variant.key, watcher.selection.namespace, watcher.cursor, is_first)
-        if plain and key in shared:
-            chunk, cursor = shared[key]
+        if plain and key in made.chunks:
+            chunk, cursor = made.chunks[key]
         else:
             events = self._ledger.since(watcher.resource, watcher.cursor)
             if events is None:
                 self._expire(watcher)
                 return
-            chunk = b"".join(self._frames(watcher, events))
+            chunk = b"".join(self._frames(watcher, events, made))
             cursor = max(events[-1].version, watcher.cursor) if events else watcher.cursor
             if plain:
-                shared[key] = chunk, cursor
+                made.chunks[key] = chunk, cursor
         watcher.cursor = cursor
         if chunk:
             watcher.is_first = False
@@ -203,14 +212,14 @@ class WatchHub:
         watcher.stream.write(frame("ERROR", expired_status(watcher.cursor, self._ledger.version)))
         self._end(watcher)
 
-    def _frames(self, watcher: Watcher, events: Sequence[Event]) -> Iterator[bytes]:
+    def _frames(self, watcher: Watcher, events: Sequence[Event], made: "_Made") -> Iterator[bytes]:
         for event in events:
             if event.version <= watcher.cursor:
                 continue
             kind = self._kind(watcher.selection, event)
             if kind is None:
                 continue
-            written = self._encoded(watcher, event, kind)
+            written = self._encoded(watcher, event, kind, made)
             watcher.is_first = False
             yield written if self.interfere is None else self.interfere(watcher, event, written)
 
@@ -229,18 +238,18 @@ class WatchHub:
             return "MODIFIED" if before else "ADDED"
         return "LEFT" if before else None
 
-    def _encoded(self, watcher: Watcher, event: Event, kind: str) -> bytes:
+    def _encoded(self, watcher: Watcher, event: Event, kind: str, made: "_Made") -> bytes:
         variant = watcher.variant
         is_first = watcher.is_first and variant.is_special_first
-        key = (variant.key, kind, is_first)
-        written = event.encoded.get(key)
+        key = (event.version, variant.key, kind, is_first)
+        written = made.frames.get(key)
         if written is None:
             record = event.record
             if kind == "LEFT":
                 assert event.previous is not None  # noqa: S101 - only what was there can leave
                 record = self._departed(event.previous, event.version)
             body = variant.render(record, is_first)
-            written = event.encoded[key] = frame("DELETED" if kind == "LEFT" else kind, body)
+            written = made.frames[key] = frame("DELETED" if kind == "LEFT" else kind, body)
         return written
 
     @staticmethod
@@ -263,7 +272,7 @@ class WatchHub:
         if watcher.cursor > self._ledger.version:
             # A watch from a version that is still to come is silent, as a real server's is.
             return
-        self._catch_up(watcher, {})
+        self._catch_up(watcher, _Made())
         watcher.cursor = max(watcher.cursor, self._ledger.version)
         watcher.stream.write(frame("BOOKMARK", watcher.variant.bookmark(watcher.cursor, False)))  # noqa: FBT003 - a plain callable
 

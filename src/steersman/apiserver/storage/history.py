@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from steersman.apiserver.storage.record import Record
 from steersman.errors import Expired
@@ -26,7 +26,7 @@ class HistoryLimits:
 class Event:
     """One write. ``record`` is the state after it; of a deletion, the last state with the deletion's version."""
 
-    __slots__ = ("encoded", "previous", "record", "resource", "time", "type")
+    __slots__ = ("previous", "record", "resource", "time", "type")
 
     def __init__(self, kind: EventType, resource: str, record: Record, previous: Record | None, time: float) -> None:
         self.type: EventType = kind
@@ -35,8 +35,6 @@ class Event:
         #: The state before it; ``None`` of a creation.
         self.previous = previous
         self.time = time
-        #: Its encodings for watchers, by variant: made once, for all of them.
-        self.encoded: dict[Any, bytes] = {}
 
     @property
     def version(self) -> int:
