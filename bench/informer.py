@@ -6,6 +6,7 @@ import json
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,10 @@ class Flood:
         if "watch=" not in request.target:
             exchange.respond(Response(200, JSON, self._list))
             return
+        if "sendInitialEvents" in request.target:
+            refusal = b'{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Invalid","code":422}'
+            exchange.respond(Response(422, JSON, refusal))
+            return
         stream = exchange.stream(200, JSON)
         chunks = iter(self._chunks)
 
@@ -124,8 +129,8 @@ def rss() -> float:
     return int(pages) * resource.getpagesize() / 2**20
 
 
-async def steersman(port: int) -> None:
-    """Measure our informer."""
+async def steersman(port: int) -> tuple[float, float]:
+    """Measure our informer; give the CPU seconds of the cold sync and of the ingest."""
     clock = RealClock()
     transport = HttpTransport(ClusterConfig(server=f"http://127.0.0.1:{port}", compression=False), clock=clock)
     informer = Informer(
@@ -156,6 +161,32 @@ async def steersman(port: int) -> None:
     print(f"watch ingest of {UPDATES} updates: {rate:,.0f}/s, {each * 1e6:.1f} µs CPU each")
     print(f"stored JSON after the updates: {stored:.0f} B an object")
     await transport.close()
+    return synced_cpu, each * UPDATES
+
+
+def client_go(port: int) -> tuple[float, float] | None:
+    """Measure client-go's informer on the same server, if Go is there to build it; give its CPU seconds of both."""
+    with tempfile.TemporaryDirectory() as directory:
+        binary, kubeconfig = Path(directory) / "informer", Path(directory) / "kubeconfig"
+        cluster = {"name": "bench", "cluster": {"server": f"http://127.0.0.1:{port}"}}
+        context = {"name": "bench", "context": {"cluster": "bench", "user": ""}}
+        config = {"apiVersion": "v1", "kind": "Config", "clusters": [cluster], "contexts": [context]}
+        kubeconfig.write_text(json.dumps({**config, "current-context": "bench"}))
+        folder = Path(__file__).parent / "go"
+        try:
+            build = ["go", "build", "-o", str(binary), "./informer"]
+            subprocess.run(build, cwd=folder, check=True, capture_output=True)  # noqa: S603 - go as the user has it
+            command = [str(binary), str(kubeconfig), str(OBJECTS), str(UPDATES)]
+            answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)  # noqa: S603 - just built
+        except (OSError, subprocess.SubprocessError):
+            print("client-go: cannot be built or did not finish")
+            return None
+    sync, ingest = map(json.loads, answer.stdout.splitlines())
+    wall, cpu = sync["wall_seconds"], sync["cpu_seconds"]
+    print(f"client-go: cold sync {wall:.2f} s wall, {cpu:.2f} s CPU, {sync['mib']:.0f} MiB")
+    rate = UPDATES / ingest["wall_seconds"]
+    print(f"client-go: watch ingest {rate:,.0f}/s, {ingest['cpu_seconds'] / UPDATES * 1e6:.1f} µs CPU each")
+    return sync["cpu_seconds"], ingest["cpu_seconds"]
 
 
 def main() -> None:
@@ -165,7 +196,9 @@ def main() -> None:
     assert process.stdout is not None
     try:
         port = int(process.stdout.readline())
-        asyncio.run(steersman(port))
+        sync, ingest = asyncio.run(steersman(port))
+        if (peer := client_go(port)) is not None:
+            print(f"CPU, ours to client-go's: cold sync {sync / peer[0]:.2f} : 1, ingest {ingest / peer[1]:.2f} : 1")
     finally:
         process.kill()
         process.wait()
