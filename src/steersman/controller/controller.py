@@ -356,8 +356,10 @@ class Controller(Generic[K]):
 
     def _is_echo(self, taken: Wanted) -> bool:
         """Tell whether a key is wanted only because its last run added the finalizer: that run went on with it."""
+        if not taken.causes or taken.causes[0].detail != "finalizers":
+            return False
         kind = self.reconciler.resource.gvk.kind
-        return bool(taken.causes) and all(
+        return all(
             cause.detail == "finalizers" and (cause.kind, cause.key) == (kind, taken.key) and self._is_own(cause)
             for cause in taken.causes
         )
@@ -372,8 +374,10 @@ class Controller(Generic[K]):
 
     def _is_by_itself(self, taken: Wanted) -> bool:
         """Tell whether a key is wanted only because of what its last run wrote: it changed, or somebody deleted it."""
+        if all(map(self._is_own, taken.causes)):
+            return bool(taken.causes)
         written = {(target.gvk.kind, target.key) for target in self._hot.writes(taken.key)}
-        return bool(taken.causes) and all(
+        return all(
             self._is_own(cause) or (cause.what is What.DELETED and (cause.kind, cause.key) in written)
             for cause in taken.causes
         )

@@ -72,6 +72,9 @@ class Expectations:
         for target in self.unmet(owner):
             self._drop(owner, target)
 
+    def __contains__(self, owner: ObjectKey) -> bool:
+        return owner in self._by_owner
+
     def __len__(self) -> int:
         return len(self._by_owner)
 

@@ -50,7 +50,7 @@ class Holds:
     def hold(self, taken: Wanted) -> bool:
         """Keep a key back if it waits for something; answer whether that is so."""
         key = taken.key
-        if not self._expectations.unmet(key):
+        if key not in self._expectations:
             return False
         held = self._held.get(key)
         if held is None:

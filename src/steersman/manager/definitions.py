@@ -14,7 +14,7 @@ def definitions_of(kinds: Iterable[type[KubeObject]]) -> list[Unstructured]:
     """Make the definitions of the custom ones among some kinds; versions of one kind become one definition."""
     versions: dict[tuple[str, str], list[Any]] = {}
     for kind in dict.fromkeys(kinds):
-        if _is_custom(kind):
+        if is_custom(kind):
             gvk = resource_of(kind).gvk
             versions.setdefault((gvk.group, gvk.kind), []).append(kind)
     return [Unstructured(crd_of(*classes)) for classes in versions.values()]
@@ -25,7 +25,8 @@ def operator_definitions(operators: Iterable[Operator]) -> list[Unstructured]:
     return definitions_of(kind for operator in operators for kind in operator.kinds)
 
 
-def _is_custom(kind: type[KubeObject]) -> bool:
+def is_custom(kind: type[KubeObject]) -> bool:
+    """Tell whether a kind is one of somebody's own: it needs a definition."""
     try:
         declaration_of(kind)
     except DeclarationError:

@@ -23,6 +23,7 @@ class Operator:
         self._reconcilers: list[Reconciler[Any]] = []
         self._servers: list[Runnable] = []
         self._declared: list[type[KubeObject]] = []
+        self._permissions: list[tuple[type[KubeObject], tuple[str, ...]]] = []
 
     def reconciler(  # noqa: PLR0913 - the author's options, each by its name, where the author reads them
         self,
@@ -71,6 +72,15 @@ class Operator:
         """Add custom kinds that it does not reconcile, such as other versions of one that it does."""
         self._declared.extend(kinds)
 
+    def permit(self, kind: type[KubeObject], *verbs: str) -> None:
+        """Ask for more than reconcilers imply: ``permit(Secret, "get")`` for one that is read but not watched.
+
+        What is reconciled, owned and watched needs no word here; ``steer manifests`` makes the least role of it all.
+        """
+        if not verbs or "*" in verbs:
+            raise DeclarationError(f"permit({kind.__name__}, …) needs the verbs by their names, such as 'get'")
+        self._permissions.append((kind, verbs))
+
     def add_server(self, server: Runnable) -> None:
         """Run something on every replica, before anything else starts: webhooks, an API of the operator's own."""
         self._servers.append(server)
@@ -79,6 +89,11 @@ class Operator:
     def reconcilers(self) -> tuple[Reconciler[Any], ...]:
         """What was declared, in order."""
         return tuple(self._reconcilers)
+
+    @property
+    def permissions(self) -> tuple[tuple[type[KubeObject], tuple[str, ...]], ...]:
+        """What was asked for beyond what reconcilers imply."""
+        return tuple(self._permissions)
 
     @property
     def servers(self) -> tuple[Runnable, ...]:
