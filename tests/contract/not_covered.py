@@ -15,12 +15,6 @@ _OPENID = "no tokens are issued, so there are no keys to publish"
 
 NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
     "update": {"up-generation-builtin": {"19 pod env: refused": _POD_CHANGES}},
-    "merge_patch": {
-        "mp-scale": {
-            "5 string": "a scale that cannot be read is told in the words of a strategic merge",
-            "7 unknown strict": "unknown fields of a scale are not noticed",
-        }
-    },
     "json_patch": {
         "jp-cm": {
             "12 replicas string": "the quoted object is in the order of Go's structures",
@@ -30,18 +24,9 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
     "apply_custom": {
         "ac-nulls": {"18 null anyv": "a null without a type stays"},
         "ac-request-errors": {"24 tab yaml": "the line that a YAML error is said to be in"},
-        "ac-field-validation": {
-            "0 default": "only the first undeclared field is told",
-            "2 Warn": "only the first undeclared field is told",
-            "3 Ignore": "only the first undeclared field is told",
-        },
     },
     "strategic_patch": {
         "sp-pod": {"12 nodeName": _POD_CHANGES, "13 read back": _POD_CHANGES},
-        "sp-conditions-null": {
-            "7 port as float key": "a strategic merge makes an integer of 80.0",
-            "8 read back": "a strategic merge makes an integer of 80.0",
-        },
     },
     "lifecycle": {
         "generation-customresourcedefinition": {

@@ -41,6 +41,8 @@ class Step:
     #: Polled until it looks like this: needs controllers.
     eventually: bool = False
     anonymous: bool = False
+    #: Places that differ between two runs of the real server.
+    varies: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -91,6 +93,7 @@ def _patch_step(step: dict[str, Any]) -> Step:
         response=step.get("response"),
         uses=step.get("uses") or {},
         delay=step.get("delay") or 0.0,
+        varies=tuple(step.get("varies") or ()),
         document=document,
     )
 

@@ -35,7 +35,7 @@ from steersman.protocol.patches import (
 )
 from steersman.schema.field_errors import invalid as invalid_field
 from steersman.schema.go_text import json_string, json_text
-from steersman.schema.strict_decoding import decode_json, strict_message
+from steersman.schema.strict_decoding import decode_json, settle_numbers, strict_message
 from steersman.schema.wire_types import WireTypeError
 
 Document = dict[str, Any]
@@ -75,7 +75,8 @@ class Patching:
 
     def _patched(self, call: Call, media: str, live: Document, patch: Any) -> Any:
         if media == STRATEGIC_PATCH:
-            return call.served.strategy.strategic_merge(live, patch)
+            # 80.0 is another key than 80, but becomes the same port.
+            return settle_numbers(call.served.strategy.strategic_merge(live, patch))
         return patched(media, live, patch)
 
     def _replace(self, call: Call, record: Record, live: Document, document: Any, options: WriteOptions) -> Answer:
