@@ -1,13 +1,16 @@
 """Chance as a collaborator: uids, name suffixes and jitter come from one source that can be seeded.
 
-The only module that touches ``random`` and ``uuid``. Tokens and keys are not made here: those come from ``secrets``.
+The only module that touches ``random``. Tokens and keys are not made here: those come from ``secrets``.
 """
 
 import random
-import uuid
 
 #: Kubernetes leaves out vowels and look-alikes, so that generated names spell nothing.
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+#: A UUID says in six of its bits that it is random: version 4, variant 1.
+_VERSION_4 = 4 << 76 | 2 << 62
+_FREE_BITS = ~(15 << 76 | 3 << 62)
 
 
 class Randomness:
@@ -18,7 +21,9 @@ class Randomness:
 
     def uid(self) -> str:
         """Give a random (version 4) UUID, as the API server gives every object."""
-        return str(uuid.UUID(int=self._random.getrandbits(128), version=4))
+        bits = self._random.getrandbits(128) & _FREE_BITS | _VERSION_4
+        digits = f"{bits:032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
     def suffix(self, length: int = 5) -> str:
         """Give the random end of a generated name."""

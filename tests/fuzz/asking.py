@@ -21,6 +21,7 @@ KNOWN_500 = (
     "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'",
     "The order in patch list:",
     "expected a []interface {}, but received a ",
+    "expected a map[string]interface {}, but received a ",
     "failed to convert new object (",
     "failed to create typed patch object (",
     "list element types are not identical: ",
@@ -32,6 +33,7 @@ KNOWN_500 = (
     "strconv.ParseUint: parsing ",
     "unable to find api field in struct",
     "unknown patch type: ",
+    "value for key ",
 )
 
 

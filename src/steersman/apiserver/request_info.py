@@ -3,6 +3,7 @@
 Pure text work. Whether such a resource exists is the catalog's business; what may be done with it the verbs'.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote_to_bytes
 
@@ -77,10 +78,19 @@ def _is_hex(text: str) -> bool:
 
 
 def _parameters(text: str) -> dict[str, list[str]]:
+    # Most queries hold nothing that must be decoded.
+    pairs = _plain_pairs(text) if "%" not in text and "+" not in text else parse_qsl(text, keep_blank_values=True)
     values: dict[str, list[str]] = {}
-    for name, value in parse_qsl(text, keep_blank_values=True):
+    for name, value in pairs:
         values.setdefault(name, []).append(value)
     return values
+
+
+def _plain_pairs(text: str) -> Iterator[tuple[str, str]]:
+    for part in text.split("&"):
+        if part:
+            name, _, value = part.partition("=")
+            yield name, value
 
 
 def parse_resource_path(path: str) -> RequestInfo | None:

@@ -102,7 +102,7 @@ class Scaling:
             if media != STRATEGIC_PATCH and wanted.__class__ is dict:
                 raise bad_result(wanted, fault, builtin=True)
             shown = plain(parse_json(call.request.body))
-            why = "unrecognized type: int32" if _is_text(wanted) else fault
+            why = "unrecognized type: int32" if fault.endswith(" of type int32") else fault
             raise invalid("", "", "", [invalid_field("patch", shown, why)])
         return self._write(call, record, wanted, options)
 
@@ -116,7 +116,11 @@ class Scaling:
         except YamlFault as fault:
             raise bad_request(f"error decoding YAML: error converting YAML to JSON: {fault}") from None
         if config.__class__ is not dict:
-            raise bad_request("error decoding YAML: a Scale is an object")
+            word = JSON_WORDS.get(config.__class__, "null")
+            raise bad_request(
+                "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+                f"{word} into Go value of type map[string]interface {{}}"
+            )
         owned = self._owned(call.served, parent, live)
         try:
             made = updater.apply(
@@ -254,11 +258,6 @@ def _type_fault(scale: Any, *, is_strict: bool) -> str:
         return str(error)
     faults = [f'unknown field "{path}"' for path in reading.unknown] if is_strict else []
     return strict_message(faults) if faults else ""
-
-
-def _is_text(scale: Any) -> bool:
-    spec = scale.get("spec") if scale.__class__ is dict else None
-    return spec.__class__ is dict and spec.get("replicas").__class__ is str
 
 
 def _replicas(scale: Document) -> int:

@@ -1,0 +1,124 @@
+"""What nonsense has brought to light, each with the answer of a real kube-apiserver v1.36.4."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fuzz.asking import Asking
+
+WIDGET = "/apis/demo.dev/v1/namespaces/default/widgets/a"
+DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/d"
+MAP = "/api/v1/namespaces/default/configmaps/a"
+JSON_PATCH, MERGE, STRATEGIC, APPLY = (
+    f"application/{name}"
+    for name in ("json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml")
+)
+JSON = "application/json"
+NO_VERSION = "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'"
+REJECTED = "the server rejected our request due to an error in our request"
+NO_NAME = "the name of the object ({} based on URL) was undeterminable: name must be provided"
+HANDLED = 'Scale in version "v1" cannot be handled as a Scale: json: cannot unmarshal'
+NO_MAP = "json: cannot unmarshal {} into Go value of type map[string]interface {{}}"
+
+
+@pytest.fixture(scope="module")
+def asking() -> Asking:
+    """Give a server with a few objects."""
+    return Asking()
+
+
+def _replaced(value: Any) -> list[dict[str, Any]]:
+    return [{"op": "replace", "path": "", "value": value}]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "media", "body", "status", "message"),
+    [
+        (
+            "PATCH",
+            WIDGET,
+            JSON_PATCH,
+            _replaced({}),
+            422,
+            " \"\" is invalid: patch: Invalid value: \"{}\": Object 'Kind' is missing in '{}'",
+        ),
+        ("PATCH", WIDGET, JSON_PATCH, [{"op": "remove", "path": "/apiVersion"}], 500, NO_VERSION),
+        ("PATCH", WIDGET, JSON_PATCH, [{"op": "remove", "path": "/metadata"}], 400, NO_NAME.format("a")),
+        ("PATCH", WIDGET, JSON_PATCH, _replaced(None), 422, REJECTED),
+        ("PATCH", WIDGET, JSON_PATCH, [{"op": "remove", "path": ""}], 422, REJECTED),
+        ("PATCH", WIDGET, MERGE, {"apiVersion": None}, 500, NO_VERSION),
+        ("PATCH", MAP, JSON_PATCH, _replaced({}), 400, NO_NAME.format("a")),
+        ("PATCH", MAP, JSON_PATCH, _replaced(None), 422, REJECTED),
+        ("PATCH", DEPLOYMENT, STRATEGIC, {"$retainKeys": None}, 400, "invalid patch format of retainKeys"),
+        ("PATCH", DEPLOYMENT, STRATEGIC, {"$retainKeys": ["a"]}, 400, NO_NAME.format("d")),
+        (
+            "PATCH",
+            f"{DEPLOYMENT}/scale",
+            STRATEGIC,
+            {"spec": {"replicas": True}},
+            422,
+            ' "" is invalid: patch: Invalid value: "map[spec:map[replicas:true]]": unrecognized type: int32',
+        ),
+        (
+            "PUT",
+            f"{DEPLOYMENT}/scale",
+            JSON,
+            {"metadata": {"name": "d"}, "spec": {"replicas": "x"}},
+            400,
+            f"{HANDLED} string into Go struct field ScaleSpec.spec.replicas of type int32",
+        ),
+        (
+            "PUT",
+            f"{DEPLOYMENT}/scale",
+            JSON,
+            {"metadata": True, "spec": {"replicas": 1}},
+            400,
+            f"{HANDLED} bool into Go struct field Scale.metadata of type v1.ObjectMeta",
+        ),
+        ("PATCH", f"{DEPLOYMENT}/scale", MERGE, [1], 400, f"error decoding patch: {NO_MAP.format('array')}"),
+        (
+            "PATCH",
+            f"{DEPLOYMENT}/scale?fieldManager=x",
+            APPLY,
+            3,
+            400,
+            f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {NO_MAP.format('number')}",
+        ),
+    ],
+)
+def test_it_is_refused_in_the_same_words(  # noqa: PLR0913 - a row of the table
+    asking: Asking, *, method: str, path: str, media: str, body: Any, status: int, message: str
+) -> None:
+    """A client's mistake is told to the client; it once ended in a traceback, or passed."""
+    answer = asking.ask(method, path, json.dumps(body).encode(), {"content-type": media})
+    assert answer is not None
+    assert (answer.status, json.loads(answer.body)["message"]) == (status, message)
+
+
+@pytest.mark.parametrize("number", ["1e999", "9" * 5000])
+def test_numbers_beyond_floats_are_refused(asking: Asking, number: str) -> None:
+    """Go has no infinite JSON numbers, and Python must not compute long ones."""
+    kind = '"apiVersion":"demo.dev/v1","kind":"Widget","metadata":{"name":"n"}'
+    body = f'{{{kind},"spec":{{"color":"red","replicas":{number}}}}}'
+    answer = asking.ask("POST", "/apis/demo.dev/v1/namespaces/default/widgets", body.encode())
+    assert answer is not None
+    assert answer.status == 400
+    refused = f"json: cannot unmarshal number {number} into Go value of type float64"
+    assert refused in json.loads(answer.body)["message"]
+
+
+def test_the_next_page_begins_after_the_last_object(asking: Asking) -> None:
+    """A client that reads page by page sees each object once."""
+    names: list[str] = []
+    token = ""
+    while True:
+        answer = asking.ask("GET", f"/api/v1/namespaces/default/configmaps?limit=2&continue={token}")
+        assert answer is not None
+        page = json.loads(answer.body)
+        names += [item["metadata"]["name"] for item in page["items"]]
+        token = page["metadata"].get("continue", "")
+        if not token:
+            break
+    assert names == sorted(set(names))
+    assert set("abcdef") <= set(names)
