@@ -66,6 +66,20 @@ async def test_stored_objects_follow_a_changed_schema() -> None:
     assert listed["items"][0]["spec"] == {"oars": 2}
 
 
+async def test_watches_end_when_the_rules_change_and_only_then() -> None:
+    """A watcher must not be shown objects by rules that hold no more; a label on the definition changes none."""
+    api = Api()
+    await api.define()
+    async with api.watching(f"{BOATS}?watch=1"):
+        crd = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
+        crd["metadata"]["labels"] = {"a": "b"}
+        crd = await api.ask("PUT", f"{DEFINITIONS}/boats.sea.dev", crd)
+        assert len(api.server.hub) == 1
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "Floats."
+        await api.send("PUT", f"{DEFINITIONS}/boats.sea.dev", crd)
+        assert len(api.server.hub) == 0
+
+
 async def test_a_taken_name_is_not_accepted() -> None:
     """Two definitions of one group cannot share a kind; the second is not served."""
     api = Api()

@@ -61,15 +61,22 @@ class CustomResources:
     def _accept(self, crd: Document, old: Document | None) -> None:
         conditions = (crd.get("status") or {}).get("conditions") or []
         established = any(item["type"] == "Established" and item["status"] == "True" for item in conditions)
+        if established:
+            if old is not None and old["spec"] != crd["spec"]:
+                self._serve_changed(crd, conditions)
+            return
         conflict = self._name_conflict(crd)
-        if not established and conflict is None:
-            self._establish(crd)
-        elif conflict is not None and not established:
+        if conflict is not None:
             self._refuse_names(crd, *conflict)
             return
-        elif old is not None and old["spec"] != crd["spec"]:
-            self._set_status(crd, conditions)
+        self._establish(crd)
         self.serve(crd)
+
+    def _serve_changed(self, crd: Document, conditions: list[Document]) -> None:
+        """Serve a definition by its new rules; who watched by the old ones is told to come again."""
+        self._set_status(crd, conditions)
+        self.serve(crd)
+        self._hub.close_resource(crd["metadata"]["name"])
 
     def _name_conflict(self, crd: Document) -> tuple[str, str] | None:
         """Give the reason and text of a name that another definition of the group has already."""
