@@ -54,7 +54,8 @@ def running_server(tmp_path: Path) -> Iterator[RunningServer]:
     home = tmp_path / "home"
     home.mkdir()
     log = tmp_path / "server.log"
-    command = [sys.executable, "-m", "steersman.cli", "server", "--kubeconfig", str(kubeconfig)]
+    # What clients print is compared with what they printed on a server without controllers.
+    command = [sys.executable, "-m", "steersman.cli", "server", "--no-housekeeping", "--kubeconfig", str(kubeconfig)]
     with (
         log.open("w") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,  # noqa: S603 - our own

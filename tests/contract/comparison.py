@@ -40,6 +40,8 @@ class Comparison:
         if recorded.get("kind") == "Status" and actual.get("kind") == "Status":
             recorded, actual = dict(recorded), dict(actual)
             yield from self._messages(recorded.pop("message", ""), actual.pop("message", ""), path)
+        if any(key.startswith('k:{"uid"') for key in recorded):
+            recorded = {self._renaming.translate(key): value for key, value in recorded.items()}
         for key in recorded.keys() | actual.keys():
             below = f"{path}/{key}"
             if key not in actual:

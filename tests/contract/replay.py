@@ -10,6 +10,7 @@ from urllib.parse import quote
 import yaml
 
 from steersman.apiserver.call import User
+from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
 from steersman.apiserver.server import ApiServer
 from steersman.concurrency import background
 from steersman.protocol.http import Request
@@ -43,7 +44,12 @@ class Replay:
     def __init__(self, sequence: Sequence) -> None:
         self._sequence = sequence
         self._clock = FakeClock()
-        self.server = ApiServer(clock=self._clock, randomness=Randomness(7), tokens={"admin-token": ADMIN})
+        self.server = ApiServer(
+            clock=self._clock,
+            randomness=Randomness(7),
+            tokens={"admin-token": ADMIN},
+            housekeeping=HousekeepingOptions(root_certificate=b"PEM") if sequence.needs_controllers else None,
+        )
         self._transport = InMemoryTransport(self.server, clock=self._clock)
         self._renaming = Renaming()
         self._results: dict[str, Result] = {}
@@ -73,6 +79,7 @@ class Replay:
         if is_watch and not step.is_watch:
             result.response = result.raw
         self._results[key] = result
+        await self.server.settle()
         return result
 
     def _request(self, step: Step) -> Request:

@@ -1,17 +1,26 @@
-"""The embedded API server on a port of this machine: HTTPS, with an authority, a token and an admin made at each start.
+"""The embedded API server on a port of this machine: HTTPS, with an authority, a token and an admin of its own.
 
-It is for development and tests. Nothing is written to a disk here; who needs a kubeconfig writes the one it gives.
+It is for development and tests. Nothing is written to a disk unless a directory for data is given; who needs a
+kubeconfig writes the one it gives.
 """
 
 import base64
 import secrets
+import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from steersman.apiserver.audit import AuditFile, AuditLog
 from steersman.apiserver.authentication import ADMIN
+from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.journal.directory import Identity
+from steersman.apiserver.journal.durable_app import DurableApp
+from steersman.apiserver.journal.kept_cluster import KeptCluster, kept_cluster
 from steersman.apiserver.server import ApiServer
 from steersman.clock import Clock, RealClock
+from steersman.concurrency import background
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import App
 from steersman.randomness import Randomness
@@ -61,6 +70,12 @@ class LocalOptions:
     host: str = "127.0.0.1"
     port: int = 0
     token: str | None = None
+    #: Whether the server does what a kube-controller-manager does for the objects of the API itself.
+    housekeeping: bool = True
+    #: Directory in which the cluster is kept; without one everything is gone at the end.
+    data: Path | None = None
+    #: File that tells of each request in a line of JSON.
+    audit: Path | None = None
     #: Stands between the network and the server, and sees every request.
     before: Callable[[App], App] | None = None
 
@@ -77,20 +92,58 @@ class LocalServer:
 async def local_server(
     options: LocalOptions | None = None, *, clock: Clock | None = None, randomness: Randomness | None = None
 ) -> AsyncIterator[LocalServer]:
-    """Serve a fresh API server inside the block; leaving it ends watches and lets answers finish."""
+    """Serve an API server inside the block, a fresh one unless its data is kept.
+
+    Leaving the block ends watches and lets answers finish. Raises ConfigError, also out of the block, when what is
+    to be kept cannot be read or written.
+    """
     options = options or LocalOptions()
     clock = clock or RealClock()
-    token = options.token or secrets.token_urlsafe(24)
-    api = ApiServer(clock=clock, randomness=randomness, tokens={token: ADMIN})
-    authority = CertificateAuthority.create("steersman", clock=clock)
-    names = dict.fromkeys((options.host, *_NAMES))
-    serving = authority.issue_server([name for name in names if name not in ("0.0.0.0", "::")])  # noqa: S104 - left out
-    tls = server_context(certificate=serving.certificate, key=serving.key, client_ca=authority.certificate)
-    app = options.before(api) if options.before is not None else api
-    listen = Listen(host=options.host, port=options.port, tls=tls)
-    async with Server(app, clock=clock, listen=listen) as server:
+    randomness = randomness or Randomness()
+    async with AsyncExitStack() as stack:
+        kept = None if options.data is None else stack.enter_context(kept_cluster(options.data, clock))
+        identity = _identity(options, kept, clock)
+        authority = CertificateAuthority.load(KeyPair(identity.certificate, identity.key), clock=clock)
+        api = ApiServer(
+            clock=clock,
+            randomness=randomness,
+            tokens={identity.token: ADMIN},
+            ledger=None if kept is None else kept.ledger,
+            housekeeping=HousekeepingOptions(root_certificate=authority.certificate) if options.housekeeping else None,
+        )
+        app: App = api
+        if kept is not None:
+            app = DurableApp(api, kept.journal)
+            await stack.enter_async_context(background(kept.journal.wait_failed(), name="journal"))
+        if options.audit is not None:
+            file = AuditFile(options.audit)
+            stack.callback(file.close)
+            app = AuditLog(app, file.write, user_of=api.user_of, clock=clock, randomness=randomness)
+        if options.before is not None:
+            app = options.before(app)
+        listen = Listen(host=options.host, port=options.port, tls=_tls(options.host, authority))
+        server = await stack.enter_async_context(Server(app, clock=clock, listen=listen))
         certificate = authority.issue_client("admin", ["system:masters"])
-        yield LocalServer(api, Access(server.url, authority.certificate, token, certificate))
+        yield LocalServer(api, Access(server.url, authority.certificate, identity.token, certificate))
+
+
+def _identity(options: LocalOptions, kept: KeptCluster | None, clock: Clock) -> Identity:
+    """Give by what the server is known: as at the last start where that is kept, made up otherwise."""
+    known = None if kept is None else kept.directory.identity()
+    if known is None:
+        pair = CertificateAuthority.create("steersman", clock=clock).key_pair()
+        known = Identity(pair.certificate, pair.key, secrets.token_urlsafe(24))
+    if options.token:
+        known = replace(known, token=options.token)
+    if kept is not None:
+        kept.directory.keep_identity(known)
+    return known
+
+
+def _tls(host: str, authority: CertificateAuthority) -> ssl.SSLContext:
+    names = [name for name in dict.fromkeys((host, *_NAMES)) if name not in ("0.0.0.0", "::")]  # noqa: S104 - left out
+    serving = authority.issue_server(names)
+    return server_context(certificate=serving.certificate, key=serving.key, client_ca=authority.certificate)
 
 
 def _text(content: bytes) -> str:

@@ -168,6 +168,13 @@ class ApiServer:
     def __repr__(self) -> str:
         return f"<ApiServer version={self.ledger.version} watchers={len(self.hub)}>"
 
+    def user_of(self, request: Request, peer: Peer) -> User | None:
+        """Tell who sends a request; ``None`` for credentials that nobody has."""
+        try:
+            return self._authentication.user_of(request, peer)
+        except Refusal:
+            return None
+
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer one request; only what must wait returns something to wait for."""
         if self.faults.is_active:

@@ -23,7 +23,11 @@ class _Unusable(click.ClickException):
     exit_code = 2
 
 
-@click.command("server", short_help="Run a Kubernetes API on this machine.")
+_DATA = click.Path(file_okay=False, path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.group("server", short_help="Run a Kubernetes API on this machine.", invoke_without_command=True)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port to listen on.")
 @click.option(
     "--kubeconfig",
@@ -33,13 +37,29 @@ class _Unusable(click.ClickException):
     help="File to write the admin's kubeconfig to.",
 )
 @click.option("--token", envvar="STEER_SERVER_TOKEN", help="The admin's bearer token; made up unless given.")
+@click.option("--data", type=_DATA, help="Directory to keep the cluster in; without it all is gone at the end.")
+@click.option("--no-housekeeping", is_flag=True, help="Leave garbage, namespaces and accounts to other controllers.")
+@click.option("--audit", type=_FILE, help="File to add a line of JSON to for each request; secrets are left out.")
 @click.option("--verbose", is_flag=True, help="Log every request.")
-def command(port: int, kubeconfig: Path, token: str | None, *, verbose: bool) -> None:
-    """Run a Kubernetes API for kubectl and any client, in memory, on this machine only.
+@click.pass_context
+def command(  # noqa: PLR0913 - the options of the command, each by its name
+    ctx: click.Context,
+    *,
+    port: int,
+    kubeconfig: Path,
+    token: str | None,
+    data: Path | None,
+    no_housekeeping: bool,
+    audit: Path | None,
+    verbose: bool,
+) -> None:
+    """Run a Kubernetes API for kubectl and any client, on this machine only.
 
-    It is for development and tests: objects are gone when it ends, nothing runs pods, and every start has a new
-    certificate authority and, unless one is given, a new token. Ctrl-C ends it.
+    It is for development and tests; nothing runs pods. Without --data it lives in memory: objects are gone when it
+    ends, and every start has a new certificate authority and, unless one is given, a new token. Ctrl-C ends it.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     gc.disable()  # until the server is up: all that is made now stays
     from steersman.apiserver.local import LocalOptions
     from steersman.apiserver.request_log import RequestLog
@@ -47,7 +67,14 @@ def command(port: int, kubeconfig: Path, token: str | None, *, verbose: bool) ->
     from steersman.manager.logs import configure_logging
 
     configure_logging(json=False)
-    options = LocalOptions(port=port, token=token, before=RequestLog if verbose else None)
+    options = LocalOptions(
+        port=port,
+        token=token,
+        housekeeping=not no_housekeeping,
+        data=data,
+        audit=audit,
+        before=RequestLog if verbose else None,
+    )
     path = kubeconfig.expanduser()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -80,6 +107,41 @@ async def _serve(options: "LocalOptions", path: Path) -> None:
         gc.set_threshold(*_COLLECT_AFTER)
         gc.enable()
         await stop.wait()
+
+
+@command.command("export", short_help="Write a kept cluster to a file.")
+@click.argument("file", type=_FILE)
+@click.option("--data", type=_DATA, required=True, help="Directory that the cluster is kept in.")
+def export_command(file: Path, data: Path) -> None:
+    """Write the whole cluster in a directory to FILE as JSON lines, also while it is served. FILE holds its secrets."""
+    from steersman.apiserver.journal.directory import DataDirectory
+    from steersman.apiserver.journal.transfer import exported
+    from steersman.errors import ConfigError
+
+    try:
+        count, content = exported(DataDirectory(data))
+        _write_private(file, content)
+    except ConfigError as error:
+        raise _Unusable(str(error)) from None
+    except OSError as error:
+        raise _Unusable(f"cannot write {file}: {os.strerror(error.errno) if error.errno else error}") from None
+    click.echo(f"{count} objects written to {file}")
+
+
+@command.command("import", short_help="Read a cluster from a file.")
+@click.argument("file", type=_FILE)
+@click.option("--data", type=_DATA, required=True, help="Directory to keep the cluster in; it must have none yet.")
+def import_command(file: Path, data: Path) -> None:
+    """Read a cluster that was exported to FILE into a directory, for the server to take up."""
+    from steersman.apiserver.journal.directory import DataDirectory
+    from steersman.apiserver.journal.transfer import import_cluster
+    from steersman.errors import ConfigError
+
+    try:
+        count = import_cluster(DataDirectory(data), file)
+    except ConfigError as error:
+        raise _Unusable(str(error)) from None
+    click.echo(f"{count} objects read into {data}")
 
 
 def _write_private(path: Path, content: bytes) -> None:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Self, TypeVar
 
+from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
 from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
@@ -32,12 +33,16 @@ _REST_LOOKS, _REST_PAUSE = 3, 0.002
 
 
 class Cluster:
-    """A server of its own for one test. Everything is in this process: nothing listens on a port."""
+    """A server of its own for one test. Everything is in this process: nothing listens on a port.
+
+    Housekeeping is on, as in a real cluster: what nobody owns any more is collected, a namespace takes its content with
+    it, and each has its default ServiceAccount. It happens right after the write that causes it, in no virtual time.
+    """
 
     def __init__(self, *, clock: Clock | None = None, seed: int | None = None) -> None:
         self.clock = clock if clock is not None else RealClock()
         self.randomness = Randomness(seed)
-        self.server = ApiServer(clock=self.clock, randomness=self.randomness)
+        self.server = ApiServer(clock=self.clock, randomness=self.randomness, housekeeping=HousekeepingOptions())
         #: What came to the server from the client and the operators, and where faults are injected.
         self.faults = Faults(self.server)
         self.transport = InMemoryTransport(self.faults, clock=self.clock)

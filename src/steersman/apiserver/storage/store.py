@@ -6,7 +6,7 @@ so there are no locks. Versions are text outside of this package, and only equal
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, assert_never
+from typing import Any, Literal, Self, assert_never
 
 from steersman.apiserver.storage.continue_token import INCONSISTENT, ContinueToken
 from steersman.apiserver.storage.history import Event, History, HistoryLimits
@@ -99,6 +99,19 @@ class Store:
         self._tables: dict[str, Table] = {}
         #: Resource and path of the objects that name an owner, by its uid.
         self._dependents: dict[str, dict[tuple[str, str], None]] = {}
+        #: Where the history of a resource begins to which nothing was written yet.
+        self._beginning = 0
+
+    @classmethod
+    def load(cls, records: Iterable[tuple[str, Record]], version: int, limits: HistoryLimits | None = None) -> Self:
+        """Give a store with these objects, at this version; what happened before it is not known."""
+        store = cls(limits)
+        store._beginning = version
+        for resource, record in records:
+            store._table(resource).put(record)
+            store._reindex(resource, record.path, None, record)
+        store._version = max(version, 1)
+        return store
 
     def __repr__(self) -> str:
         objects = sum(len(table.records) for table in self._tables.values())
@@ -153,8 +166,8 @@ class Store:
     def _table(self, resource: str) -> Table:
         table = self._tables.get(resource)
         if table is None:
-            # Nothing was ever written to it, so its history reaches back to the beginning.
-            table = self._tables[resource] = Table(History(self._limits, 0))
+            # Nothing was written to it, so its history reaches back to the beginning.
+            table = self._tables[resource] = Table(History(self._limits, self._beginning))
         return table
 
     def _reindex(self, resource: str, path: str, before: Record | None, after: Record | None) -> None:

@@ -1,0 +1,123 @@
+"""`Journal`: brings every write to the disk, and tells when it is there.
+
+Writes of one turn of the event loop make a batch. One batch is written at a time, by a thread; what is committed
+meanwhile makes the next one, so the busier the server, the larger its batches.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from steersman.apiserver.journal.database import Database, Gone, Row
+from steersman.apiserver.storage.history import Event
+from steersman.errors import ConfigError
+
+_log = logging.getLogger("steersman.apiserver")
+Callback = Callable[[], None]
+
+
+class Journal:
+    """Writes events to a database.
+
+    Invariant: whoever asks to be told is told after all that was committed before is on the disk, and in the order of
+    asking. When the disk fails, nobody is told any more: each gets its other callback.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
+        #: What is to be written next: of each place, the last state.
+        self._batch: dict[tuple[str, str, str], Event] = {}
+        self._version = 0
+        self._waiting: deque[tuple[Callback, Callback]] = deque()
+        #: Who waits for the batch that is being written; ``None`` when none is.
+        self._under_way: deque[tuple[Callback, Callback]] | None = None
+        self._is_scheduled = False
+        #: Set when the disk failed: from then on nothing is promised.
+        self.failure: ConfigError | None = None
+        self._failed: asyncio.Event = asyncio.Event()
+
+    def observe(self, event: Event) -> None:
+        """Take a write into the next batch."""
+        record = event.record
+        self._batch[event.resource, record.namespace, record.name] = event
+        self._version = record.version
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._start)
+
+    def when_durable(self, tell: Callback, otherwise: Callback) -> None:
+        """Call back when all that was committed so far is on the disk: at once, if it is there already."""
+        if self.failure is not None:
+            otherwise()
+        elif self._batch:
+            self._waiting.append((tell, otherwise))
+        elif self._under_way is not None:
+            self._under_way.append((tell, otherwise))
+        else:
+            tell()
+
+    async def wait_failed(self) -> None:
+        """Wait until the disk fails, which may be never, and raise why."""
+        await self._failed.wait()
+        if self.failure is not None:
+            raise self.failure
+
+    def close(self) -> None:
+        """Write what is left and close the file."""
+        self._writer.shutdown(wait=True)
+        if self._batch and self.failure is None:
+            self._database.write(_changes(self._take()), self._version)
+        self._database.close()
+
+    def _take(self) -> dict[tuple[str, str, str], Event]:
+        batch, self._batch = self._batch, {}
+        return batch
+
+    def _start(self) -> None:
+        """Write the next batch, unless one is being written: then its end starts the next."""
+        self._is_scheduled = False
+        if self._under_way is not None or not self._batch or self.failure is not None:
+            return
+        self._under_way, self._waiting = self._waiting, deque()
+        batch, version = self._take(), self._version
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(self._writer, self._write, batch, version)
+        work.add_done_callback(self._finish)
+
+    def _write(self, batch: dict[tuple[str, str, str], Event], version: int) -> None:
+        self._database.write(_changes(batch), version)
+
+    def _finish(self, work: asyncio.Future[None]) -> None:
+        if work.cancelled():
+            return  # the loop ends, and with it everyone who waits
+        error = work.exception()
+        if error is not None:
+            self._fail(error)
+            return
+        told = self._under_way
+        # While they are told, whoever asks anew stands behind them: order is kept.
+        while told:
+            told.popleft()[0]()
+        self._under_way = None
+        self._start()
+
+    def _fail(self, error: BaseException) -> None:
+        reason = str(error) if isinstance(error, (sqlite3.Error, OSError)) else repr(error)
+        self.failure = ConfigError(f"the data cannot be written: {reason}")
+        _log.error("the data cannot be written; nothing is accepted any more", extra={"reason": reason})
+        self._failed.set()
+        waiting = [*(self._under_way or ()), *self._waiting]
+        self._under_way = None
+        self._waiting.clear()
+        for _, otherwise in waiting:
+            otherwise()
+
+
+def _changes(batch: dict[tuple[str, str, str], Event]) -> list[Row | Gone]:
+    return [
+        Gone(*place) if event.type == "DELETED" else Row.of(place[0], event.record) for place, event in batch.items()
+    ]

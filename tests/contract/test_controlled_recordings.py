@@ -1,0 +1,40 @@
+import pytest
+
+from tests.contract.recordings import Sequence, builtin_sequences
+from tests.contract.replay import Replay
+
+_WORKLOADS = "pods, replica sets and jobs are made by workload controllers, not by the API server"
+_ROLES = "roles are aggregated by the part that knows roles"
+#: Sequences that need more than housekeeping, with the reason.
+ELSEWHERE = {
+    "gc-deployment-orphan": _WORKLOADS,
+    "job-complete": _WORKLOADS,
+    "job-failed": _WORKLOADS,
+    "replicaset-adopt-release": _WORKLOADS,
+    "pdb-eviction": _WORKLOADS,
+    "aggregated-clusterrole": _ROLES,
+}
+#: Steps that differ on purpose.
+ORDER = {("gc-foreground", 0): "dependents go in the order of their creation; a real collector takes any order"}
+CONTROLLED = [sequence for sequence in builtin_sequences("lifecycle") if sequence.needs_controllers]
+KEPT = [sequence for sequence in CONTROLLED if sequence.name not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("sequence", KEPT, ids=lambda sequence: sequence.name)
+async def test_what_controllers_do_to_objects_of_the_api_is_done_as_recorded(sequence: Sequence) -> None:
+    """Garbage collection and the end of namespaces are compared with those of a kube-controller-manager."""
+    found = await Replay(sequence).run()
+    on_purpose = {place for place in found if (sequence.name, int(place.split()[0])) in ORDER}
+    assert not {place: texts for place, texts in found.items() if place not in on_purpose}
+
+
+async def test_all_events_of_a_foreground_delete_come_though_in_an_order_of_our_own() -> None:
+    """The one step that may differ must differ in nothing but the order of two dependents."""
+    (sequence,) = [sequence for sequence in KEPT if sequence.name == "gc-foreground"]
+    replay = Replay(sequence)
+    await replay.run()
+    events = replay._results["0"].response
+    told = [(event["type"], event["object"]["metadata"]["name"]) for event in events]
+    assert told == [("MODIFIED", "o"), ("DELETED", "d1"), ("DELETED", "d2"), ("DELETED", "o")]
+    recorded = [(event["type"], event["object"]["metadata"]["name"]) for event in sequence.steps[0].response]
+    assert sorted(recorded) == sorted(told)
