@@ -10,9 +10,6 @@ DIFFERENT = {
     "explain pods --output=plaintext-openapiv2": "OpenAPI v2 is not served; kubectl has used v3 since 1.27",
     "create token default": "service accounts get no tokens yet",
     "get --raw /readyz?verbose": "the checks are the server's own",
-    "get all": "built-in kinds have no columns of their own yet",
-    "get svc,deploy,cm": "built-in kinds have no columns of their own yet",
-    "get events": "built-in kinds have no columns of their own yet",
 }
 
 
