@@ -4,7 +4,6 @@ import asyncio
 import io
 import json
 import logging
-import os
 import signal
 import subprocess
 import sys
@@ -91,19 +90,17 @@ def test_steer_run_ends_well_on_a_signal(tmp_path: Path, number: signal.Signals)
     """Exit code 0: an orchestrator must not take a stop for a crash."""
     (tmp_path / "thing.py").write_text(OPERATOR)
     arguments = ["-m", "steersman.cli", "run", "thing:operator", "--embedded", "--leader-elect"]
-    process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True, env={**os.environ}
-    )
-    assert process.stderr is not None
-    seen = []
-    for text in process.stderr:
-        seen.append(text)
-        if '"running"' in text:
-            process.send_signal(number)
-    assert process.wait(timeout=30) == 0, seen
+    seen: list[str] = []
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - ourselves
+        assert process.stderr is not None
+        for text in process.stderr:
+            seen.append(text)
+            if '"running"' in text:
+                process.send_signal(number)
+        assert process.wait(timeout=30) == 0, seen
     messages = [json.loads(text)["message"] for text in seen if text.startswith("{")]
     assert messages[-3:] == ["stopping", "released leadership", "stopped"]
-    process.stderr.close()
 
 
 @pytest.mark.parametrize(
