@@ -126,7 +126,8 @@ def _builtin_headers(step: dict[str, Any], *, has_body: bool) -> dict[str, str]:
     return headers
 
 
-def _builtin_step(step: dict[str, Any]) -> Step:
+def builtin_step(step: dict[str, Any]) -> Step:
+    """Give a step of the form that is used under ``builtin/`` and in fixtures."""
     document = expanded(step.get("body"))
     if "bodyRaw" in step:
         data = expanded(step["bodyRaw"]).encode("utf-8", "surrogatepass")
@@ -162,8 +163,8 @@ def builtin_sequences(name: str) -> tuple[Sequence, ...]:
     return tuple(
         Sequence(
             name=entry["name"],
-            setup=[_builtin_step(step) for step in entry.get("setup") or ()],
-            steps=[_builtin_step(step) for step in entry["steps"]],
+            setup=[builtin_step(step) for step in entry.get("setup") or ()],
+            steps=[builtin_step(step) for step in entry["steps"]],
             needs_controllers="controllers" in (entry.get("needs") or ()),
         )
         for entry in read_lines(f"builtin/{name}")
@@ -173,7 +174,7 @@ def builtin_sequences(name: str) -> tuple[Sequence, ...]:
 def during_steps(step: Step) -> Iterator[Step]:
     """Give the writes that were made while a watch was open."""
     for write in step.during:
-        yield _builtin_step({"status": 0, **write})
+        yield builtin_step({"status": 0, **write})
 
 
 def _definition_step() -> Step:

@@ -22,7 +22,7 @@ from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.strategy import Reading
-from steersman.apiserver.writing import WRONG_NAMESPACE, Change, Writing
+from steersman.apiserver.writing import NO_NAME, WRONG_NAMESPACE, Change, Writing, ordered
 from steersman.errors import ApiError, DecodeError
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import Request
@@ -39,7 +39,6 @@ from steersman.schema.strict_decoding import decode_json, settle_numbers, strict
 from steersman.schema.wire_types import WireTypeError
 
 Document = dict[str, Any]
-_NO_NAME = "the name of the object ({} based on URL) was undeterminable: name must be provided"
 _REJECTED = "the server rejected our request due to an error in our request"
 
 
@@ -68,7 +67,8 @@ class Patching:
             return self._replace(call, record, live, document, options)
         except _UnreadableError as fault:
             if media == STRATEGIC_PATCH:
-                raise invalid("", "", "", [invalid_field("patch", plain(patch), _restore_fault(fault.why))]) from None
+                shown = plain(_without_unmatched_nulls(patch, live))
+                raise invalid("", "", "", [invalid_field("patch", shown, _restore_fault(fault.why))]) from None
             # Reading has changed the document: it is made again, to be quoted as it was.
             again = self._patched(call, media, self._ledger.document(call.served, record), patch)
             raise bad_result(again, fault.why, builtin=call.served.builtin) from None
@@ -86,9 +86,10 @@ class Patching:
         obj = self._decode(call, document, options)
         metadata = obj["metadata"]
         self._check_patched_name(call, metadata.get("name", ""))
-        if not metadata.get("resourceVersion"):
-            metadata["resourceVersion"] = live["metadata"]["resourceVersion"]
-        self._writing.check_version(call.served, record, metadata, unconditional=True)
+        self._writing.place(call, metadata)
+        self._writing.check_version(
+            call.served, record, metadata, unconditional=call.served.strategy.unconditional_update
+        )
         change = Change(record, live, obj, call.info.subresource, is_patch=True)
         return Answer(200, self._writing.update_object(call, change, options))
 
@@ -96,7 +97,7 @@ class Patching:
     def _check_patched_name(call: Call, given: str) -> None:
         """Refuse a patch that takes the name away or changes it."""
         if not given:
-            raise bad_request(_NO_NAME.format(call.info.name))
+            raise bad_request(NO_NAME.format(call.info.name))
         if given != call.info.name:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.info.name})")
 
@@ -105,6 +106,8 @@ class Patching:
         served = call.served
         if not served.builtin:
             _check_typed(document)
+        elif media_type(call.request.headers.get("content-type", "")) != STRATEGIC_PATCH:
+            _check_same_type(call, document)
         reading = Reading(strict=_duplicates(call.request))
         try:
             obj = served.strategy.read(dict(document), reading)
@@ -153,7 +156,7 @@ class Patching:
         if given and given != call.info.name:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.info.name})")
         if not given and is_new:
-            raise bad_request(_NO_NAME.format(call.info.name))
+            raise bad_request(NO_NAME.format(call.info.name))
         place = (config.get("metadata") or {}).get("namespace") or ""
         if place and place != call.info.namespace and call.served.namespaced:
             raise bad_request(WRONG_NAMESPACE)
@@ -170,7 +173,8 @@ class Patching:
 
         data = call.request.body
         try:
-            document = parse_json(data)
+            # YAML does not tell 2.0 from 2.
+            document = settle_numbers(parse_json(data))
         except ValueError:
             try:
                 document, _ = parse_yaml(data)
@@ -198,6 +202,19 @@ class Patching:
         return document
 
 
+def _check_same_type(call: Call, document: Document) -> None:
+    """Refuse a document of a built-in kind that a patch made one of another type; only the kind may be left out."""
+    served = call.served
+    kind, api_version = document.get("kind") or served.kind, document.get("apiVersion")
+    if not api_version:
+        # Such a document is read as one of no version, which knows none of its fields.
+        call.warnings += [f'unknown field "{key}"' for key in sorted(document) if key not in ("kind", "apiVersion")]
+        raise bad_request(NO_NAME.format(call.info.name))
+    if kind != served.kind or api_version != served.api_version:
+        text = f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
+        raise _UnreadableError(text)
+
+
 def _duplicates(request: Request) -> list[str]:
     """Complain about members that a patch has twice."""
     if media_type(request.headers.get("content-type", "")) == APPLY_PATCH:
@@ -223,6 +240,15 @@ class _UnreadableError(Exception):
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+def _without_unmatched_nulls(patch: Any, live: Any) -> Any:
+    """Give a strategic patch as the merge leaves it: nulls under members that the object lacks are gone."""
+    if patch.__class__ is not dict:
+        return patch
+    if live.__class__ is not dict:
+        return {key: _without_unmatched_nulls(part, None) for key, part in patch.items() if part is not None}
+    return {key: part if part is None else _without_unmatched_nulls(part, live.get(key)) for key, part in patch.items()}
 
 
 #: What a strategic merge says where Go's decoder says something else.
@@ -274,12 +300,30 @@ def _document_text(document: Document, *, builtin: bool) -> str:
 
 def _struct_text(metadata: Document) -> str:
     """Write metadata in the order of its structure; only what is free-form is sorted."""
-    shown = dict(metadata)
+    shown = ordered(metadata)
+    for key in ("labels", "annotations"):
+        if key in shown:
+            shown[key] = _sorted(shown[key])
+    if shown.get("ownerReferences").__class__ is list:
+        shown["ownerReferences"] = [_in_order(owner, _OWNER) for owner in shown["ownerReferences"]]
     if metadata.get("managedFields"):
         shown["managedFields"] = [
-            {**entry, "fieldsV1": _sorted(entry.get("fieldsV1"))} for entry in metadata["managedFields"]
+            _in_order({**entry, "fieldsV1": _sorted(entry.get("fieldsV1"))}, _MANAGED)
+            for entry in metadata["managedFields"]
         ]
     return encode_json(shown).decode()
+
+
+_OWNER = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+_MANAGED = ("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")
+
+
+def _in_order(document: Any, names: tuple[str, ...]) -> Any:
+    """Write the known members of a structure in its order, and whatever a patch added after them."""
+    if document.__class__ is not dict:
+        return document
+    known = {name: document[name] for name in names if name in document}
+    return {**known, **{name: value for name, value in document.items() if name not in known}}
 
 
 def _sorted(value: Any) -> Any:

@@ -94,13 +94,14 @@ class Scaling:
         options = write_options(call.query, "PatchOptions", applying=media == APPLY_PATCH)
         check_size(call.request.body)
         record = self._record(call)
-        live = self._scale(call.served, record)
+        live = self._scale(call.served, record, missing=0)
         if media == APPLY_PATCH:
             return self._apply(call, record, live, options)
         wanted = patch_document(media, live, call.request.body)
         if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
             if media != STRATEGIC_PATCH and wanted.__class__ is dict:
-                raise bad_result(wanted, fault, builtin=True)
+                owned = self._owned(call.served, self._ledger.document(call.served, record), live)
+                raise bad_result(patch_document(media, owned, call.request.body), fault, builtin=True)
             shown = plain(parse_json(call.request.body))
             why = "unrecognized type: int32" if fault.endswith(" of type int32") else fault
             raise invalid("", "", "", [invalid_field("patch", shown, why)])
@@ -190,7 +191,7 @@ class Scaling:
         set_at(obj, self._spec_path(served), replicas)
         if not json_equal(obj, live):
             if entries is None:
-                entries = self._entries(call, live, self._scale(served, record), replicas)
+                entries = self._entries(call, live, self._scale(served, record, missing=0), replicas)
             before = live["metadata"].get("managedFields") or []
             obj["metadata"]["managedFields"] = parent_entries(before, entries, self._paths(served), served.api_version)
         self._writing.update_object(call, Change(record, live, obj, "scale", is_owned=True, is_patch=True), options)
@@ -216,16 +217,17 @@ class Scaling:
             return simple_path(strategy.scale["specReplicasPath"])
         return _BUILTIN_PATHS[0]
 
-    def _scale(self, served: Served, record: Record) -> Document:
+    def _scale(self, served: Served, record: Record, *, missing: int | None = None) -> Document:
+        """Give the scale of an object; ``missing`` are the replicas where a custom resource has none."""
         obj = self._ledger.document(served, record)
         metadata = obj["metadata"]
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         strategy = served.strategy
         if isinstance(strategy, CustomStrategy) and strategy.scale is not None:
             replicas = get_at(obj, simple_path(strategy.scale["specReplicasPath"]))
+            replicas = missing if replicas is None else replicas
             if replicas is None:
-                path = strategy.scale["specReplicasPath"]
-                raise _missing_path(served, path)
+                raise _missing_path(strategy.scale["specReplicasPath"])
             current = get_at(obj, simple_path(strategy.scale["statusReplicasPath"])) or 0
             selector = get_at(obj, simple_path(strategy.scale.get("labelSelectorPath") or "")) or ""
             selector = selector if strategy.scale.get("labelSelectorPath") else ""
@@ -272,6 +274,7 @@ def _errors(scale: Document) -> list[FieldError]:
     return []
 
 
-def _missing_path(served: Served, path: str) -> Refusal:
-    del served
-    return internal_error(f"the spec replicas field {path!r} does not exist".replace("'", '"'))
+def _missing_path(path: str) -> Refusal:
+    text = f'the spec replicas field "{path}" does not exist'
+    details = {"causes": [{"message": text}]}
+    return Refusal(500, "InternalError", f"Internal error occurred: {text}", details=details)

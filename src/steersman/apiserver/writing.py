@@ -25,7 +25,12 @@ from steersman.protocol.equality import json_equal
 from steersman.randomness import Randomness
 from steersman.schema.field_errors import invalid as invalid_field
 from steersman.schema.object_meta import finalizer_warnings
-from steersman.schema.strict_decoding import cannot_handle_message, settle_numbers, strict_message
+from steersman.schema.strict_decoding import (
+    cannot_handle_message,
+    settle_numbers,
+    strict_message,
+    unrecognized_message,
+)
 from steersman.schema.wire_types import WireTypeError
 
 Document = dict[str, Any]
@@ -34,6 +39,7 @@ _NAME_TRIES = 8
 _NAME_LIMIT = 63 - 5
 #: How often Kubernetes tells about a bad field manager.
 _TOLD = 3
+NO_NAME = "the name of the object ({} based on URL) was undeterminable: name must be provided"
 WRONG_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
 
 
@@ -95,7 +101,7 @@ class Writing:
         """Read a document as the served kind; complaints become warnings or a refusal."""
         served = call.served
         reading = Reading(strict=body.complaints)
-        document = self._typed(served, body.document, call.request.body)
+        document = self._typed(served, body.document, call.request.body, lenient=options.field_validation == "Ignore")
         try:
             obj = served.strategy.read(document, reading)
         except WireTypeError as error:
@@ -106,18 +112,19 @@ class Writing:
         return obj
 
     @staticmethod
-    def _typed(served: Served, document: Document, raw: bytes) -> Document:
+    def _typed(served: Served, document: Document, raw: bytes, *, lenient: bool) -> Document:
         """Check apiVersion and kind; built-in kinds may leave them out."""
         if served.builtin:
             return served.strategy.typed(document, served)
         kind, api_version = document.get("kind"), document.get("apiVersion")
         if not kind:
-            raise bad_request(_missing(raw, served.kind, "Kind"))
-        if api_version != served.api_version:
-            if not api_version:
-                raise bad_request(_missing(raw, served.kind, "apiVersion"))
+            why = f"Object 'Kind' is missing in '{raw.decode('utf-8', 'replace')}'"
             raise bad_request(
-                f"the API version in the data ({api_version}) does not match the expected API version "
+                _cannot_handle(served.kind, served, why) if lenient else unrecognized_message(raw, served.kind, why)
+            )
+        if api_version != served.api_version:
+            raise bad_request(
+                f"the API version in the data ({api_version or ''}) does not match the expected API version "
                 f"({served.api_version})"
             )
         return document
@@ -135,7 +142,7 @@ class Writing:
     def create_object(self, call: Call, obj: Document, options: WriteOptions, *, is_owned: bool = False) -> bytes:
         """Make a new object of a document that was read; give it as bytes."""
         served, metadata = call.served, obj["metadata"]
-        self._place(call, metadata)
+        self.place(call, metadata)
         self._lifecycle.check_create(served, metadata.get("namespace", ""), metadata.get("name", ""))
         if "resourceVersion" in metadata and not options.dry_run and not is_owned:
             version_given = True
@@ -148,7 +155,7 @@ class Writing:
             metadata["name"] = self._free_name(served, metadata)
         if not is_owned:
             obj = self._ownership.created(served, obj, call.manager, self.now())
-        metadata = obj["metadata"] = _ordered(
+        metadata = obj["metadata"] = ordered(
             {
                 **obj["metadata"],
                 "uid": self._randomness.uid(),
@@ -180,7 +187,7 @@ class Writing:
         return name
 
     @staticmethod
-    def _place(call: Call, metadata: Document) -> None:
+    def place(call: Call, metadata: Document) -> None:
         """Put an object into the namespace of the request; cluster-wide objects have none, whatever they say."""
         if not call.served.namespaced:
             metadata.pop("namespace", None)
@@ -216,8 +223,8 @@ class Writing:
         options = write_options(call.query, "UpdateOptions")
         obj = self.decode(call, self._body(call), options)
         metadata = obj["metadata"]
+        self.place(call, metadata)
         self._check_name(call, metadata)
-        self._place(call, metadata)
         record = self._ledger.get(served, call.info.namespace, name)
         if record is None:
             if not served.strategy.create_on_update or call.info.subresource:
@@ -232,8 +239,8 @@ class Writing:
     def _check_name(call: Call, metadata: Document) -> None:
         given, wanted = metadata.get("name", ""), call.info.name
         if not given:
-            metadata["name"] = wanted
-        elif given != wanted:
+            raise bad_request(NO_NAME.format(wanted))
+        if given != wanted:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({wanted})")
 
     def _check_preconditions(self, call: Call, change: Change) -> None:
@@ -266,7 +273,7 @@ class Writing:
         if not change.is_owned:
             obj = self._ownership.updated(served, live, obj, call.manager, self.now(), change.subresource)
         meta.keep(obj["metadata"], live["metadata"])
-        obj["metadata"] = _ordered(obj["metadata"])
+        obj["metadata"] = ordered(obj["metadata"])
         served.strategy.prepare_update(obj, live, change.subresource)
         self._judge(call, obj, live, change.subresource)
         if call.has_floats:
@@ -333,7 +340,8 @@ _ORDER = (
 )
 
 
-def _ordered(metadata: Document) -> Document:
+def ordered(metadata: Document) -> Document:
+    """Give metadata in the order in which Kubernetes writes it."""
     return {name: metadata[name] for name in _ORDER if name in metadata}
 
 
@@ -353,9 +361,3 @@ def _bad_version(text: str) -> str:
 
 def _cannot_handle(kind: str, served: Served, why: str) -> str:
     return f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: {why}'
-
-
-def _missing(raw: bytes, kind: str, what: str) -> str:
-    from steersman.schema.strict_decoding import unrecognized_message  # noqa: PLC0415 - only for refusals
-
-    return unrecognized_message(raw, kind, f"Object '{what}' is missing in '{raw.decode('utf-8', 'replace')}'")

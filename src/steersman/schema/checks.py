@@ -168,10 +168,7 @@ def _fields_check(node: Structural) -> Check | None:
 def _object_check(node: Structural) -> Check | None:
     size = object_size_check(node)
     fields = _fields_check(node)
-    if size is None or fields is None:
-        return size or fields
-    # An object of a wrong size is not looked into: the server does not, either.
-    return lambda value: size(value) or fields(value)
+    return all_of([check for check in (size, fields) if check is not None])
 
 
 def _items_check(node: Structural) -> Check | None:

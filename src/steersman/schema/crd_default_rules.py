@@ -45,7 +45,12 @@ def _default_errors(node: Structural, path: str) -> list[FieldError]:
     found = compiled.value_errors(value, base=path)
     if found:
         return errors + found
-    return errors + [_under(rule.error, path) for rule in compiled.broken_rules(value)]
+    # A default is its own old value to rules that need one, and none to those for which it is optional.
+    broken = [
+        *compiled.broken_rules(value),
+        *(rule for rule in compiled.broken_rules(value, value) if not rule.unchanged),
+    ]
+    return errors + [_under(error, path) for error in dict.fromkeys(rule.error for rule in broken)]
 
 
 def _walk(node: Structural, path: str, *, inside_metadata: bool) -> list[FieldError]:

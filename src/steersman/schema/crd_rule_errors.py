@@ -49,6 +49,8 @@ class _Survey:
 
     #: Fields that have errors already: of rules at or above them only the form is checked.
     faulty: list[str]
+    #: Whether the schema as a whole is sound; of the rules of another one only the form is checked.
+    is_sound: bool = True
     errors: list[FieldError] = field(default_factory=list)
     costs: list[Any] = field(default_factory=list)
 
@@ -66,7 +68,7 @@ class _Survey:
             self.visit(items, f"{path}.items", often, uncorrelatable or lost)
         if not schema.get("x-kubernetes-validations"):
             return
-        if any(name.startswith(path) for name in self.faulty):
+        if not self.is_sound or any(name.startswith(path) for name in self.faulty):
             self.errors += self._form_errors(schema, path)
         else:
             self._compile(schema, path, cardinality, uncorrelatable)
@@ -93,9 +95,9 @@ class _Survey:
         self.costs += [RuleCost(path + cost.field, cost.cost) for cost in compiled.costs]
 
 
-def rule_errors(schema: Schema, path: str, faulty: list[str]) -> list[FieldError]:
+def rule_errors(schema: Schema, path: str, faulty: list[str], *, is_sound: bool) -> list[FieldError]:
     """Tell what is wrong with the rules of a schema; those around ``faulty`` fields are not asked."""
-    survey = _Survey([*faulty])
+    survey = _Survey([*faulty], is_sound)
     survey.visit(schema, path, 1, None)
     if not survey.costs:
         return survey.errors

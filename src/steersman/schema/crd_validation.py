@@ -156,7 +156,7 @@ def _one_schema_errors(schema: dict[str, Any], path: str, *, has_status: bool) -
     if not has_unsupported(schema):
         unsound = structural_errors(schema, path) or default_errors(schema, path)
     # Rules are compiled only where the schema around them is sound; their form is looked at in any case.
-    return errors + unsound + rule_errors(schema, path, [path] if unsound else faulty)
+    return errors + unsound + rule_errors(schema, path, faulty, is_sound=not unsound)
 
 
 def _schemas_errors(versions: list[dict[str, Any]], known: dict[str, Any]) -> list[FieldError]:

@@ -81,9 +81,8 @@ class Ratchet:
 
     def _in_object(self, node: Structural, value: dict[str, Any], old: Any) -> list[Finding]:
         size = object_size_check(node)
-        if size is not None and (found := size(value)):
-            return found
-        found = missing_fields(tuple(node.schema.get("required") or ()), value)
+        found = (size(value) or []) if size is not None else []
+        found += missing_fields(tuple(node.schema.get("required") or ()), value)
         for name, child in value.items():
             inner = node.child(name)
             if inner is not None:

@@ -59,6 +59,8 @@ class RuleTree:
         if value is None:
             return
         if self.rules is not None:
+            if self.rules.errors:
+                self._report_unusable(self.rules, steps, report)
             failures = self.rules.check(value, None if old is ABSENT else old, budget=budget)
             if failures:
                 unchanged = old is not ABSENT and same(value, old)
@@ -67,6 +69,21 @@ class RuleTree:
                     report(BrokenRule(error, unchanged and failure.can_ratchet))
         for step, tree, child, old_child in self._inside(value, old):
             tree._visit(child, old_child, budget, (*steps, step), report)  # noqa: SLF001 - of the same class
+
+    @staticmethod
+    def _report_unusable(
+        rules: "CompiledRules", steps: tuple[str | int, ...], report: Callable[[BrokenRule], None]
+    ) -> None:
+        """Tell of rules that do not compile: defaults are checked before the rules around them are."""
+        for error in rules.errors:
+            _, found, why = error.message.partition("compilation failed: ")
+            if found:
+                detail = f'"{rules.type}": rule compile error: {found}{why}'
+                report(
+                    BrokenRule(
+                        FieldError(ErrorType.INVALID, path_text(steps) or NO_FIELD, OMITTED, detail), unchanged=False
+                    )
+                )
 
     def _inside(self, value: Any, old: Any) -> Iterator[tuple[str | int, "RuleTree", Any, Any]]:
         if value.__class__ is dict:

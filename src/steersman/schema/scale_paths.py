@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from steersman.schema.field_errors import FieldError, invalid
+from steersman.schema.go_text import float_text
 
 _INT32_MAX: Final = 2**31 - 1
 _GO_TYPES: Final = {
@@ -30,7 +31,7 @@ def _shown(value: Any) -> str:
         return f"[{' '.join(map(_shown, value))}]"
     if value.__class__ is dict:
         return f"map[{' '.join(f'{key}:{_shown(value[key])}' for key in sorted(value))}]"
-    return str(value)
+    return float_text(value) if value.__class__ is float else str(value)
 
 
 def _go_type(value: Any) -> str:
@@ -42,6 +43,8 @@ def _read(obj: Any, path: str, wanted: type) -> Any:
     steps = path.removeprefix(".").split(".")
     value, walked = obj, ""
     for step in steps:
+        if value is None:
+            return None
         if value.__class__ is not dict:
             raise _AccessError(
                 f"{walked}.{step} accessor error: {_shown(value)} is of the type {_go_type(value)}, "

@@ -9,6 +9,7 @@ from typing import Final
 
 from steersman.schema.field_errors import ErrorType
 from steersman.schema.findings import Check, Finding
+from steersman.schema.formats import is_known_format
 from steersman.schema.structural import Structural
 
 NULL: Final = type(None)
@@ -44,7 +45,8 @@ def _refusal(wanted: str, got: str) -> Check:
 
 
 def _formatted(node: Structural) -> str:
-    return node.schema.get("format") or ""
+    name = node.schema.get("format") or ""
+    return name if name and is_known_format(name, node.schema.get("type") or "") else ""
 
 
 def _is_numeric(node: Structural) -> bool:

@@ -27,7 +27,8 @@ def _step(operation: Operation, answer: Answer, positions: dict[int, int]) -> di
     }
     if operation.body is not None:
         step["headers"]["Content-Type"] = operation.content_type
-        step["body"] = json.loads(answer.sent)
+        is_text = isinstance(operation.body, str)
+        step["bodyRaw" if is_text else "body"] = answer.sent.decode() if is_text else json.loads(answer.sent)
     if operation.until:
         step["watch"] = True
     if operation.serves:
