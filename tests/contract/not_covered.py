@@ -3,7 +3,6 @@
 A step that is listed here and answered as recorded fails the test: the list can only get shorter.
 """
 
-_NO_TOKENS = "service account tokens are not issued yet"
 _POD_CHANGES = "the text quotes Go's difference of two internal structures"
 _CONTENT = "what every kind refuses to change is not complete"
 _LATER = "a real server establishes a definition some milliseconds later; here it is established at once"
@@ -46,15 +45,6 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "18 name taken": _POD_CHANGES,
             "19 resize": _POD_CHANGES,
             "20 resize with another change": _POD_CHANGES,
-        },
-        "token-subresource": {
-            "0 POST /api/v1/namespaces/lf-token-subresource/serviceaccounts/sa/token": _NO_TOKENS,
-            "1 POST /apis/authentication.k8s.io/v1/tokenreviews": _NO_TOKENS,
-            "2 wrong uid": _NO_TOKENS,
-            "3 pod of another account": _NO_TOKENS,
-            "4 secret": _NO_TOKENS,
-            "5 unsupported kind": _NO_TOKENS,
-            "8 review after the pod is gone": _NO_TOKENS,
         },
         "service-clusterip": {
             "10 headless to ip": _CONTENT,

@@ -24,7 +24,7 @@ from tests.contract.renaming import Renaming
 
 #: A version as an object has it, or as a JSON patch names it.
 _VERSION_IN_BODY = re.compile(r'("resourceVersion":\s*"|"/metadata/resourceVersion",\s*"value":\s*")(\d+)"')
-ADMIN = User("admin", ("system:masters", "system:authenticated"))
+ADMIN = User("admin", ("system:masters", "system:authenticated"), "admin")
 
 
 @dataclass(slots=True)

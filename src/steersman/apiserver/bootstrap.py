@@ -1,9 +1,10 @@
-"""What every cluster begins with: its namespaces, and the Service of its own API."""
+"""What every cluster begins with: its namespaces, its roles, and the Service of its own API."""
 
 from typing import Any
 
 from steersman.apiserver.catalog import Catalog
 from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.rbac.bootstrap import bootstrap_roles
 from steersman.clock import Clock
 from steersman.objects.times import format_time
 from steersman.randomness import Randomness
@@ -13,14 +14,15 @@ NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 API_ADDRESS = "10.0.0.1"
 
 
-def bootstrap(ledger: Ledger, catalog: Catalog, clock: Clock, randomness: Randomness) -> None:
-    """Make the first objects of an empty store."""
+def bootstrap(ledger: Ledger, catalog: Catalog, clock: Clock, randomness: Randomness, *, aggregates: bool) -> None:
+    """Make the first objects of an empty store; ``aggregates`` says whether aggregated roles are filled."""
     time = format_time(clock.now())
     namespaces = catalog.find("", "v1", "namespaces")
     services = catalog.find("", "v1", "services")
     assert namespaces is not None and services is not None, "built in"  # noqa: S101, PT018 - the table has them
     for name in NAMESPACES:
         ledger.put(namespaces, _namespace(name, randomness.uid(), time))
+    bootstrap_roles(ledger, catalog, randomness, time, aggregates=aggregates)
     ledger.put(services, _api_service(randomness.uid(), time))
 
 

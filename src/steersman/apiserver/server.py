@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Mapping
 
 from steersman.apiserver.authentication import Authentication
-from steersman.apiserver.authorization import AdminOnly, Authorizer, forbidden_path, forbidden_resource
+from steersman.apiserver.authorization import asked_of, forbidden_path, forbidden_resource, is_privileged, verb_asked
 from steersman.apiserver.bootstrap import bootstrap
 from steersman.apiserver.builtin import add_builtin_kinds
 from steersman.apiserver.builtin_types import load_types
@@ -23,6 +23,7 @@ from steersman.apiserver.housekeeping.definitions import DEFINITIONS, Definition
 from steersman.apiserver.housekeeping.expiry import EventExpiry
 from steersman.apiserver.housekeeping.hand import Hand
 from steersman.apiserver.housekeeping.housekeeping import Housekeeper, Housekeeping, HousekeepingOptions, controllers
+from steersman.apiserver.impersonation import Asked, Impersonation, wants_impersonation
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
 from steersman.apiserver.negotiation import negotiate
@@ -30,16 +31,20 @@ from steersman.apiserver.openapi import OpenApi
 from steersman.apiserver.options import check_timeout
 from steersman.apiserver.ownership import Ownership
 from steersman.apiserver.patching import Patching
+from steersman.apiserver.rbac.aggregation import Aggregation
+from steersman.apiserver.rbac.authorizer import Rbac
 from steersman.apiserver.reading import ReadingVerbs
 from steersman.apiserver.rendering import NOT_FOUND, Rendering, refusal_response, text_response
 from steersman.apiserver.request_info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
 from steersman.apiserver.reviews import Reviews
 from steersman.apiserver.scaling import Scaling
 from steersman.apiserver.served import Served
+from steersman.apiserver.service_account_tokens import ServiceAccountTokens
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
 from steersman.apiserver.storage.store import Snapshot, Store
 from steersman.apiserver.strategies.registry import Strategies
 from steersman.apiserver.subresources import Subresources
+from steersman.apiserver.token_requests import TokenRequests
 from steersman.apiserver.verbs import Verbs
 from steersman.apiserver.watch_hub import WatchHub
 from steersman.apiserver.watching import Watching
@@ -83,7 +88,6 @@ class ApiServer:
         clock: Clock | None = None,
         randomness: Randomness | None = None,
         tokens: Mapping[str, User] | None = None,
-        authorizer: Authorizer | None = None,
         ledger: Ledger | None = None,
         housekeeping: HousekeepingOptions | None = None,
     ) -> None:
@@ -94,8 +98,11 @@ class ApiServer:
         self.hub = WatchHub(self.ledger, self.clock)
         #: What tests can make go wrong.
         self.faults = Faults()
-        self._authentication = Authentication(tokens)
-        self._authorizer = authorizer or AdminOnly()
+        self.rbac = Rbac(self.ledger)
+        #: Issues the tokens of service accounts.
+        self.tokens = ServiceAccountTokens(self.ledger, self.clock, self.randomness)
+        self._authentication = Authentication(tokens, self.tokens)
+        self._impersonation = Impersonation(self.rbac)
         strategies = Strategies(self.ledger, self.randomness)
         add_builtin_kinds(self.catalog, strategies)
         ownership = Ownership(self.catalog)
@@ -115,9 +122,15 @@ class ApiServer:
             deleting=deleting,
             watching=Watching(self.ledger, self.hub, rendering, self.clock, self.randomness),
             rendering=rendering,
-            reviews=Reviews(writing, ownership, self._authentication, self._authorizer),
+            reviews=Reviews(writing, ownership, self._authentication, self.rbac),
             subresources=Subresources(
-                self.ledger, Scaling(self.ledger, self.catalog, writing), writing, patching, deleting, rendering
+                self.ledger,
+                Scaling(self.ledger, self.catalog, writing),
+                writing,
+                patching,
+                deleting,
+                rendering,
+                tokens=TokenRequests(self.ledger, writing, self.tokens),
             ),
         )
         self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types))
@@ -125,7 +138,10 @@ class ApiServer:
         if self.ledger.store.count("namespaces"):
             self._custom.restore()
         else:
-            bootstrap(self.ledger, self.catalog, self.clock, self.randomness)
+            aggregates = housekeeping is not None
+            bootstrap(self.ledger, self.catalog, self.clock, self.randomness, aggregates=aggregates)
+        if housekeeping is not None:
+            Aggregation(self.ledger, self.catalog, ownership, self.clock).follow()
         self._housekeeping.begin()
 
     def _keep_house(self, hand: Hand, options: HousekeepingOptions | None) -> Housekeeping:
@@ -210,6 +226,8 @@ class ApiServer:
             check_timeout(query)
             user = self._authentication.user_of(request, exchange.peer)
             info = parse_resource_path(path)
+            if wants_impersonation(request.headers):
+                user = self._impersonated(user, request, path, info, query)
             if info is None:
                 self._page(request, exchange, path, query, user)
                 return None
@@ -221,16 +239,19 @@ class ApiServer:
         return None
 
     def _page(self, request: Request, exchange: Exchange, path: str, query: Query, user: User) -> None:
-        if not self._authorizer.allows_path(user, path):
-            raise forbidden_path(user, request.method.lower(), path)
+        if not is_privileged(user):
+            verb = request.method.lower()
+            decision = self.rbac.decide_path(user, verb, path)
+            if not decision.allowed:
+                raise forbidden_path(user, verb, path, decision.reason)
         exchange.respond(self._endpoints.answer(request, path, query))
 
     def _resource(
         self, request: Request, exchange: Exchange, info: RequestInfo, query: Query, user: User
     ) -> Awaitable[None] | None:
         verb = self._verb(request.method, info, query)
-        if not self._authorizer.allows(user, verb, info):
-            raise forbidden_resource(user, verb, info)
+        if not is_privileged(user):
+            self._authorize(user, verb, info, query)
         served = self._served(info)
         if served is None:
             self._refuse_unknown(info)
@@ -245,6 +266,21 @@ class ApiServer:
             told = [served.deprecation, *call.warnings] if served.deprecation else call.warnings
             exchange.respond(refusal_response(request, query, refusal, told))
             return None
+
+    def _authorize(self, user: User, verb: str, info: RequestInfo, query: Query) -> None:
+        verb = verb_asked(verb, info)
+        asked = asked_of(verb, info, query)
+        decision = self.rbac.decide(user, verb, asked)
+        if not decision.allowed:
+            raise forbidden_resource(user, verb, asked, decision.reason)
+
+    def _impersonated(self, user: User, request: Request, path: str, info: RequestInfo | None, query: Query) -> User:
+        """Give whom a request acts as."""
+        verb = request.method.lower()
+        if info is not None:
+            verb = verb_asked(self._verb(request.method, info, query), info)
+            info = asked_of(verb, info, query)
+        return self._impersonation.user_of(user, request.headers, Asked(verb, path, info))
 
     def _refuse_unknown(self, info: RequestInfo) -> None:
         """Refuse what is not served of a group that is; of another group there is not even a Status."""

@@ -15,6 +15,7 @@ from steersman.apiserver.request_info import Query
 from steersman.apiserver.scaling import Scaling
 from steersman.apiserver.status import Refusal, bad_request, conflict, method_not_allowed
 from steersman.apiserver.storage.record import Record
+from steersman.apiserver.token_requests import TokenRequests
 from steersman.apiserver.writing import Writing
 from steersman.protocol.http import Exchange, Response
 
@@ -30,7 +31,7 @@ def _created() -> Answer:
 class Subresources:
     """Answers requests to parts of objects."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - whoever serves one of the parts
         self,
         ledger: Ledger,
         scaling: Scaling,
@@ -38,6 +39,8 @@ class Subresources:
         patching: Patching,
         deleting: Deleting,
         rendering: Rendering,
+        *,
+        tokens: TokenRequests,
     ) -> None:
         self._ledger = ledger
         self._writing = writing
@@ -60,6 +63,7 @@ class Subresources:
             ("resize", "patch"): patching.patch,
             ("binding", "create"): self._bind,
             ("eviction", "create"): self._evict,
+            ("token", "create"): tokens.answer,
         }
         #: Set by whoever runs pods: serves their logs, shells and ports.
         self.node: Action | None = None
@@ -72,8 +76,6 @@ class Subresources:
             return None
         if part in ("log", "exec", "attach", "portforward", "proxy"):
             return self._ask_node(part, call, exchange)
-        if part == "token":
-            raise Refusal(501, "NotImplemented", "the embedded API server issues no service account tokens yet")
         raise method_not_allowed()
 
     def _record(self, call: Call) -> Record:

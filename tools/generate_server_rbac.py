@@ -1,0 +1,42 @@
+"""Writes ``apiserver/data/rbac.json.xz``: the roles and bindings that every cluster begins with.
+
+Run it as ``python -m tools.control_plane run -- python -m tools.generate_server_rbac``: without controllers, so that
+aggregated roles are still empty.
+"""
+
+import json
+import lzma
+import subprocess
+from pathlib import Path
+from typing import Any
+
+TARGET = Path(__file__).parent.parent / "src" / "steersman" / "apiserver" / "data" / "rbac.json.xz"
+RESOURCES = ("clusterroles", "roles", "clusterrolebindings", "rolebindings")
+
+
+def _object(item: dict[str, Any]) -> dict[str, Any]:
+    """Give an object without what a server makes up; the time of its fields' owner is left out."""
+    made = ("uid", "resourceVersion", "creationTimestamp")
+    metadata = {key: value for key, value in item["metadata"].items() if key not in made}
+    for entry in metadata["managedFields"]:
+        del entry["time"]
+    return {**item, "metadata": metadata}
+
+
+def main() -> None:
+    """Read everything from the server of ``KUBECONFIG``."""
+    found = {}
+    for resource in RESOURCES:
+        path = f"/apis/rbac.authorization.k8s.io/v1/{resource}"
+        listed = subprocess.run(  # noqa: S603 - a tool
+            ["kubectl", "get", "--raw", path],  # noqa: S607 - the one of the control plane
+            check=True,
+            capture_output=True,
+        ).stdout
+        items = sorted(json.loads(listed)["items"], key=lambda item: int(item["metadata"]["resourceVersion"]))
+        found[resource] = [_object(item) for item in items]
+    TARGET.write_bytes(lzma.compress(json.dumps(found, separators=(",", ":")).encode(), preset=9))
+
+
+if __name__ == "__main__":
+    main()
