@@ -119,7 +119,6 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "138 logs p1": "pods are not given the token of a service account",
             "140 exec p1 -- ls": "pods are not given the token of a service account",
             "143 get events": "the recording shows an event of an earlier story",
-            "149 create token default": _NO_TOKENS,
             "157 get --raw /readyz?verbose": _CHECKS,
             "161 delete pod p1 --force --grace-period=0": "pods are not given the token of a service account",
             "170 delete -f crd.yaml": "a definition and its objects go at once",
