@@ -74,6 +74,29 @@ async def test_the_first_replica_leads_and_renews() -> None:
         assert later.spec.renew_time != first.spec.renew_time
 
 
+class TickingClock(FakeClock):
+    """A clock on which no two looks at the time of day are the same, as on a real one."""
+
+    looks = 0
+
+    def now(self) -> datetime:
+        """Give the time, a microsecond later each time."""
+        self.looks += 1
+        return super().now() + timedelta(microseconds=self.looks)
+
+
+async def test_a_leader_renews_at_its_own_pace() -> None:
+    """The leader watches its lease too: its own renewals must not make it renew again."""
+    clock = TickingClock()
+    server = ApiServer(clock=clock)
+    async with replica(server, clock, "a") as a:
+        await clock.settle()
+        a.faults.clear()
+        await clock.advance(60.0)
+        assert a.leads
+        assert 25 <= a.faults.count("PATCH") <= 35
+
+
 async def test_only_one_of_two_leads() -> None:
     """The other stands by for as long as the first renews."""
     clock = FakeClock()

@@ -11,12 +11,14 @@ from steersman.client.client import Client
 from steersman.clock import Deadline
 from steersman.concurrency import background
 from steersman.errors import AlreadyExists, Conflict, NotFound, SteersmanError
+from steersman.informer.changes import Change, Deleted
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.reflector import Link
 from steersman.informer.wakeup import Wakeup
 from steersman.kinds.coordination_v1 import Lease, LeaseSpec
 from steersman.manager.leadership import Leadership
 from steersman.manager.lease import JITTER, Candidate, Create, LeaseRecord, LeaseTiming, Stand, Take
+from steersman.objects.codec import decode
 from steersman.objects.meta import ObjectMeta
 from steersman.objects.times import MicroTime
 
@@ -78,7 +80,7 @@ class LeaderElector:
             namespaces=(self._options.namespace,), field_selector=f"metadata.name={self._options.name}"
         )
         informer = Informer(Lease, self._link, selection)
-        informer.add_handler(lambda _: self._wakeup.set(), name="leader-election")
+        informer.add_handler(self._heard, name="leader-election")
         try:
             async with background(informer.run(), name="informer/leases"):
                 await self._take_part()
@@ -105,6 +107,11 @@ class LeaderElector:
             return False
         self._candidate.wrote(record, asked_at=self._clock.monotonic())
         return True
+
+    def _heard(self, change: Change) -> None:
+        """Act at once on what others did to the lease; our own renewals are no news, or each would cause the next."""
+        if isinstance(change, Deleted) or decode(Lease, change.new.data).spec.holder_identity != self._options.identity:
+            self._wakeup.set()
 
     async def _take_part(self) -> None:
         while True:
