@@ -202,6 +202,24 @@ async def test_a_run_knows_its_causes() -> None:
         assert whys[-1] == ["timer"]
 
 
+async def test_every_log_line_of_a_run_says_which_object_it_is_about(caplog: pytest.LogCaptureFixture) -> None:
+    """Lines of the author and of the framework carry the same fields; the framework's also says why it ran."""
+    operator = Operator("logging")
+
+    @operator.reconciler(Widget)
+    async def reconcile(_: Widget, ctx: Ctx) -> None:
+        ctx.log.info("looking", extra={"depth": 3})
+
+    with caplog.at_level(logging.DEBUG, logger="steersman.controller"):
+        async with running(operator) as cluster:
+            await create(cluster)
+    looking = next(line.__dict__ for line in caplog.records if line.message == "looking")
+    assert (looking["controller"], looking["kind"], looking["key"]) == ("widget", "Widget", "default/a")
+    assert (looking["reconcile"], looking["depth"]) == (1, 3)
+    reconciled = next(line.__dict__ for line in caplog.records if line.message == "reconciled")
+    assert (reconciled["result"], reconciled["why"]) == ("success", ["Widget default/a created"])
+
+
 async def test_objects_that_exist_at_the_start_are_reconciled_and_marked_so() -> None:
     """An operator that was away catches up."""
     operator = Operator("existing")

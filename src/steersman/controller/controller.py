@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, assert_never
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.applied import AppliedIntents
-from steersman.controller.attempt import Attempt
+from steersman.controller.attempt import Attempt, describe
 from steersman.controller.causes import Cause, What, cause_of
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
@@ -231,6 +231,14 @@ class Controller(Generic[K]):
             self._observer.ended(outcome, self._clock.monotonic() - started)
         self._note_run(taken, written)
         self._settle(taken, outcome, record, ctx)
+        if _log.isEnabledFor(logging.DEBUG):
+            self._log_run(taken, outcome, ctx, self._clock.monotonic() - started)
+
+    @staticmethod
+    def _log_run(taken: Wanted, outcome: Outcome, ctx: Context[K], seconds: float) -> None:
+        why = [str(cause) for cause in taken.causes]
+        fields = {"result": describe(outcome), "seconds": round(seconds, 6), "why": why}
+        ctx.log.debug("reconciled", extra={**fields, "more_causes": taken.dropped_causes})
 
     def _context(self, obj: K, taken: Wanted, written: list[Target]) -> Context[K]:
         key = taken.key

@@ -61,7 +61,7 @@ class Reconciler(Generic[K]):
         kind: type[K],
         function: ReconcileFunction[K],
         *,
-        finalizer: str = "",
+        finalizer: str,
         options: ReconcilerOptions | None = None,
     ) -> None:
         self.name = name
@@ -71,7 +71,7 @@ class Reconciler(Generic[K]):
         self.options = options if options is not None else ReconcilerOptions()
         self.cleanup_function: ReconcileFunction[K] | None = None
         self.error_function: ErrorFunction[K] | None = None
-        self.finalizer = finalizer or self._default_finalizer()
+        self.finalizer = finalizer
 
     def __call__(self, obj: K, ctx: Context[K]) -> Awaitable[None] | None:
         """Call the author's function itself."""
@@ -100,10 +100,6 @@ class Reconciler(Generic[K]):
             yield Trigger(owned, to_owner, options.owns_when)
         for watch in options.watches:
             yield Trigger(watch.kind, to_mapped(watch.kind, watch.to), watch.when, watch.optional)
-
-    def _default_finalizer(self) -> str:
-        group = self.resource.gvk.group or "steersman.dev"
-        return f"{group}/{self.name}"
 
     def __repr__(self) -> str:
         return f"<Reconciler {self.name} of {self.resource.gvk}>"

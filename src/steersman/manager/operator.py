@@ -8,7 +8,7 @@ from steersman.controller.predicates import Predicate, always, meaningful
 from steersman.controller.triggers import Watch
 from steersman.errors import DeclarationError
 from steersman.manager.runnable import Runnable
-from steersman.objects.resource import KubeObject
+from steersman.objects.resource import KubeObject, resource_of
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -62,7 +62,9 @@ class Operator:
         )
 
         def decorate(function: ReconcileFunction[K]) -> Reconciler[K]:
-            declared = Reconciler(name or kind.__name__.lower(), kind, function, finalizer=finalizer, options=options)
+            label = name or kind.__name__.lower()
+            mark = finalizer or self._finalizer(kind, label)
+            declared = Reconciler(label, kind, function, finalizer=mark, options=options)
             self._add(declared)
             return declared
 
@@ -104,6 +106,10 @@ class Operator:
     def kinds(self) -> tuple[type[KubeObject], ...]:
         """Every kind that is reconciled or declared, each once."""
         return tuple(dict.fromkeys([*(reconciler.kind for reconciler in self._reconcilers), *self._declared]))
+
+    def _finalizer(self, kind: type[KubeObject], label: str) -> str:
+        """Name a finalizer: it begins with a domain, which built-in kinds of the core group do not have."""
+        return f"{resource_of(kind).gvk.group or f'{self.name}.operator'}/{label}"
 
     def _add(self, reconciler: Reconciler[Any]) -> None:
         if any(known.name == reconciler.name for known in self._reconcilers):
