@@ -15,6 +15,14 @@ _COMMANDS = {
     "init": "Begin a project in this folder.",
     "create": "Add a kind to the project.",
     "run": "Run an operator.",
+    "install": "Create or update the definitions in a cluster.",
+    "uninstall": "Remove the definitions from a cluster.",
+    "deploy": "Deploy the operator to a cluster.",
+    "undeploy": "Remove the operator from a cluster.",
+    "samples": "Try the project's samples.",
+    "manifests": "Write the operator's manifests.",
+    "chart": "Write a Helm chart.",
+    "bundle": "Write a bundle for the Operator Lifecycle Manager.",
     "server": "Run a Kubernetes API on this machine, for development and tests.",
 }
 

@@ -6,11 +6,12 @@ import logging
 import socket
 import sys
 from collections.abc import AsyncIterator
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from steersman.cli.target import load_operator, project_target
 
 if TYPE_CHECKING:
     from steersman.manager.manager import ManagerOptions
@@ -28,7 +29,7 @@ class _Unusable(click.ClickException):
 
 
 @click.command("run", short_help="Run an operator.")
-@click.argument("targets", metavar="MODULE:OPERATOR…", nargs=-1, required=True)
+@click.argument("targets", metavar="MODULE:OPERATOR…", nargs=-1)
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names the cluster.")
 @click.option("--context", help="Context of the kubeconfig.")
 @click.option("--namespace", "-n", "namespaces", multiple=True, help="Namespace to look at; several; default: all.")
@@ -59,14 +60,15 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 ) -> None:
     """Run the operators that are named as MODULE:OPERATOR, until SIGTERM or Ctrl-C; a second signal ends it at once.
 
-    The cluster is that of --kubeconfig, of $KUBECONFIG, of the pod this runs in, or of ~/.kube/config.
+    Without a name it is the operator of the project in this folder. The cluster is that of --kubeconfig, of
+    $KUBECONFIG, of the pod this runs in, or of ~/.kube/config.
     """
     from steersman.errors import ConfigError, LeadershipLost, SteersmanError
     from steersman.manager.logs import configure_logging
     from steersman.manager.manager import ManagerOptions
     from steersman.serving.server import Listen
 
-    operators = [_load(target) for target in targets]
+    operators = [load_operator(target) for target in targets or (project_target(),)]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
     options = ManagerOptions(
         namespaces=namespaces,
@@ -139,26 +141,6 @@ async def _run(
             )
             options = replace(options, election=election)
         await run_operators(operators, config, options, stop)
-
-
-def _load(target: str) -> "Operator":
-    """Find an operator by ``module:name``; modules of the current directory are found too."""
-    from steersman.manager.operator import Operator
-
-    module_name, colon, name = target.partition(":")
-    if not colon or not module_name or not name:
-        raise click.BadParameter(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        found = getattr(import_module(module_name), name)
-    except ModuleNotFoundError as error:
-        raise click.BadParameter(f"cannot import {module_name!r}: {error}") from None
-    except AttributeError:
-        raise click.BadParameter(f"there is no {name!r} in {module_name}") from None
-    if not isinstance(found, Operator):
-        raise click.BadParameter(f"{target} is {type(found).__name__}, not an Operator")
-    return found
 
 
 def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:

@@ -53,19 +53,29 @@ class Project:
         return f"{self.name}-system"
 
 
-def settings_of(root: Path) -> dict[str, Any]:
-    """Give the table ``[tool.steersman]`` of the project in a folder; empty where there is none."""
+def _document_of(root: Path) -> dict[str, Any]:
     path = root / "pyproject.toml"
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise ConfigError(f"{path}: {error}") from None
-    settings = document.get("tool", {}).get("steersman", {})
+
+
+def settings_of(root: Path) -> dict[str, Any]:
+    """Give the table ``[tool.steersman]`` of the project in a folder; empty where there is none."""
+    tools = _document_of(root).get("tool", {})
+    settings = tools.get("steersman", {}) if isinstance(tools, dict) else None
     if not isinstance(settings, dict):
-        raise ConfigError(f"{path}: [tool.steersman] must be a table")
+        raise ConfigError(f"{root / 'pyproject.toml'}: [tool.steersman] must be a table")
     return settings
+
+
+def version_of(root: Path) -> str:
+    """Give the version of the project in a folder."""
+    project = _document_of(root).get("project", {})
+    return str(project.get("version") or "0.0.0") if isinstance(project, dict) else "0.0.0"
 
 
 def project_in(root: Path) -> Project:

@@ -1,0 +1,66 @@
+"""Applying and deleting objects one by one, saying what became of each; or in a dry run, what would."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from steersman.client.client import Client
+    from steersman.objects.resource import Unstructured
+
+
+def shown(obj: "Unstructured") -> str:
+    """Name an object as people do: kind, namespace, name."""
+    place = f"{obj.namespace}/" if obj.namespace else ""
+    return f"{obj.gvk.kind} {place}{obj.name}"
+
+
+async def apply_all(client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool) -> None:
+    """Apply objects in their order; definitions are waited for, so that objects of their kinds can follow."""
+    for obj in objects:
+        if dry_run:
+            await _show(client, obj)
+            continue
+        before = await _find(client, obj)
+        applied = await client.apply(obj, force=True)
+        if obj.gvk.kind == "CustomResourceDefinition":
+            await client.wait_established(applied, timeout=60)
+        unchanged = before is not None and before.resource_version == applied.resource_version
+        click.echo(f"{shown(obj)} {'unchanged' if unchanged else 'created' if before is None else 'changed'}")
+
+
+async def delete_all(client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool) -> None:
+    """Delete objects in their order; what is not there is fine."""
+    for obj in objects:
+        found = await _find(client, obj)
+        if found is None:
+            click.echo(f"{shown(obj)} is not there")
+        elif dry_run:
+            click.echo(f"{shown(obj)} would be deleted")
+        else:
+            await client.delete(obj, missing_ok=True)
+            click.echo(f"{shown(obj)} deleted")
+
+
+async def _find(client: "Client", obj: "Unstructured") -> "Unstructured | None":
+    from steersman.errors import NotFound
+
+    try:
+        return await client.try_get(obj.gvk, obj.name, obj.namespace or None)
+    except NotFound:  # the kind itself is not served
+        return None
+
+
+async def _show(client: "Client", obj: "Unstructured") -> None:
+    from steersman.errors import NotFound
+    from steersman.scaffold.difference import difference
+
+    before = await _find(client, obj)
+    after: dict[str, Any]
+    try:
+        after = (await client.dry_run().apply(obj, force=True)).content
+    except NotFound:  # its kind or namespace would be made by an earlier object
+        after = obj.content
+    changes = difference(shown(obj), before.content if before is not None else None, after)
+    click.echo(changes or f"{shown(obj)} would not change")

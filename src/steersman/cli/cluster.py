@@ -1,0 +1,72 @@
+"""The cluster that a command works on: it is named, and before the first write the user is asked.
+
+No question is asked where the user has decided already: with ``--yes``, by naming a ``--context``, or with
+``--dry-run``, which writes nothing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from steersman.client.client import Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Which cluster is meant, and what the user has decided."""
+
+    kubeconfig: Path | None
+    context: str | None
+    yes: bool
+    dry_run: bool
+
+    @asynccontextmanager
+    async def connect(self, what: str, *, manager: str) -> AsyncIterator["Client"]:
+        """Connect under a field manager; first name the cluster and what will happen, and ask."""
+        from steersman.client.client import Client
+        from steersman.transport.config import ClusterConfig
+
+        config = ClusterConfig.load(self.kubeconfig, context=self.context)
+        place = f"context {config.context or '(none)'} at {config.server}"
+        click.echo(f"{'would ' if self.dry_run else ''}{what}: {place}", err=True)
+        if not (self.yes or self.context or self.dry_run):
+            _ask()
+        async with Client.connect_to(config, field_manager=manager) as client:
+            yield client
+
+
+def _ask() -> None:
+    try:
+        agreed = click.confirm("Go on?", err=True)
+    except click.Abort:
+        raise click.ClickException("nothing was changed: nobody answered; say --yes, or name a --context") from None
+    if not agreed:
+        raise click.ClickException("nothing was changed")
+
+
+def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that writes to a cluster."""
+    options = (
+        click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters."),
+        click.option("--context", help="Context of the kubeconfig; naming one means that you are sure."),
+        click.option("--yes", "-y", is_flag=True, help="Do not ask."),
+        click.option("--dry-run", is_flag=True, help="Change nothing; show what would change."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def run(work: Awaitable[None]) -> None:
+    """Run the asynchronous part of a command."""
+
+    async def main() -> None:
+        await work
+
+    asyncio.run(main())

@@ -1,0 +1,38 @@
+"""`steer install`: the definitions of the operator's kinds, in a cluster."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steersman.cli.cluster import Access, cluster_options, run
+from steersman.cli.target import load_operator, operator_option
+
+if TYPE_CHECKING:
+    from steersman.manager.operator import Operator
+
+
+@click.command("install", short_help="Create or update the definitions in a cluster.")
+@operator_option
+@cluster_options
+def command(*, target: str | None, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
+    """Create or update the custom resource definitions of the operator, and wait until they are served.
+
+    \b
+    Examples:
+      $ steer install --dry-run
+      $ steer install --context my-cluster
+    """
+    operator = load_operator(target)
+    run(_install(operator, Access(kubeconfig=kubeconfig, context=context, yes=yes, dry_run=dry_run)))
+
+
+async def _install(operator: "Operator", access: Access) -> None:
+    from steersman.cli.applying import apply_all
+    from steersman.manager.definitions import operator_definitions
+
+    definitions = operator_definitions([operator])
+    if not definitions:
+        raise click.ClickException(f"operator {operator.name} declares no custom kinds: there is nothing to install")
+    async with access.connect(f"install {len(definitions)} definitions", manager=operator.name) as client:
+        await apply_all(client, definitions, dry_run=access.dry_run)

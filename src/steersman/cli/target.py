@@ -1,0 +1,68 @@
+"""Which operator is meant: one that is named as MODULE:OPERATOR, or that of the project in this folder."""
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from steersman.manager.operator import Operator
+    from steersman.scaffold.manifests.shape import Shape
+
+#: The option of every command that needs an operator.
+operator_option = click.option("--operator", "target", metavar="MODULE:OPERATOR", help="Default: the project's.")
+image_option = click.option("--image", default="", help="Image of the operator; default: that of pyproject.toml.")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An operator, and how it is deployed."""
+
+    operator: "Operator"
+    shape: "Shape"
+    version: str
+
+
+def load_operator(target: str | None) -> "Operator":
+    """Find an operator by ``module:name``; modules of the current directory are found too."""
+    from steersman.manager.operator import Operator
+
+    target = target or project_target()
+    module_name, colon, name = target.partition(":")
+    if not colon or not module_name or not name:
+        raise click.BadParameter(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = getattr(import_module(module_name), name)
+    except ModuleNotFoundError as error:
+        raise click.BadParameter(f"cannot import {module_name!r}: {error}") from None
+    except AttributeError:
+        raise click.BadParameter(f"there is no {name!r} in {module_name}") from None
+    if not isinstance(found, Operator):
+        raise click.BadParameter(f"{target} is {type(found).__name__}, not an Operator")
+    return found
+
+
+def project_target() -> str:
+    """Give the operator of the project in this folder, as its ``pyproject.toml`` names it."""
+    from steersman.scaffold.project import settings_of
+
+    target = settings_of(Path.cwd()).get("operator")
+    if not isinstance(target, str):
+        raise click.UsageError("name an operator as MODULE:OPERATOR, or go to the folder of a project")
+    return target
+
+
+def declared(target: str | None, image: str = "") -> Declared:
+    """Find an operator and how the project in this folder deploys it."""
+    from steersman.scaffold.manifests.shape import name_of, shape_from
+    from steersman.scaffold.project import settings_of, version_of
+
+    root = Path.cwd()
+    operator = load_operator(target)
+    version = version_of(root)
+    return Declared(operator, shape_from(settings_of(root), name_of(operator), version=version, image=image), version)

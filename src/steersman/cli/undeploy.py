@@ -1,0 +1,38 @@
+"""`steer undeploy`: takes the operator out of a cluster; the definitions and their objects stay."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from steersman.cli.cluster import Access, cluster_options, run
+from steersman.cli.target import declared, operator_option
+
+if TYPE_CHECKING:
+    from steersman.cli.target import Declared
+
+
+@click.command("undeploy", short_help="Remove the operator from a cluster.")
+@operator_option
+@cluster_options
+def command(*, target: str | None, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
+    """Delete what `steer deploy` made, but for the definitions: `steer uninstall` removes those.
+
+    \b
+    Example:
+      $ steer undeploy --context my-cluster
+    """
+    run(_undeploy(declared(target), Access(kubeconfig=kubeconfig, context=context, yes=yes, dry_run=dry_run)))
+
+
+async def _undeploy(found: "Declared", access: Access) -> None:
+    from steersman.cli.applying import delete_all
+    from steersman.objects.resource import Unstructured
+    from steersman.scaffold.manifests.plain import all_objects
+
+    made = [Unstructured(obj) for obj in all_objects(found.operator, found.shape)]
+    # In reverse: the operator ends before it loses its permissions.
+    objects = [obj for obj in reversed(made) if obj.gvk.kind != "CustomResourceDefinition"]
+    what = f"remove operator {found.operator.name} from namespace {found.shape.namespace}"
+    async with access.connect(what, manager=found.operator.name) as client:
+        await delete_all(client, objects, dry_run=access.dry_run)

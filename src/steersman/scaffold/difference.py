@@ -1,0 +1,57 @@
+"""What a write would change, as a diff of YAML that people can read. Values of Secrets are never shown."""
+
+import difflib
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, Final
+
+from steersman.protocol.manifests import dump
+
+#: What the server keeps for itself: no news to anybody.
+_SERVERS_OWN: Final = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp")
+_SECRET: Final = ("v1", "Secret")
+
+
+def difference(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str:
+    """Give the diff between two states of an object, of which one may be missing; empty if nothing changes."""
+    hidden = _Hidden(before, after)
+    old, new = hidden.text(before), hidden.text(after)
+    lines = difflib.unified_diff(old, new, f"{name} (now)", f"{name} (then)", lineterm="")
+    return "\n".join(lines)
+
+
+class _Hidden:
+    """Shows the values of Secrets only as equal or not."""
+
+    def __init__(self, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+        self._before = dict(_values(before))
+        self._after = dict(_values(after))
+
+    def text(self, obj: dict[str, Any] | None) -> list[str]:
+        if obj is None:
+            return []
+        shown = deepcopy(obj)
+        for key in _SERVERS_OWN:
+            shown.get("metadata", {}).pop(key, None)
+        shown.pop("status", None)
+        for (field, key), value in _values(shown):
+            is_same = self._before.get((field, key)) == self._after.get((field, key))
+            shown[field][key] = (
+                "***" if is_same else "*** (then)" if self._after.get((field, key)) == value else "*** (now)"
+            )
+        annotations = shown.get("metadata", {}).get("annotations", {})
+        if _is_secret(obj):
+            annotations.pop("kubectl.kubernetes.io/last-applied-configuration", None)
+        return dump([shown]).splitlines()
+
+
+def _is_secret(obj: dict[str, Any]) -> bool:
+    return (obj.get("apiVersion"), obj.get("kind")) == _SECRET
+
+
+def _values(obj: dict[str, Any] | None) -> Iterator[tuple[tuple[str, str], Any]]:
+    if obj is None or not _is_secret(obj):
+        return
+    for field in ("data", "stringData"):
+        for key, value in (obj.get(field) or {}).items():
+            yield (field, key), value

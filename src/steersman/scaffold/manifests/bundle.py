@@ -1,0 +1,115 @@
+"""An operator as a bundle for the Operator Lifecycle Manager: a ClusterServiceVersion and what goes with it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from steersman.manager.operator import Operator
+from steersman.protocol.manifests import dump
+from steersman.scaffold.manifests.permissions import cluster_grants, lease_rules, rules_of, user_role_objects
+from steersman.scaffold.manifests.plain import HEADER, definition_objects
+from steersman.scaffold.manifests.shape import Shape, labels_of, name_of, selector_of
+from steersman.scaffold.manifests.workload import pod_template, service_object
+
+_CHANNEL: Final = "alpha"
+_PREFIX: Final = "operators.operatorframework.io.bundle"
+
+
+def bundle_files(
+    operator: Operator, shape: Shape, *, version: str, samples: Sequence[dict[str, Any]] = ()
+) -> dict[str, str]:
+    """Give the files of the bundle; samples become the examples that consoles offer."""
+    name = name_of(operator)
+    # The manager grants permissions in the cluster or in its own namespace: a bundle looks at all namespaces.
+    everywhere = Shape(image=shape.image, namespace=shape.namespace, replicas=shape.replicas)
+    annotations = _annotations(name)
+    service = service_object(operator, everywhere)
+    del service["metadata"]["namespace"]
+    roles = {obj["metadata"]["name"]: obj for obj in user_role_objects(operator)}
+    return {
+        f"manifests/{name}.clusterserviceversion.yaml": HEADER
+        + dump([_service_version(operator, everywhere, version, samples)]),
+        **{f"manifests/{obj['metadata']['name']}.yaml": HEADER + dump([obj]) for obj in definition_objects(operator)},
+        **{f"manifests/{role}.clusterrole.yaml": HEADER + dump([obj]) for role, obj in roles.items()},
+        f"manifests/{name}-metrics.service.yaml": HEADER + dump([service]),
+        "metadata/annotations.yaml": HEADER + dump([{"annotations": annotations}]),
+        "bundle.Dockerfile": HEADER + _dockerfile(annotations),
+    }
+
+
+def _annotations(name: str) -> dict[str, str]:
+    return {
+        f"{_PREFIX}.mediatype.v1": "registry+v1",
+        f"{_PREFIX}.manifests.v1": "manifests/",
+        f"{_PREFIX}.metadata.v1": "metadata/",
+        f"{_PREFIX}.package.v1": name,
+        f"{_PREFIX}.channels.v1": _CHANNEL,
+        f"{_PREFIX}.channel.default.v1": _CHANNEL,
+    }
+
+
+def _dockerfile(annotations: dict[str, str]) -> str:
+    labels = "".join(f"LABEL {key}={value}\n" for key, value in annotations.items())
+    return f"FROM scratch\n{labels}COPY manifests /manifests/\nCOPY metadata /metadata/\n"
+
+
+def _service_version(
+    operator: Operator, shape: Shape, version: str, samples: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    name = name_of(operator)
+    examples = json.dumps(list(samples), indent=2)
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {
+            "name": f"{name}.v{version}",
+            "annotations": {"alm-examples": examples, "capabilities": "Basic Install"},
+        },
+        "spec": {
+            "displayName": name,
+            "description": f"The Kubernetes operator {name}.",
+            "version": version,
+            "maturity": _CHANNEL,
+            "installModes": [
+                {"type": mode, "supported": mode == "AllNamespaces"}
+                for mode in ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+            ],
+            "customresourcedefinitions": {"owned": _owned(operator)},
+            "install": {"strategy": "deployment", "spec": _install(operator, shape)},
+        },
+    }
+
+
+def _owned(operator: Operator) -> list[dict[str, Any]]:
+    owned = []
+    for definition in definition_objects(operator):
+        spec = definition["spec"]
+        for version in spec["versions"]:
+            kind = spec["names"]["kind"]
+            entry = {
+                "name": definition["metadata"]["name"],
+                "version": version["name"],
+                "kind": kind,
+                "displayName": kind,
+                "description": version["schema"]["openAPIV3Schema"].get("description", kind),
+            }
+            owned.append(entry)
+    return owned
+
+
+def _install(operator: Operator, shape: Shape) -> dict[str, Any]:
+    name = name_of(operator)
+    deployment = {
+        "name": name,
+        "label": labels_of(name),
+        "spec": {
+            "replicas": shape.replicas,
+            "selector": {"matchLabels": selector_of(name)},
+            "template": pod_template(operator, shape),
+        },
+    }
+    return {
+        "deployments": [deployment],
+        "clusterPermissions": [{"serviceAccountName": name, "rules": rules_of(cluster_grants(operator, shape))}],
+        "permissions": [{"serviceAccountName": name, "rules": lease_rules(name)}],
+    }

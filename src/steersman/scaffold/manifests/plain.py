@@ -1,0 +1,56 @@
+"""An operator's manifests as files: plain YAML, a kustomize base over it, and all of it in one file."""
+
+from typing import Any, Final
+
+from steersman.manager.definitions import operator_definitions
+from steersman.manager.operator import Operator
+from steersman.protocol.manifests import dump
+from steersman.scaffold.manifests.permissions import permission_objects, user_role_objects
+from steersman.scaffold.manifests.shape import Shape
+from steersman.scaffold.manifests.workload import (
+    budget_object,
+    deployment_object,
+    namespace_object,
+    network_object,
+    service_object,
+)
+
+#: The first line of every file that is made: such a file may be replaced and removed.
+HEADER: Final = "# Made by `steer` from what the operator declares: edit that.\n"
+
+
+def definition_objects(operator: Operator) -> list[dict[str, Any]]:
+    """Make the definitions of an operator's custom kinds."""
+    return [definition.content for definition in operator_definitions([operator])]
+
+
+def parts_of(operator: Operator, shape: Shape) -> dict[str, list[dict[str, Any]]]:
+    """Give every object of a deployed operator, by the file that it belongs to, in the order of creation."""
+    return {
+        **{f"crds/{obj['metadata']['name']}.yaml": [obj] for obj in definition_objects(operator)},
+        "namespace.yaml": [namespace_object(operator, shape)],
+        "permissions.yaml": permission_objects(operator, shape),
+        "user-roles.yaml": user_role_objects(operator),
+        "network-policy.yaml": [network_object(operator, shape)],
+        "service.yaml": [service_object(operator, shape)],
+        "disruption-budget.yaml": [budget_object(operator, shape)],
+        "deployment.yaml": [deployment_object(operator, shape)],
+    }
+
+
+def all_objects(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
+    """Give every object of a deployed operator, in the order of creation."""
+    return [obj for objects in parts_of(operator, shape).values() for obj in objects]
+
+
+def manifest_files(operator: Operator, shape: Shape) -> dict[str, str]:
+    """Give the files; the same declarations always give the same bytes."""
+    parts = {name: objects for name, objects in parts_of(operator, shape).items() if objects}
+    files = {name: HEADER + dump(objects) for name, objects in parts.items()}
+    files["kustomization.yaml"] = HEADER + dump([_kustomization(list(parts))])
+    files["install.yaml"] = HEADER + dump([obj for objects in parts.values() for obj in objects])
+    return files
+
+
+def _kustomization(resources: list[str]) -> dict[str, Any]:
+    return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources}

@@ -1,0 +1,22 @@
+"""What changed between the definitions of a release and those of today, and whether it breaks anybody."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from steersman.schema.crd_diff import crd_diff
+from steersman.schema.schema_diff import Change, breaking
+
+
+def release_changes(before: Iterable[dict[str, Any]], after: Iterable[dict[str, Any]]) -> dict[str, list[Change]]:
+    """Give the changes of each definition by its name; one that is gone breaks whoever has objects of it."""
+    new = {definition["metadata"]["name"]: definition for definition in after}
+    found: dict[str, list[Change]] = {}
+    for definition in before:
+        name = definition["metadata"]["name"]
+        if name in new:
+            changes = crd_diff(definition, new[name])
+        else:
+            changes = [breaking("spec", "the definition is gone: its objects would go with it")]
+        if changes:
+            found[name] = changes
+    return found

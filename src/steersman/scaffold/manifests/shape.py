@@ -1,0 +1,70 @@
+"""`Shape`: how an operator is deployed, where its declarations leave that open."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steersman.errors import ConfigError, DeclarationError
+from steersman.manager.operator import Operator
+from steersman.schema.names import dns1035_faults, label_faults
+
+#: The port of probes and metrics.
+PORT: Final = 8080
+_DEFAULT_REPLICAS: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Where and as what an operator runs."""
+
+    image: str
+    namespace: str
+    #: Replicas, of which one leads.
+    replicas: int = _DEFAULT_REPLICAS
+    #: The namespaces that the operator looks at; none of them means all, and needs permissions for the whole cluster.
+    watch: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for namespace in (self.namespace, *self.watch):
+            if faults := label_faults(namespace):
+                raise ConfigError(f"{namespace!r} is no namespace: {faults[0]}")
+        if not self.image or any(letter.isspace() for letter in self.image):
+            raise ConfigError(f"{self.image!r} is no image: write one such as registry.example.com/operator:1.0")
+        if self.replicas < 1:
+            raise ConfigError(f"an operator needs at least one replica, not {self.replicas}")
+
+
+def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str = "") -> Shape:
+    """Make the shape that a project's settings say: ``image``, ``namespace``, ``replicas`` and ``watch``."""
+    typed: dict[str, type] = {"image": str, "namespace": str, "replicas": int, "watch": list}
+    for key, kind in typed.items():
+        if key in settings and not isinstance(settings[key], kind):
+            raise ConfigError(f"[tool.steersman] {key} must be a {kind.__name__}, not {settings[key]!r}")
+    return Shape(
+        image=image or settings.get("image") or f"{name}:{version}",
+        namespace=settings.get("namespace") or f"{name}-system",
+        replicas=settings.get("replicas", _DEFAULT_REPLICAS),
+        watch=tuple(str(namespace) for namespace in settings.get("watch", ())),
+    )
+
+
+def name_of(operator: Operator) -> str:
+    """Give the name that all objects of an operator share."""
+    if faults := dns1035_faults(operator.name):
+        raise DeclarationError(f"an operator named {operator.name!r} cannot be deployed: {faults[0]}")
+    return operator.name
+
+
+def labels_of(name: str) -> dict[str, str]:
+    """Give the labels of all objects of an operator."""
+    return {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "steer"}
+
+
+def selector_of(name: str) -> dict[str, str]:
+    """Give the labels that select the operator's pods; they never change."""
+    return {"app.kubernetes.io/name": name}
+
+
+def metadata(name: str, *, of: str, namespace: str = "") -> dict[str, Any]:
+    """Make the metadata of an object of an operator."""
+    place = {"namespace": namespace} if namespace else {}
+    return {"name": name, **place, "labels": labels_of(of)}

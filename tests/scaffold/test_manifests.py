@@ -1,0 +1,203 @@
+"""Manifests derived from an operator: the least permissions, a deployment that a careful cluster admits."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from steersman import Client, meta
+from steersman.errors import ConfigError, DeclarationError
+from steersman.kinds.core_v1 import Secret
+from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.manager import ManagerOptions
+from steersman.manager.operator import Operator
+from steersman.objects.resource import Unstructured
+from steersman.protocol.http import Request
+from steersman.protocol.manifests import load, load_documents
+from steersman.scaffold.manifests.bundle import bundle_files
+from steersman.scaffold.manifests.chart import chart_files
+from steersman.scaffold.manifests.permissions import grants_of, lease_rules, permission_objects, user_role_objects
+from steersman.scaffold.manifests.plain import all_objects, definition_objects, manifest_files
+from steersman.scaffold.manifests.releases import release_changes
+from steersman.scaffold.manifests.shape import Shape, name_of, shape_from
+from steersman.testing.cluster import Cluster
+from steersman.transport.in_memory import InMemoryTransport
+from tests.scaffold.example_operator import Fleet, FleetSpec, operator
+
+SHAPE = Shape(image="registry.example.com/fleet:1.0", namespace="fleet-system")
+PATH = re.compile(
+    r"/(?:api/v1|apis/(?P<group>[^/]+)/[^/]+)/(?:namespaces/[^/]+/)?(?P<resource>[^/]+)(?:/(?P<rest>.+))?"
+)
+
+
+def used(request: Request) -> tuple[str, str, str] | None:
+    """Tell which verb on which resource a request is, by a reading of paths that is independent of the server's."""
+    url = urlsplit(request.target)
+    found = PATH.fullmatch(url.path)
+    if found is None or found["resource"] == "customresourcedefinitions":
+        return None
+    _, _, part = (found["rest"] or "").partition("/")
+    verb = {"POST": "create", "PATCH": "patch", "PUT": "update", "DELETE": "delete"}.get(request.method, "")
+    if not verb:
+        verb = "watch" if "watch" in parse_qs(url.query) else "get" if found["rest"] else "list"
+    return found["group"] or "", f"{found['resource']}/{part}" if part else found["resource"], verb
+
+
+async def test_the_role_is_what_the_operator_uses_and_no_more(cluster: Cluster) -> None:
+    """Granted and used, compared over a whole life: too little breaks the operator, too much endangers the cluster."""
+    user = Client(InMemoryTransport(cluster.server, clock=cluster.clock), clock=cluster.clock)
+    election = ElectionOptions(name="fleet", namespace="default", identity="a")
+    async with cluster.running(operator, options=ManagerOptions(election=election)):
+        fleet = await user.create(Fleet(meta("a"), FleetSpec(size=2)))
+        await cluster.settle()
+        fleet = await user.patch(fleet, {"spec": {"size": 0}})
+        await cluster.settle()
+        await user.delete(fleet)
+        await cluster.settle()
+    seen = {found for request in cluster.faults.requests if (found := used(request))}
+    granted = {(grant.group, grant.resource, verb) for grant in grants_of(operator) for verb in grant.verbs}
+    granted |= {
+        (rule["apiGroups"][0], rule["resources"][0], verb) for rule in lease_rules("fleet") for verb in rule["verbs"]
+    }
+    assert seen - granted == set()
+    # Those that depend on the server and on what happens: a lost watch, an object that must be read again.
+    left = granted - seen
+    assert left <= {
+        ("fleet.example.com", "fleets/finalizers", "update"),
+        ("fleet.example.com", "fleets", "get"),
+        ("", "configmaps", "get"),
+        ("", "serviceaccounts", "get"),
+        ("events.k8s.io", "events", "patch"),
+    } | {(group, resource, verb) for group, resource, verb in granted if verb in ("list", "watch")}
+
+
+async def test_a_server_accepts_all_of_it(cluster: Cluster) -> None:
+    """What is written for people to apply is applied here first."""
+    for obj in all_objects(operator, SHAPE):
+        await cluster.client.apply(Unstructured(obj))
+    [pods] = [obj for obj in all_objects(operator, SHAPE) if obj["kind"] == "Deployment"]
+    assert pods["spec"]["template"]["spec"]["containers"][0]["image"] == SHAPE.image
+
+
+def test_nothing_is_granted_by_a_wildcard_or_beyond_need() -> None:
+    """An operator's account is what an attacker gets."""
+    roles = [obj for obj in permission_objects(operator, SHAPE) if obj["kind"].endswith("Role")]
+    words = [word for role in roles for rule in role["rules"] for words in rule.values() for word in words]
+    assert not {"*", "escalate", "bind", "impersonate"} & set(words)
+    secrets = [rule for role in roles for rule in role["rules"] if "secrets" in rule["resources"]]
+    assert [rule["verbs"] for rule in secrets] == [["get"]]
+
+
+def test_an_operator_of_some_namespaces_gets_nothing_in_the_cluster() -> None:
+    """Roles instead of cluster roles, in those namespaces only, and the operator is told to look there."""
+    shape = Shape(image="a", namespace="fleet-system", watch=("red", "blue"))
+    objects = permission_objects(operator, shape)
+    assert not [obj for obj in objects if obj["kind"].startswith("Cluster")]
+    places = [obj["metadata"]["namespace"] for obj in objects if obj["kind"] == "Role"]
+    assert places == ["red", "blue", "fleet-system"]
+    [deployment] = [obj for obj in all_objects(operator, shape) if obj["kind"] == "Deployment"]
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert arguments[-2:] == ["--namespace=red", "--namespace=blue"]
+
+
+def test_pods_meet_the_restricted_standard() -> None:
+    """Each of these is a rule of the pod security standard, as its documentation lists them."""
+    [deployment] = [obj for obj in all_objects(operator, SHAPE) if obj["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert {next(key for key in volume if key != "name") for volume in pod["volumes"]} <= {"emptyDir", "projected"}
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+
+
+def test_a_waiting_replica_is_ready() -> None:
+    """If only the leader were ready, a rollout would wait for the new pod, and the new pod for the old one's lease."""
+    [deployment] = [obj for obj in all_objects(operator, SHAPE) if obj["kind"] == "Deployment"]
+    probe = deployment["spec"]["template"]["spec"]["containers"][0]["readinessProbe"]
+    assert probe["httpGet"]["path"] == "/readyz?exclude=started"
+
+
+def test_files_are_the_same_every_time_and_complete() -> None:
+    """CI compares them byte by byte; one file holds all of them for kubectl."""
+    files = manifest_files(operator, SHAPE)
+    assert files == manifest_files(operator, SHAPE)
+    resources = load(files["kustomization.yaml"])[0]["resources"]
+    assert sorted(resources) == sorted(set(files) - {"kustomization.yaml", "install.yaml"})
+    whole = load(files["install.yaml"])
+    assert [obj for name in resources for obj in load(files[name])] == whole
+
+
+def test_people_get_roles_of_their_own() -> None:
+    """Namespace admins can use the kinds without anybody writing a role."""
+    viewer, editor = user_role_objects(operator)
+    assert viewer["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
+    assert "rbac.authorization.k8s.io/aggregate-to-view" not in editor["metadata"]["labels"]
+    assert editor["rules"][0]["resources"] == ["fleets"]
+
+
+def test_an_operator_whose_name_is_no_label_cannot_be_deployed() -> None:
+    """The error comes before a server's, and says which name."""
+    with pytest.raises(DeclarationError, match="'My Operator'"):
+        name_of(Operator("My Operator"))
+
+
+@pytest.mark.parametrize(
+    "settings", [{"namespace": "A"}, {"replicas": 0}, {"replicas": "2"}, {"watch": "default"}, {"image": "a b"}]
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
+    """A typo in pyproject.toml must not become a manifest."""
+    with pytest.raises(ConfigError):
+        shape_from(settings, "fleet", version="1")
+
+
+def test_verbs_are_asked_for_by_name() -> None:
+    """A wildcard would be the end of least privilege."""
+    with pytest.raises(DeclarationError, match="verbs by their names"):
+        Operator("a").permit(Secret, "*")
+
+
+def test_a_chart_leaves_open_what_differs_between_clusters() -> None:
+    """No placeholder may stay, and every value that a template names must have a default."""
+    files = chart_files(operator, SHAPE, version="1.0.0")
+    text = "".join(content for name, content in files.items() if name.startswith("templates/"))
+    assert "@" not in text
+    assert "the-namespace" not in text
+    [values] = load_documents(files["values.yaml"])
+    for path in set(re.findall(r"\.Values\.([A-Za-z.]+)", text)):
+        place: Any = values
+        for step in path.split("."):
+            assert step in place, path
+            place = place[step]
+    assert "fleets.fleet.example.com.yaml" in "".join(name for name in files if name.startswith("crds/"))
+
+
+def test_a_bundle_names_what_it_owns_and_needs() -> None:
+    """The lifecycle manager installs by this file alone."""
+    sample = {"apiVersion": "fleet.example.com/v1", "kind": "Fleet", "metadata": {"name": "a"}}
+    files = bundle_files(operator, SHAPE, version="1.0.0", samples=[sample])
+    [version] = load(files["manifests/fleet.clusterserviceversion.yaml"])
+    assert version["metadata"]["name"] == "fleet.v1.0.0"
+    assert '"kind": "Fleet"' in version["metadata"]["annotations"]["alm-examples"]
+    [owned] = version["spec"]["customresourcedefinitions"]["owned"]
+    assert (owned["name"], owned["version"]) == ("fleets.fleet.example.com", "v1")
+    install = version["spec"]["install"]["spec"]
+    assert install["deployments"][0]["spec"]["template"]["spec"]["serviceAccountName"] == "fleet"
+    assert install["permissions"][0]["rules"] == lease_rules("fleet")
+    assert "LABEL operators.operatorframework.io.bundle.package.v1=fleet\n" in files["bundle.Dockerfile"]
+
+
+def test_a_release_that_takes_something_away_breaks_people() -> None:
+    """A field that is gone, and a definition that is gone."""
+    today = definition_objects(operator)
+    before = definition_objects(operator)
+    schema = before[0]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["flag"] = {"type": "string"}
+    [(name, changes)] = release_changes(before, today).items()
+    assert name == "fleets.fleet.example.com"
+    assert next(str(change) for change in changes if "flag" in change.path).startswith("breaking")
+    assert "gone" in str(release_changes(before, [])["fleets.fleet.example.com"][0])
+    assert release_changes(today, today) == {}
