@@ -6,6 +6,7 @@ A step that is listed here and answered as recorded fails the test: the list can
 _POD_CHANGES = "the text quotes Go's difference of two internal structures"
 _CONTENT = "what every kind refuses to change is not complete"
 _LATER = "a real server establishes a definition some milliseconds later; here it is established at once"
+_REMEMBERED = "a real server remembers for ten seconds that a token is good; here it is refused at once"
 _PROTOBUF = "answers are JSON on purpose, whatever the client prefers"
 _CHECKS = "the names of the checks are those of Kubernetes' own parts"
 _HASHES = "hashes of documents are each server's own, and OpenAPI v2 is not served"
@@ -46,6 +47,7 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "19 resize": _POD_CHANGES,
             "20 resize with another change": _POD_CHANGES,
         },
+        "token-subresource": {"8 review after the pod is gone": _REMEMBERED},
         "service-clusterip": {
             "10 headless to ip": _CONTENT,
             "12 network address": _CONTENT,
@@ -119,6 +121,7 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "138 logs p1": "pods are not given the token of a service account",
             "140 exec p1 -- ls": "pods are not given the token of a service account",
             "143 get events": "the recording shows an event of an earlier story",
+            "149 create token default": "without controllers there is no default account",
             "157 get --raw /readyz?verbose": _CHECKS,
             "161 delete pod p1 --force --grace-period=0": "pods are not given the token of a service account",
             "170 delete -f crd.yaml": "a definition and its objects go at once",

@@ -27,7 +27,8 @@ _SHORTEST, _LONGEST, _USUAL = 600, 1 << 32, 3600
 
 @cache
 def _endpoint() -> Endpoint:
-    return Endpoint(api_version=_KIND.api_version, type=builtin_types.type_of(_KIND), subresource="token")
+    empty = {"spec": {"boundObjectRef": {}}}
+    return Endpoint(api_version=_KIND.api_version, type=builtin_types.type_of(_KIND), subresource="token", empty=empty)
 
 
 class TokenRequests:
