@@ -11,8 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from steersman.apiserver.journal.watermark import Watermark, read_watermark
 from steersman.apiserver.storage.record import Record
-from steersman.errors import ConfigError
+from steersman.errors import ConfigError, DecodeError
 from steersman.objects.codec import decode_json, encode_json
 
 #: What the file says that it is; SQLite keeps the number in the file's head.
@@ -77,8 +78,9 @@ class Gone(NamedTuple):
 class Database:
     """An open file."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, watermark: Watermark) -> None:
         self._connection = connection
+        self._watermark = watermark
 
     @classmethod
     def create(cls, path: Path) -> None:
@@ -99,7 +101,7 @@ class Database:
         connection = _connect(path, "rw")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        return cls(connection)
+        return cls(connection, Watermark(_watermark(path)))
 
     def write(self, changes: Iterable[Row | Gone], version: int) -> None:
         """Write a batch and the version that it led to, all or nothing."""
@@ -113,10 +115,12 @@ class Database:
         except BaseException:
             connection.rollback()
             raise
+        self._watermark.set(version)
 
     def close(self) -> None:
         """Tidy up and close."""
         self._connection.close()
+        self._watermark.close()
 
 
 def read_database(path: Path) -> tuple[int, list[tuple[str, Record]]]:
@@ -126,14 +130,30 @@ def read_database(path: Path) -> tuple[int, list[tuple[str, Record]]]:
     """
     check_head(path)
     try:
+        # The mark first: a server that is running raises it only after it has written.
+        promised = read_watermark(_watermark(path))
         with closing(_connect(path, "ro")) as connection:
             connection.execute("BEGIN")
             _check_pages(path, connection)
-            version = connection.execute("SELECT value FROM state WHERE key = 'version'").fetchone()
+            version = _version(connection)
             records = [(row.resource, row.record()) for row in _rows(connection)]
-    except (sqlite3.DatabaseError, ValueError, TypeError, KeyError) as error:
+    except (sqlite3.DatabaseError, ValueError, TypeError, KeyError, DecodeError) as error:
         raise damaged(path, str(error)) from None
-    return (version[0] if version else 0), records
+    if version < promised or any(record.version > version for _, record in records):
+        raise damaged(path, f"it ends at version {version}, but had more")
+    return version, records
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    found = connection.execute("SELECT value FROM state WHERE key = 'version'").fetchone()
+    version = found[0] if found else 0
+    if version.__class__ is not int:
+        raise ValueError("its version is no number")
+    return int(version)
+
+
+def _watermark(path: Path) -> Path:
+    return path.with_name("watermark")
 
 
 def check_head(path: Path) -> None:
@@ -165,7 +185,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _check_pages(path: Path, connection: sqlite3.Connection) -> None:
-    complaint = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    complaint = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if complaint != "ok":
         raise damaged(path, complaint)
 

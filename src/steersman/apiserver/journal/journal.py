@@ -60,6 +60,11 @@ class Journal:
         else:
             tell()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that was committed is on the disk."""
+        return not self._batch and self._under_way is None
+
     async def wait_failed(self) -> None:
         """Wait until the disk fails, which may be never, and raise why."""
         await self._failed.wait()

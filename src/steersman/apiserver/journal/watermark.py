@@ -1,0 +1,46 @@
+"""`Watermark`: the last version that anybody may have been told of, in a file beside the database.
+
+SQLite takes a damaged log for one that breaks off there, and goes on without what came after. The mark tells such a
+loss from the end of a log that was being written when the machine stopped: no version up to the mark may be missing.
+"""
+
+import os
+import zlib
+from pathlib import Path
+
+_VERSION_BYTES = 8
+_SIZE = _VERSION_BYTES + 4
+
+
+def _encoded(version: int) -> bytes:
+    content = version.to_bytes(_VERSION_BYTES, "big")
+    return content + zlib.crc32(content).to_bytes(4, "big")
+
+
+class Watermark:
+    """An open mark; it only rises."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def set(self, version: int) -> None:
+        """Take note, in one write, that a version is on the disk and may be told."""
+        os.pwrite(self._descriptor, _encoded(version), 0)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+
+def read_watermark(path: Path) -> int:
+    """Give the mark; 0 where there is none yet. Raises ValueError for one that is damaged."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return 0
+    if not content:
+        return 0
+    version = int.from_bytes(content[:_VERSION_BYTES], "big")
+    if content != _encoded(version):
+        raise ValueError(f"{path.name} is not what was written")
+    return version

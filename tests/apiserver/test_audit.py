@@ -1,0 +1,134 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steersman.apiserver.audit import AuditFile, AuditLog
+from steersman.apiserver.authentication import ADMIN
+from steersman.apiserver.server import ApiServer
+from steersman.errors import ConfigError
+from steersman.protocol.http import Request, Response
+from steersman.randomness import Randomness
+from steersman.testing.fake_clock import FakeClock
+from steersman.transport.in_memory import InMemoryTransport
+
+Document = dict[str, Any]
+CANARY = "Y2FuYXJ5LXNlY3JldA=="
+TOKEN = "token-of-the-admin"
+
+
+class Audited:
+    """A server whose requests are written down."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        clock = FakeClock()
+        api = ApiServer(clock=clock, tokens={TOKEN: ADMIN})
+        log = AuditLog(api, self.lines.append, user_of=api.user_of, clock=clock, randomness=Randomness(1))
+        self._transport = InMemoryTransport(log, clock=clock)
+
+    async def send(self, method: str, target: str, body: bytes = b"", media: str = "application/json") -> Response:
+        """Send a request as the admin."""
+        headers = {"authorization": f"Bearer {TOKEN}", "content-type": media, "user-agent": "me/1"}
+        return await self._transport._request(Request(method, target, headers, body), None)
+
+    async def send_as_nobody(self, target: str) -> Response:
+        """Send a request with a token that nobody has."""
+        return await self._transport._request(Request("GET", target, {"authorization": "Bearer wrong"}, b""), None)
+
+    @property
+    def events(self) -> list[Document]:
+        """Give what was written down."""
+        return [json.loads(line) for line in self.lines]
+
+
+async def test_each_request_is_a_line_that_says_who_did_what_and_how_it_ended() -> None:
+    """This is what the file is read for."""
+    audited = Audited()
+    body = json.dumps({"metadata": {"name": "c"}, "data": {"a": "b"}}).encode()
+    await audited.send("POST", "/api/v1/namespaces/default/configmaps?fieldManager=m", body)
+    (event,) = audited.events
+    assert event["apiVersion"] == "audit.k8s.io/v1"
+    assert event["verb"] == "create"
+    assert event["user"] == {"username": "admin", "groups": ["system:masters", "system:authenticated"]}
+    assert event["objectRef"] == {"resource": "configmaps", "namespace": "default", "apiVersion": "v1"}
+    assert event["responseStatus"]["code"] == 201
+    assert event["userAgent"] == "me/1"
+    assert event["requestObject"]["data"] == {"a": "b"}
+    assert event["requestReceivedTimestamp"] == "2030-01-01T00:00:00.000000Z"
+    assert audited.lines[0].count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "body", "media"),
+    [
+        (
+            "POST",
+            "/api/v1/namespaces/default/secrets",
+            {"metadata": {"name": "s"}, "data": {"password": CANARY}},
+            "application/json",
+        ),
+        ("PATCH", "/api/v1/namespaces/default/secrets/s", {"data": {"p": CANARY}}, "application/merge-patch+json"),
+        (
+            "PATCH",
+            "/api/v1/namespaces/default/secrets/s?fieldManager=m",
+            {"apiVersion": "v1", "kind": "Secret", "stringData": {"p": CANARY}},
+            "application/apply-patch+yaml",
+        ),
+        ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": CANARY}}, "application/json"),
+        (
+            "POST",
+            "/api/v1/namespaces/default/serviceaccounts/default/token",
+            {"spec": {"boundObjectRef": {"uid": CANARY}}},
+            "application/json",
+        ),
+    ],
+)
+async def test_secrets_and_tokens_never_reach_the_file(method: str, target: str, body: Document, media: str) -> None:
+    """A log is copied, shown and kept; nobody takes it for a secret."""
+    audited = Audited()
+    await audited.send(method, target, json.dumps(body).encode(), media)
+    text = b"".join(audited.lines).decode()
+    assert CANARY not in text
+    assert TOKEN not in text
+    assert audited.events[0]["level"] == "Metadata"
+
+
+async def test_requests_that_were_refused_are_written_down_too() -> None:
+    """They are what one looks for when something is wrong."""
+    audited = Audited()
+    await audited.send_as_nobody("/api/v1/pods")
+    await audited.send("GET", "/api/v1/namespaces/default/pods/none")
+    await audited.send("POST", "/api/v1/namespaces/default/configmaps", b"{broken")
+    assert [(event["responseStatus"]["code"], event["user"].get("username")) for event in audited.events] == [
+        (401, None),
+        (404, "admin"),
+        (400, "admin"),
+    ]
+
+
+async def test_verbs_are_those_of_kubernetes() -> None:
+    """Who searches for deletes must find those of collections, too, and tell lists from watches."""
+    audited = Audited()
+    collection = "/api/v1/namespaces/default/configmaps"
+    await audited.send("GET", collection)
+    await audited.send("GET", f"{collection}?watch=true&timeoutSeconds=0&resourceVersion=nonsense")
+    await audited.send("DELETE", collection)
+    await audited.send("GET", "/version")
+    await audited.send("PATCH", f"{collection}/c", b"data: {a: b}", "application/apply-patch+yaml")
+    assert [event["verb"] for event in audited.events] == ["list", "watch", "deletecollection", "get", "patch"]
+    assert audited.events[4]["requestObject"] == {"data": {"a": "b"}}
+    assert "objectRef" not in audited.events[3]
+
+
+def test_lines_are_added_to_a_file_that_only_its_owner_can_read(tmp_path: Path) -> None:
+    """A restart must not lose what was written before."""
+    for line in (b"1\n", b"2\n"):
+        file = AuditFile(tmp_path / "audit")
+        file.write(line)
+        file.close()
+    assert (tmp_path / "audit").read_bytes() == b"1\n2\n"
+    assert (tmp_path / "audit").stat().st_mode & 0o077 == 0
+    with pytest.raises(ConfigError, match="cannot write"):
+        AuditFile(tmp_path / "no" / "such" / "directory")
