@@ -145,8 +145,10 @@ class Manager:
 
             definitions += operator_definitions(self._operators)
         if definitions:
-            client = Client(self._transport, clock=self._clock, field_manager=self._operators[0].name)
-            await install_definitions(client, definitions)
+            await install_definitions(self._client(self._transport, self._operators[0].name), definitions)
+
+    def _client(self, transport: Transport, field_manager: str) -> Client:
+        return Client(transport, field_manager=field_manager, clock=self._clock, randomness=self._randomness)
 
     async def _serve_probes(self, stack: AsyncExitStack) -> None:
         if self._options.probes is not None:
@@ -161,7 +163,7 @@ class Manager:
             transport = GuardedTransport(transport, leadership)
         self._controllers.clear()
         for operator in self._operators:
-            client = Client(transport, field_manager=operator.name, clock=self._clock, randomness=self._randomness)
+            client = self._client(transport, operator.name)
             events = EventRecorder(client, controller=operator.name, instance=self._options.instance, clock=self._clock)
             await stack.enter_async_context(self._telling(events, operator.name))
             self._controllers += [
