@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 
 import pytest
 
-from steersman.apiserver.local import local_server
+from steersman.apiserver.local import LocalOptions, local_server
 from steersman.apiserver.server import ApiServer
 from steersman.clock import RealClock
 from steersman.concurrency import background
@@ -33,7 +33,8 @@ async def _in_memory() -> AsyncIterator[Connect]:
 
 @asynccontextmanager
 async def _over_https() -> AsyncIterator[Connect]:
-    async with local_server() as server:
+    # Nobody but the clients writes here.
+    async with local_server(LocalOptions(housekeeping=False)) as server:
         config = ClusterConfig(
             server=server.access.url,
             tls=TlsConfig(ca=server.access.authority.decode()),
