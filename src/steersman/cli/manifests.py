@@ -63,7 +63,8 @@ def _definitions(release: str, out: Path) -> list[dict[str, Any]]:
 
     path = Path(release)
     if path.exists():
-        files = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        folder = path / "crds" if (path / "crds").is_dir() else path
+        files = sorted(folder.rglob("*.yaml")) if path.is_dir() else [path]
         texts = {str(file): file.read_bytes() for file in files}
     else:
         texts = _revision(release, out)

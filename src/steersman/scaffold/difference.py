@@ -42,7 +42,14 @@ class _Hidden:
         annotations = shown.get("metadata", {}).get("annotations", {})
         if _is_secret(obj):
             annotations.pop("kubectl.kubernetes.io/last-applied-configuration", None)
-        return dump([shown]).splitlines()
+        return dump([_sorted(shown)]).splitlines()
+
+
+def _sorted(value: Any) -> Any:
+    """Put all fields into one order: servers answer in different ones, and that is no change."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def _is_secret(obj: dict[str, Any]) -> bool:

@@ -1,0 +1,54 @@
+"""A server and a project for tests of commands."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from steersman.scaffold.api import Api
+from steersman.scaffold.files import Addition, project_files
+from steersman.scaffold.project import Project
+from steersman.scaffold.tree import Tree
+
+
+@dataclass(frozen=True)
+class RunningServer:
+    """A server in a process of its own."""
+
+    kubeconfig: Path
+    url: str
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningServer]:
+    """Run an empty server, and let the environment name it."""
+    path = tmp_path / "kubeconfig"
+    arguments = [sys.executable, "-m", "steersman.cli", "server", "--kubeconfig", str(path)]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own interpreter
+        assert process.stdout is not None
+        found = re.search(r"https://\S+", process.stdout.readline())
+        assert found is not None
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        yield RunningServer(path, found[0])
+        process.terminate()
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Give the folder of a project with one kind, as the current one; its modules are forgotten afterwards."""
+    root = tmp_path / "project"
+    root.mkdir()
+    made = Project(name="fleet", domain="mock.com")
+    addition = Addition(api=Api(group="sea.mock.com", version="v1", kind="Ship"))
+    files = project_files(made) | addition.files(made)
+    files["fleet/main.py"] = addition.registered(files["fleet/main.py"], made)
+    Tree(root).add(files)
+    monkeypatch.chdir(root)
+    monkeypatch.syspath_prepend(root)
+    yield root
+    for name in [name for name in sys.modules if name.partition(".")[0] == "fleet"]:
+        del sys.modules[name]

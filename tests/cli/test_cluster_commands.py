@@ -1,0 +1,159 @@
+"""Commands that touch a cluster: they name it, they ask, and they say what became of each object."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from steersman.cli import main
+from steersman.protocol.manifests import dump, load
+from tests.cli.conftest import RunningServer
+
+
+def steer(*arguments: str, answer: str = "") -> Result:
+    """Call the command."""
+    return CliRunner().invoke(main, arguments, input=answer)
+
+
+def kubectl(*arguments: str) -> str:
+    """Ask the server by another program."""
+    answer = subprocess.run(["kubectl", *arguments], capture_output=True, text=True, check=False)  # noqa: S603, S607 - the test's own tool
+    return answer.stdout + answer.stderr
+
+
+def names(kind: str) -> list[str]:
+    """Give the names of all objects of a kind."""
+    items = json.loads(kubectl("get", kind, "-A", "-o", "json"))["items"]
+    return [item["metadata"]["name"] for item in items]
+
+
+def test_nothing_is_written_before_the_user_agrees(server: RunningServer, project: Path) -> None:
+    """The wrong context is the classic accident: it is named before the first write."""
+    del project
+    refused = steer("install", answer="n\n")
+    assert refused.exit_code == 1
+    assert f"install 1 definitions: context steersman at {server.url}" in refused.stderr
+    assert refused.stderr.endswith("nothing was changed\n")
+    unanswered = steer("install")
+    assert "say --yes" in unanswered.stderr
+    assert names("crd") == []
+    assert steer("install", answer="y\n").exit_code == 0
+    assert names("crd") == ["ships.sea.mock.com"]
+
+
+def test_naming_the_context_is_an_answer(server: RunningServer, project: Path) -> None:
+    """Whoever writes the name of the cluster has looked."""
+    del server, project
+    assert steer("install", "--context", "steersman").exit_code == 0
+    assert "unchanged" in steer("install", "--context", "steersman").stdout
+    wrong = steer("install", "--context", "nowhere")
+    assert wrong.exit_code == 2
+    assert "nowhere" in wrong.stderr
+
+
+def test_a_dry_run_shows_a_diff_and_changes_nothing(server: RunningServer, project: Path) -> None:
+    """People look before they leap, also when namespaces and kinds are not there yet."""
+    del server, project
+    first = steer("deploy", "--dry-run", "--image", "fleet:1")
+    assert first.exit_code == 0
+    assert ["+", "image:", "fleet:1"] in [line.split() for line in first.stdout.splitlines()]
+    assert names("deployments") == []
+    steer("deploy", "--yes", "--image", "fleet:1")
+    second = steer("deploy", "--dry-run", "--image", "fleet:2")
+    changed = [line for line in second.stdout.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    assert [line.split() for line in changed] == [["-", "image:", "fleet:1"], ["+", "image:", "fleet:2"]]
+    assert "fleet:1" in kubectl("get", "deployment", "fleet", "-n", "fleet-system", "-o", "yaml")
+
+
+def test_an_operator_is_deployed_and_removed(server: RunningServer, project: Path) -> None:
+    """Definitions and objects outlive the operator; everything else goes with it."""
+    del server, project
+    assert steer("deploy", "--yes").exit_code == 0
+    assert names("deployments") == ["fleet"]
+    assert "fleet" in names("clusterroles")
+    assert steer("samples", "apply", "--yes").exit_code == 0
+    assert names("ships") == ["ship-sample"]
+    assert steer("undeploy", "--yes").exit_code == 0
+    assert names("deployments") == []
+    assert "fleet" not in names("clusterroles")
+    assert names("ships") == ["ship-sample"]
+    assert "is not there" in steer("undeploy", "--yes").stdout
+
+
+def test_definitions_with_objects_are_not_removed_by_accident(server: RunningServer, project: Path) -> None:
+    """Deleting a definition deletes everybody's objects."""
+    del server, project
+    steer("install", "--yes")
+    steer("samples", "apply", "--yes")
+    refused = steer("uninstall", "--yes")
+    assert refused.exit_code == 1
+    assert "there are 1 ships" in refused.stderr
+    assert names("ships") == ["ship-sample"]
+    assert "would be deleted" in steer("uninstall", "--dry-run", "--with-objects").stdout
+    assert steer("uninstall", "--yes", "--with-objects").exit_code == 0
+    assert names("crd") == []
+
+
+def test_a_server_that_is_not_there_is_one_sentence(
+    tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No traceback, and the exit code of a failure."""
+    del project
+    path = tmp_path / "config"
+    path.write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n"
+        "users: [{name: a, user: {}}]\nclusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+    )
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    answer = steer("install", "--yes")
+    assert answer.exit_code == 1
+    assert len(answer.stderr.splitlines()) == 2
+    assert "127.0.0.1:1" in answer.stderr.splitlines()[1]
+
+
+def test_manifests_are_checked_in_ci(project: Path) -> None:
+    """Out of date is a failure, and so is a file that nothing makes any more."""
+    assert steer("manifests", "--check").exit_code == 1
+    assert steer("manifests").exit_code == 0
+    assert steer("manifests", "--check").exit_code == 0
+    (project / "manifests/service.yaml").write_text("")
+    answer = steer("manifests", "--check")
+    assert answer.exit_code == 1
+    assert "service.yaml; run 'steer manifests'" in answer.stderr
+    steer("manifests")
+    old = project / "manifests/crds/old.yaml"
+    old.write_text((project / "manifests/service.yaml").read_text())
+    mine = project / "manifests/mine.yaml"
+    mine.write_text("kind: Mine\n")
+    assert "crds/old.yaml" in steer("manifests", "--check").stderr
+    steer("manifests")
+    assert (old.exists(), mine.exists()) == (False, True)
+
+
+def test_breaking_changes_since_a_release_fail(project: Path) -> None:
+    """Before a release, against a folder and against a revision."""
+    steer("manifests")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a"], ["tag", "v1"]):
+        subprocess.run([*git, *arguments], cwd=project, check=True)  # noqa: S603 - the test's own repository
+    assert steer("manifests", "--against", "v1").exit_code == 0
+    released = project / "manifests/crds/ships.sea.mock.com.yaml"
+    [definition] = load(released.read_bytes())
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["flag"] = {"type": "string"}
+    released.write_text(dump([definition]))
+    answer = steer("manifests", "--against", "manifests")
+    assert answer.exit_code == 1
+    assert "breaking" in answer.stdout
+    assert "1 breaking change since manifests" in answer.stderr
+    assert "neither a file nor a revision" in steer("manifests", "--against", "v9").stderr
+
+
+@pytest.mark.parametrize("command", ["chart", "bundle"])
+def test_charts_and_bundles_are_written_and_checked(project: Path, command: str) -> None:
+    """They are files like the manifests."""
+    assert steer(command).exit_code == 0
+    assert steer(command, "--check").exit_code == 0
+    assert (project / command).is_dir()
