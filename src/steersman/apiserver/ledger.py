@@ -94,10 +94,11 @@ class Ledger:
 
     def _commit(self, served: Served, change: Put | Delete) -> Event:
         (event,) = self.store.commit((change,), self._clock.monotonic())
-        for listener in self.listeners:
-            listener(served.stored_as)
+        # Observers first: a listener may write, and observers see writes in their order.
         for observer in self.observers:
             observer(event)
+        for listener in self.listeners:
+            listener(served.stored_as)
         return event
 
     def records(self, served: Served, namespace: str | None = None) -> list[Record]:

@@ -113,6 +113,7 @@ async def local_server(
         )
         app: App = api
         if kept is not None:
+            api.tokens.use_key(identity.accounts_key)
             app = DurableApp(api, kept.journal)
             await stack.enter_async_context(background(kept.journal.wait_failed(), name="journal"))
         if options.audit is not None:
@@ -132,7 +133,8 @@ def _identity(options: LocalOptions, kept: KeptCluster | None, clock: Clock) -> 
     known = None if kept is None else kept.directory.identity()
     if known is None:
         pair = CertificateAuthority.create("steersman", clock=clock).key_pair()
-        known = Identity(pair.certificate, pair.key, secrets.token_urlsafe(24))
+        accounts = CertificateAuthority.create("service accounts", clock=clock).key_pair()
+        known = Identity(pair.certificate, pair.key, accounts.key, secrets.token_urlsafe(24))
     if options.token:
         known = replace(known, token=options.token)
     if kept is not None:

@@ -1,7 +1,7 @@
 """`ServiceAccountTokens`: signed tokens by which service accounts are known.
 
 A token is a JSON web token, signed with a key that is made when the first token is. It is good as long as it has not
-expired and its account, and what it is bound to, still exist. The key lives as long as the server.
+expired and its account, and what it is bound to, still exist. The key lives as long as the server, or its data.
 """
 
 import base64
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apiserver.call import User
 from steersman.apiserver.ledger import Ledger
 from steersman.clock import Clock
+from steersman.errors import ConfigError
 from steersman.objects.codec import decode_json, encode_json
 from steersman.randomness import Randomness
 
@@ -134,6 +135,19 @@ class ServiceAccountTokens:
 
             self._private = ec.generate_private_key(ec.SECP256R1())
         return self._private
+
+    def use_key(self, key: bytes) -> None:
+        """Sign with a key that was made before: PEM, of the curve P-256. Tokens that it signed stay good."""
+        from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - only who keeps its data needs it
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415 - as above
+
+        try:
+            private = load_pem_private_key(key, password=None)
+        except (ValueError, TypeError):
+            private = None
+        if not isinstance(private, ec.EllipticCurvePrivateKey) or not isinstance(private.curve, ec.SECP256R1):
+            raise ConfigError("tokens of service accounts are signed with a PEM key of the curve P-256")
+        self._private = private
 
     def keys(self) -> Document:
         """Give the public key as a JSON web key set."""

@@ -176,11 +176,11 @@ def test_nobody_else_can_read_a_cluster(tmp_path: Path) -> None:
     directory = DataDirectory(tmp_path / "data")
     with directory.locked():
         directory.open().close()
-        directory.keep_identity(Identity(b"certificate", b"key", "token"))
+        directory.keep_identity(Identity(b"certificate", b"key", b"accounts", "token"))
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
     for path in (tmp_path / "data").iterdir():
         assert path.stat().st_mode & 0o077 == 0, path
-    assert directory.identity() == Identity(b"certificate", b"key", "token")
+    assert directory.identity() == Identity(b"certificate", b"key", b"accounts", "token")
     assert "token" not in repr(directory.identity()).replace("Identity", "")
 
 

@@ -1,10 +1,12 @@
 import asyncio
+import json
 import sqlite3
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
 from steersman.apiserver.journal.database import Gone, Row
 from steersman.apiserver.journal.durable_app import DurableApp
 from steersman.apiserver.journal.journal import Journal
@@ -20,6 +22,10 @@ from steersman.objects.codec import encode
 from steersman.objects.meta import meta
 from steersman.protocol.http import Request
 from steersman.transport.in_memory import InMemoryTransport
+
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+RULE = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
+JSON = {"content-type": "application/json"}
 
 
 class SlowDatabase:
@@ -208,6 +214,7 @@ async def test_a_server_is_known_by_the_same_token_and_authority_after_a_restart
         first = server.access
         version = server.api.ledger.version
         uid = server.api.ledger.store.get("namespaces", "", "default")
+        keys = server.api.tokens.keys()
     async with local_server(options) as server:
         assert (server.access.token, server.access.authority) == (first.token, first.authority)
         again = server.api.ledger.store.get("namespaces", "", "default")
@@ -215,5 +222,25 @@ async def test_a_server_is_known_by_the_same_token_and_authority_after_a_restart
         assert again is not None
         assert again.uid == uid.uid
         assert server.api.ledger.version == version
+        assert server.api.tokens.keys() == keys
     async with local_server(LocalOptions(data=tmp_path / "data", token="mine")) as server:
         assert server.access.token == "mine"
+
+
+async def test_a_write_that_follows_at_once_from_another_is_kept_in_its_place(tmp_path: Path) -> None:
+    """Rules of aggregated roles are written inside of the write that causes them: the later one must win."""
+    clock = RealClock()
+    with kept_cluster(tmp_path, clock) as kept:
+        api = ApiServer(clock=clock, ledger=kept.ledger, housekeeping=HousekeepingOptions())
+        transport = InMemoryTransport(api, clock=clock)
+        selector = {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}
+        part = {"metadata": {"name": "part", "labels": {"part": "yes"}}, "rules": [RULE]}
+        whole = {"metadata": {"name": "whole"}, "aggregationRule": selector, "rules": []}
+        for document in (part, whole):
+            answer = await transport.request(Request("POST", ROLES, JSON, json.dumps(document).encode()))
+            assert answer.status == 201, answer.body
+        await transport.close()
+    with kept_cluster(tmp_path, clock) as kept:
+        record = kept.ledger.store.get("clusterroles.rbac.authorization.k8s.io", "", "whole")
+        assert record is not None
+        assert record.decode()["rules"] == [RULE]

@@ -25,6 +25,8 @@ class Identity:
 
     certificate: bytes
     key: bytes = field(repr=False)
+    #: Signs the tokens of service accounts.
+    accounts_key: bytes = field(repr=False)
     token: str = field(repr=False)
 
 

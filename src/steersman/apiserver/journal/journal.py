@@ -43,6 +43,7 @@ class Journal:
     def observe(self, event: Event) -> None:
         """Take a write into the next batch."""
         record = event.record
+        assert record.version > self._version, "writes are observed in their order"  # noqa: S101 - or they get lost
         self._batch[event.resource, record.namespace, record.name] = event
         self._version = record.version
         if not self._is_scheduled:
