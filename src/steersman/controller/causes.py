@@ -18,7 +18,6 @@ class What(StrEnum):
     RESYNC = "resync"
     TIMER = "timer"
     RETRY = "retry"
-    ASKED = "asked"
 
 
 _NO_KEY = ObjectKey("", "")

@@ -143,10 +143,6 @@ class Controller(Generic[K]):
         """Give the replicas without which nothing can be reconciled."""
         return [informer for trigger, informer, _ in self._subscriptions if not trigger.optional]
 
-    def ask(self, key: ObjectKey, detail: str = "") -> None:
-        """Reconcile an object now, for a reason from outside."""
-        self.queue.add(key, causes=(Cause(What.ASKED, detail=detail),))
-
     @property
     def held_count(self) -> int:
         """How many keys wait for the caches to see what they wrote."""

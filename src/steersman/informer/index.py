@@ -9,7 +9,6 @@ from steersman.objects.identity import ObjectKey
 Extract = Callable[[Record], Iterable[str]]
 
 BY_NAMESPACE = "namespace"
-BY_OWNER = "owner-uid"
 BY_CONTROLLER = "controller-uid"
 
 

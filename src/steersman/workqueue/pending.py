@@ -162,14 +162,6 @@ class Pending(Generic[K, C]):
         """Whether nothing is ready and nothing is being worked on."""
         return not self._ready and not self._running
 
-    def is_wanted(self, key: K) -> bool:
-        """Tell whether a key wants work now: it is ready, or asked for again while it is being worked on."""
-        return key in self._wanted
-
-    def is_running(self, key: K) -> bool:
-        """Tell whether a key is being worked on."""
-        return key in self._running
-
     def depths(self) -> dict[int, int]:
         """Give how many keys are ready, by priority."""
         return {level: len(keys) for level, keys in sorted(self._ready.items())}

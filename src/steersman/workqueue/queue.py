@@ -174,18 +174,10 @@ class WorkQueue(Generic[K, C]):
                 if waiter in self._drained:
                     self._drained.remove(waiter)
 
-    def is_wanted(self, key: K) -> bool:
-        """Tell whether work on a key was asked for and has not begun."""
-        return self._pending.is_wanted(key)
-
     @property
     def is_idle(self) -> bool:
         """Whether nothing is ready and nothing is being worked on; delayed keys do not count."""
         return self._pending.is_idle
-
-    def next_due(self) -> float | None:
-        """Give the monotonic time at which the first delayed key is due."""
-        return self._pending.next_due()
 
     def statistics(self) -> QueueStatistics:
         """Show how the queue stands now."""
