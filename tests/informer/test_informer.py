@@ -274,6 +274,28 @@ async def test_a_slow_handler_holds_up_nobody_else() -> None:
         assert slow == fast
 
 
+async def test_a_flood_of_changes_lets_others_run_in_between() -> None:
+    """Twenty thousand objects at the start must not freeze leases, probes and timers."""
+    server = ScriptedServer()
+    for number in range(1000):
+        server.put(f"w-{number}", tell=False)
+    clock = FakeClock()
+    informer = make(server, clock)
+    order: list[str] = []
+    loop = asyncio.get_running_loop()
+
+    def handler(change: Change) -> None:
+        if record_of(change).key.name == "w-10":
+            loop.call_soon(order.append, "others")
+        order.append("change")
+
+    informer.add_handler(handler)
+    async with background(informer.run(), name="informer"):
+        await clock.settle()
+    assert order.count("change") == 1000
+    assert order.index("others") < 300
+
+
 async def test_a_raising_handler_skips_one_change_and_goes_on() -> None:
     """A bug in one handler costs one change of that handler."""
     server = ScriptedServer()

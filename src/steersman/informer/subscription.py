@@ -16,6 +16,8 @@ Handler: TypeAlias = Callable[[Change], Awaitable[None] | None]
 _log = logging.getLogger("steersman.informer")
 #: Seconds of pause after a handler raised.
 _PAUSE = 1.0
+#: Changes that are delivered in one go before others may run.
+_AT_ONCE = 256
 
 
 class _Synced:
@@ -23,6 +25,14 @@ class _Synced:
 
 
 _SYNCED = _Synced()
+
+
+async def _let_others_run() -> None:
+    """Wait for the next turn of the event loop, however much there is to do."""
+    loop = asyncio.get_running_loop()
+    turn = loop.create_future()
+    loop.call_soon(lambda: None if turn.done() else turn.set_result(None))
+    await turn
 
 
 class Subscription:
@@ -68,8 +78,12 @@ class Subscription:
     async def run(self) -> None:
         """Deliver for ever."""
         buffer, handler = self._buffer, self._handler
+        delivered = 0
         while True:
             while buffer:
+                delivered += 1
+                if delivered % _AT_ONCE == 0:
+                    await _let_others_run()
                 item = buffer.popleft()
                 if isinstance(item, _Synced):
                     self._synced.set()
