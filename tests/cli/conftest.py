@@ -14,6 +14,9 @@ from steersman.scaffold.files import Addition, project_files
 from steersman.scaffold.project import Project
 from steersman.scaffold.tree import Tree
 
+#: The kubectl of this environment.
+KUBECTL = str(Path(sys.executable).with_name("kubectl"))
+
 
 @dataclass(frozen=True)
 class RunningServer:

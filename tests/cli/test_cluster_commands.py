@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 from steersman.protocol.manifests import dump, load
-from tests.cli.conftest import RunningServer
+from tests.cli.conftest import KUBECTL, RunningServer
 
 
 def steer(*arguments: str, answer: str = "") -> Result:
@@ -19,7 +19,7 @@ def steer(*arguments: str, answer: str = "") -> Result:
 
 def kubectl(*arguments: str) -> str:
     """Ask the server by another program."""
-    answer = subprocess.run(["kubectl", *arguments], capture_output=True, text=True, check=False)  # noqa: S603, S607 - the test's own tool
+    answer = subprocess.run([KUBECTL, *arguments], capture_output=True, text=True, check=False)  # noqa: S603 - the test's own tool
     return answer.stdout + answer.stderr
 
 
