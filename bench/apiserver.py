@@ -197,9 +197,10 @@ async def _connected(target: Target) -> AsyncIterator[Callable[..., Awaitable[by
 async def _measure(target: Target) -> None:
     results = target.results
     async with _connected(target) as ask:
+        await ask("GET", "/readyz")
+        results["idle MB"] = target.memory()
         await ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", json.dumps(definition()).encode())
         await _served(ask)
-        results["idle MB"] = target.memory()
 
         async def create(number: int) -> None:
             await ask("POST", PATH, gadget(f"g-{number:05}"))

@@ -1,7 +1,7 @@
 """`CustomStrategy`: the rules of a custom resource in one version, taken from its definition."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.builtin_types import type_builder
 from steersman.apiserver.json_path import compile_path
@@ -10,10 +10,12 @@ from steersman.apiserver.metadata import repeated_metadata_errors
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
 from steersman.errors import DecodeError
 from steersman.protocol.equality import json_equal
-from steersman.schema.custom_object import CustomKind
 from steersman.schema.go_text import json_text
 from steersman.schema.object_meta import read_object_meta
 from steersman.schema.wire_types import WireTypeError
+
+if TYPE_CHECKING:
+    from steersman.schema.custom_object import CustomKind
 
 _META = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -43,9 +45,11 @@ class CustomStrategy(Strategy):
             self.reset_fields = {"": set_of(("status",)), "status": set_of(("metadata",), ("spec",))}
 
     @property
-    def kind(self) -> CustomKind:
+    def kind(self) -> "CustomKind":
         """The schema and its rules, compiled when the first object comes."""
         if self._kind is None:
+            from steersman.schema.custom_object import CustomKind  # noqa: PLC0415 - a server starts without definitions
+
             self._kind = CustomKind.of(self._crd, self._version["name"])
         return self._kind
 
