@@ -47,9 +47,13 @@ class Call:
 
 
 _MANAGER_LIMIT = 128
+#: So few characters are within the limit of bytes, whatever they are.
+_SURELY_SHORT = _MANAGER_LIMIT // 4
 
 
 def _printable(text: str) -> str:
+    if len(text) <= _SURELY_SHORT and text.isprintable():
+        return text
     kept = "".join(char for char in text if char.isprintable())
     while len(kept.encode()) > _MANAGER_LIMIT:
         kept = kept[:-1]
