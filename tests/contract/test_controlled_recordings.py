@@ -4,7 +4,6 @@ from tests.contract.recordings import Sequence, builtin_sequences
 from tests.contract.replay import Replay
 
 _WORKLOADS = "pods, replica sets and jobs are made by workload controllers, not by the API server"
-_ROLES = "roles are aggregated by the part that knows roles"
 #: Sequences that need more than housekeeping, with the reason.
 ELSEWHERE = {
     "gc-deployment-orphan": _WORKLOADS,
@@ -12,7 +11,6 @@ ELSEWHERE = {
     "job-failed": _WORKLOADS,
     "replicaset-adopt-release": _WORKLOADS,
     "pdb-eviction": _WORKLOADS,
-    "aggregated-clusterrole": _ROLES,
 }
 #: Steps that differ on purpose.
 ORDER = {("gc-foreground", 0): "dependents go in the order of their creation; a real collector takes any order"}
@@ -24,7 +22,7 @@ KEPT = [sequence for sequence in CONTROLLED if sequence.name not in ELSEWHERE]
 async def test_what_controllers_do_to_objects_of_the_api_is_done_as_recorded(sequence: Sequence) -> None:
     """Garbage collection and the end of namespaces are compared with those of a kube-controller-manager."""
     found = await Replay(sequence).run()
-    on_purpose = {place for place in found if (sequence.name, int(place.split()[0])) in ORDER}
+    on_purpose = {place for place in found if (sequence.name, int(place.split(maxsplit=1)[0])) in ORDER}
     assert not {place: texts for place, texts in found.items() if place not in on_purpose}
 
 

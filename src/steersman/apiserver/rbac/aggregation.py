@@ -49,9 +49,11 @@ class Aggregation:
                 "apiVersion": live["apiVersion"],
                 "kind": live["kind"],
                 "metadata": {"name": name},
-                "rules": rules,
+                **({"rules": rules} if rules else {}),
             }
-            self._ledger.put(served, self._ownership.applied(served, live, config, MANAGER, time, force=True))
+            obj = self._ownership.applied(served, live, config, MANAGER, time, force=True)
+            # Rules that are empty are written as none.
+            self._ledger.put(served, {**obj, "rules": obj.get("rules")})
 
 
 def aggregated_rules(roles: dict[str, Document]) -> dict[str, list[Document]]:

@@ -1,0 +1,190 @@
+"""Writes the tables of docs/apiserver.md from what the embedded API server does: ``python -m tools.apiserver_report``.
+
+Every recording of a real kube-apiserver is replayed and every resource that is served is listed, so the tables say what
+the tests say. Time and chance are fixed: the same code gives the same tables. ``--check`` writes nothing and fails when
+the page is out of date.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from steersman.apiserver.served import ALL_VERBS, Served
+from steersman.apiserver.server import ApiServer
+from steersman.testing.fake_clock import FakeClock
+from tests.contract import recordings
+from tests.contract.not_covered import NOT_COVERED
+from tests.contract.replay import Replay
+from tests.contract.test_controlled_recordings import ELSEWHERE, ORDER
+
+PAGE = Path(__file__).parent.parent / "docs" / "apiserver.md"
+BEGIN = "<!-- The tables from here on are written by `python -m tools.apiserver_report`. -->"
+END = "<!-- The tables end here. -->"
+_UNLISTED = "not alike yet"
+
+Story = recordings.Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A set of recorded sequences under a name that says something."""
+
+    title: str
+    file: str
+    stories: Callable[[], Iterable[Story]]
+    #: Whether it holds sequences with controllers, or those without.
+    controlled: bool = False
+
+
+@dataclass(slots=True)
+class Result:
+    """How the replay of a recording went."""
+
+    title: str
+    sequences: int = 0
+    answers: int = 0
+    #: Reason → how many answers differ for it.
+    different: Counter[str] = field(default_factory=Counter)
+
+
+def _patches(name: str) -> Callable[[], Iterable[Story]]:
+    return lambda: recordings.patch_sequences(name)
+
+
+def _builtin(name: str) -> Callable[[], Iterable[Story]]:
+    return lambda: recordings.builtin_sequences(name)
+
+
+RECORDINGS = (
+    Recording("requests to custom resources", "requests", lambda: [recordings.single_requests()]),
+    Recording("what kubectl sends", "kubectl", lambda: [recordings.kubectl_requests()]),
+    Recording("updates", "update", _patches("update")),
+    Recording("merge patches", "merge_patch", _patches("merge_patch")),
+    Recording("JSON patches", "json_patch", _patches("json_patch")),
+    Recording("strategic merge patches", "strategic_patch", _patches("strategic_patch")),
+    Recording("server-side apply, custom resources", "apply_custom", _patches("apply_custom")),
+    Recording("server-side apply, built-in kinds", "apply_builtin", _patches("apply_builtin")),
+    Recording("defaults of built-in kinds", "defaults", _builtin("defaults")),
+    Recording("refusals of built-in kinds", "validation", _builtin("validation")),
+    Recording("tables of built-in kinds", "tables", _builtin("tables")),
+    Recording("life of objects", "lifecycle", _builtin("lifecycle")),
+    Recording("life of objects, with controllers", "lifecycle", _builtin("lifecycle"), controlled=True),
+    Recording("access control", "authz", _builtin("authz")),
+    Recording("HTTP: paths, media types, broken bodies", "http", _builtin("http")),
+)
+
+
+def reason_of(recording: Recording, story: Story, place: str) -> str:
+    """Say why an answer may differ."""
+    if recording.controlled:
+        index = place.split(maxsplit=1)[0]
+        ordered = ORDER.get((story.name, int(index))) if index.isdigit() else None
+        return ELSEWHERE.get(story.name) or ordered or _UNLISTED
+    return NOT_COVERED.get(recording.file, {}).get(story.name, {}).get(place, _UNLISTED)
+
+
+async def replay(recording: Recording) -> Result | None:
+    """Replay a recording; ``None`` if it is not here."""
+    try:
+        stories = [story for story in recording.stories() if story.needs_controllers == recording.controlled]
+    except FileNotFoundError:
+        return None
+    result = Result(recording.title)
+    for story in stories:
+        result.sequences += 1
+        result.answers += len(story.steps)
+        for place in await Replay(story).run():
+            if not place.startswith("setup"):
+                result.different[reason_of(recording, story, place)] += 1
+    return result
+
+
+def _row(*cells: object) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    return [_row(*head), "|" + "---|" * len(head), *(_row(*row) for row in rows)]
+
+
+def render(results: Sequence[Result], resources: Iterable[Served]) -> str:
+    """Write the tables."""
+    reasons: Counter[str] = Counter()
+    for result in results:
+        reasons.update(result.different)
+    told = [
+        (result.title, result.sequences, result.answers, result.answers - result.different.total())
+        for result in results
+    ]
+    lines = [
+        "### Answers compared with a real server's",
+        "",
+        *_table(("recorded on kube-apiserver v1.36.4", "sequences", "answers", "answered alike"), told),
+        "",
+        "### Answers that differ, and why",
+        "",
+        *_table(("answers", "reason"), ((count, reason) for reason, count in _ordered(reasons))),
+        "",
+        "### Resources",
+        "",
+        *_table(("group and version", "resources", "parts of objects"), _resources(resources)),
+    ]
+    return "\n".join(lines)
+
+
+def _ordered(reasons: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def _resources(resources: Iterable[Served]) -> list[tuple[str, str, str]]:
+    groups: dict[str, list[Served]] = {}
+    for served in resources:
+        groups.setdefault(served.api_version, []).append(served)
+    return [
+        (version, ", ".join(map(_resource, group)), ", ".join(part for served in group for part in _parts(served)))
+        for version, group in groups.items()
+    ]
+
+
+def _resource(served: Served) -> str:
+    missing = [verb for verb in ALL_VERBS if verb not in served.verbs]
+    return f"{served.plural} ({', '.join(sorted(served.verbs))} only)" if missing else served.plural
+
+
+def _parts(served: Served) -> list[str]:
+    return [f"{served.plural}/{name}" for name in sorted(served.subresources)]
+
+
+def placed(page: str, tables: str) -> str:
+    """Give the page with its tables replaced."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        sys.exit(f"{PAGE.name} has no place for the tables: it needs the two comments")
+    return f"{before}{begin}\n\n{tables}\n\n{end}{after}"
+
+
+async def _tables() -> str:
+    results = [result for recording in RECORDINGS if (result := await replay(recording)) is not None]
+    return render(results, ApiServer(clock=FakeClock()).catalog)
+
+
+def main() -> None:
+    """Write the page, or check it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail when the page is out of date, and write nothing")
+    arguments = parser.parse_args()
+    page = PAGE.read_text()
+    wanted = placed(page, asyncio.run(_tables()))
+    if arguments.check:
+        sys.exit(0 if page == wanted else f"{PAGE.name} is out of date: python -m tools.apiserver_report")
+    PAGE.write_text(wanted)
+    print(f"wrote {PAGE.name}")
+
+
+if __name__ == "__main__":
+    main()
