@@ -85,6 +85,10 @@ async def test_both_event_apis_show_one_event() -> None:
         "note": "n",
         "type": "Normal",
         "regarding": {"kind": "Pod", "name": "p"},
+        "eventTime": "2030-01-01T00:00:00.000000Z",
+        "action": "Test",
+        "reportingController": "tests",
+        "reportingInstance": "tests-1",
     }
     base = "/apis/events.k8s.io/v1/namespaces/default/events"
     async with api.watching("/api/v1/namespaces/default/events?watch=1") as events:

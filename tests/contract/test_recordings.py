@@ -44,6 +44,11 @@ async def test_lifecycles_are_answered_as_recorded() -> None:
     await check("lifecycle", builtin_sequences("lifecycle"))
 
 
+async def test_refusals_are_those_recorded() -> None:
+    """Messages and causes of more than 500 refusals: authors read them, and tools look for their fields."""
+    await check("validation", builtin_sequences("validation"))
+
+
 async def test_http_is_answered_as_recorded() -> None:
     """Clients of every language meet paths, media types and broken bodies."""
     await check("http", builtin_sequences("http"))

@@ -22,7 +22,7 @@ from steersman.objects.quantity import Quantity
 from steersman.objects.times import Duration, format_time, parse_time
 from steersman.schema.formats import is_go_time
 from steersman.schema.go_text import json_string
-from steersman.schema.wire_types import BOOL, FLOAT64, INT32, INT64, STRING, Reading, WireTypeError
+from steersman.schema.wire_types import BOOL, FLOAT64, INT32, INT64, STRING, Reading, WireTypeError, text
 
 Document = dict[str, Any]
 Read = Callable[[Any, str, Reading], Any]
@@ -42,6 +42,11 @@ _OMIT_ZERO = frozenset(
 )
 #: Structures without fields, which the table does not know as such.
 _EMPTY_STRUCTS = frozenset({("apiextensions/v1.CustomResourceSubresources", "status")})
+#: Texts with a type of their own, which complaints name.
+_NAMED_TEXTS = {
+    ("meta/v1.OwnerReference", "uid"): text("types.UID"),
+    ("meta/v1.ObjectMeta", "uid"): text("types.UID"),
+}
 
 
 class _Field(NamedTuple):
@@ -87,6 +92,8 @@ class Struct:
         self.name = name
         self._go_name = name.partition(".")[2]
         self._fields: dict[str, _Field] | None = None
+        #: Field → the structures among whose fields it stands here; complaints name them.
+        self._embedded: dict[str, tuple[str, ...]] = {}
 
     @property
     def fields(self) -> dict[str, _Field]:
@@ -99,7 +106,10 @@ class Struct:
     def _collect(self, message: str, fields: dict[str, _Field]) -> None:
         for _, (name, kind, flags) in sorted(_table()[message].items(), key=lambda item: int(item[0])):
             if flags & _INLINE and isinstance(kind, str) and kind in _table():
+                known = set(fields)
                 self._collect(kind, fields)
+                for below in fields.keys() - known:
+                    self._embedded[below] = (kind.partition(".")[2], *self._embedded.get(below, ()))
             else:
                 fields[name] = _field(message, name, kind, flags)
 
@@ -120,7 +130,7 @@ class Struct:
                 continue
             if part is None and spec.pointer:
                 continue
-            reading.record, reading.trail = self._go_name, (*before[1], key)
+            reading.record, reading.trail = self._go_name, (*before[1], *self._embedded.get(key, ()), key)
             found[key] = spec.read(part, here, reading)
         reading.record, reading.trail = before
         return self._written(found)
@@ -157,7 +167,7 @@ def has_struct(gvk: GroupVersionKind) -> bool:
 
 
 def _field(message: str, name: str, kind: Any, flags: int) -> _Field:
-    pointer = bool(flags & _POINTER)
+    pointer = bool(flags & _POINTER) or kind == "RAW"
     read, zero, is_struct = _reader(message, name, kind)
     optional = bool(flags & _OMIT_EMPTY)
     keeps_zero = not pointer and (not optional or is_struct)
@@ -178,6 +188,8 @@ def _reader(message: str, name: str, kind: Any) -> tuple[Read, Callable[[], Any]
     if kind == "i":
         narrow = (message, name) in _narrow_integers()
         return (INT32 if narrow else INT64).read, lambda: 0, False
+    if (message, name) in _NAMED_TEXTS:
+        return _NAMED_TEXTS[message, name].read, lambda: "", False
     if (message, name) in _EMPTY_STRUCTS:
         return _any, dict, True
     if kind in _SCALARS:
@@ -245,11 +257,11 @@ def _bad_base64(text: str) -> int:
 
 
 def _quantity(value: Any, path: str, reading: Reading) -> Any:
-    del path
+    del path, reading
     if value is None:
         return "0"
     if value.__class__ not in (str, int, float):
-        raise reading.refuse(value, "resource.Quantity")
+        raise WireTypeError(_QUANTITY_RULE)
     try:
         return Quantity(value if value.__class__ is not str else value.strip()).canonical()
     except ValueError:

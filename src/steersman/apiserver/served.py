@@ -97,4 +97,6 @@ class Served:
 
     def invalid(self, name: str, errors: list[FieldError], kind: str = "") -> Refusal:
         """422: the object breaks rules."""
-        return invalid(kind or self.kind, self.group, name, errors)
+        # Events of both groups are one kind to Kubernetes' own validation.
+        group = "" if self.builtin and self.group == "events.k8s.io" else self.group
+        return invalid(kind or self.kind, group, name, errors)

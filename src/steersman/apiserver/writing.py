@@ -144,11 +144,9 @@ class Writing:
         served, metadata = call.served, obj["metadata"]
         self.place(call, metadata)
         self._lifecycle.check_create(served, metadata.get("namespace", ""), metadata.get("name", ""))
-        if "resourceVersion" in metadata and not options.dry_run and not is_owned:
-            version_given = True
-        else:
-            version_given = False
-            metadata.pop("resourceVersion", None)
+        # What is no version at all is overlooked.
+        given = str(metadata.pop("resourceVersion", ""))
+        version_given = given.isdigit() and int(given) > 0 and not options.dry_run and not is_owned
         meta.wipe(metadata)
         generated = not metadata.get("name") and bool(metadata.get("generateName"))
         if generated:

@@ -204,7 +204,7 @@ def owner_reference_errors(owners: Sequence[dict[str, Any]], path: str) -> list[
     errors = [error for owner in owners for error in _owner_errors(owner, path)]
     controllers = [f"{owner['kind']}/{owner['name']}" for owner in owners if owner.get("controller")]
     text_ = 'Only one reference can have Controller set to true. Found "true" in references for {} and {}'
-    shown = [GoStruct(owner) for owner in owners]
+    shown = [GoStruct({name: owner[name] for name in _OWNER.fields if name in owner}) for owner in owners]
     errors += [invalid(path, shown, text_.format(controllers[0], other)) for other in controllers[1:]]
     return errors
 

@@ -16,6 +16,8 @@ def set_default(document: Document, **values: Any) -> None:
 
 def default_pull_policy(image: str) -> str:
     """Pull always what may change under its tag."""
+    if not image:
+        return "IfNotPresent"
     name = image.rpartition("@")
     if name[1]:
         return "IfNotPresent"

@@ -1,8 +1,10 @@
 """`BuiltinStrategy`: the rules that built-in kinds share; most have no others."""
 
+from functools import cache
 from typing import Any
 
 from steersman.apiserver import builtin_types
+from steersman.apiserver.builtin import builtin_resources
 from steersman.apiserver.defaults.registry import defaults_of
 from steersman.apiserver.go_structs import message_of, struct
 from steersman.apiserver.managed_fields.field_set import set_of
@@ -19,6 +21,12 @@ from steersman.protocol.equality import json_equal
 from steersman.protocol.patches import MalformedPatch, PatchError
 from steersman.schema.object_meta import validate_object_meta, validate_object_meta_update
 from steersman.schema.wire_types import Reading as WireReading
+
+
+@cache
+def _known_kinds() -> frozenset[GroupVersionKind]:
+    return frozenset(resource.gvk for resource, _, _ in builtin_resources())
+
 
 _META = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -72,7 +80,7 @@ class BuiltinStrategy(Strategy):
         """Fill in apiVersion and kind where they are left out; refuse those of another kind."""
         kind, api_version = document.get("kind") or served.kind, document.get("apiVersion") or served.api_version
         if api_version != served.api_version:
-            raise _other_version(str(api_version), served)
+            raise _other_version(str(api_version), str(kind), served)
         if kind != served.kind:
             raise bad_request(
                 f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: converting '
@@ -171,7 +179,13 @@ def _take(obj: Document, old: Document, key: str) -> None:
         obj.pop(key, None)
 
 
-def _other_version(api_version: str, served: Served) -> Refusal:
+def _other_version(api_version: str, kind: str, served: Served) -> Refusal:
+    group, _, version = api_version.rpartition("/")
+    if GroupVersionKind(group, version, kind) not in _known_kinds():
+        return bad_request(
+            f'{kind} in version "{version}" cannot be handled as a {served.kind}: no kind "{kind}" is registered for '
+            f'version "{api_version}" in scheme "pkg/api/legacyscheme/scheme.go:30"'
+        )
     return bad_request(
         f"the API version in the data ({api_version}) does not match the expected API version ({served.api_version})"
     )

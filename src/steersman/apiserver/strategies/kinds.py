@@ -1,7 +1,5 @@
 """Smaller kinds: each with the few rules that are its own."""
 
-import re
-
 from steersman.apiserver.conversion import (
     autoscaler_from_v2,
     autoscaler_to_v2,
@@ -11,16 +9,14 @@ from steersman.apiserver.conversion import (
 from steersman.apiserver.defaults.workloads import TEMPLATE_GENERATION
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document, Verdict
+from steersman.apiserver.validation.names import config_key_faults
 from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
 from steersman.schema.object_meta import url_name_faults
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DATA_LIMIT = 1024 * 1024
-_KEY_RULE = (
-    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
-    "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
-)
+_ACCOUNT = "kubernetes.io/service-account.name"
 
 
 #: The keys that typed secrets cannot do without.
@@ -75,9 +71,8 @@ def _key_errors(obj: Document) -> list[FieldError]:
     errors = []
     for part in ("data", "binaryData"):
         for key in obj.get(part) or {}:
-            if not re.fullmatch(r"[-._a-zA-Z0-9]{1,253}", key):
-                errors.append(invalid(f"{part}[{key}]", key, _KEY_RULE))
-            elif part == "data" and key in (obj.get("binaryData") or {}):
+            errors += [invalid(f"{part}[{key}]", key, fault) for fault in config_key_faults(key)]
+            if part == "data" and key in (obj.get("binaryData") or {}):
                 errors.append(invalid(f"data[{key}]", key, "duplicate of key present in binaryData"))
     return errors
 
@@ -96,6 +91,11 @@ class SecretStrategy(DataStrategy):
         data = obj.get("data") or {}
         needed = _SECRET_KEYS.get(obj.get("type", ""), ())
         errors += [required(f"data[{key}]") for key in needed if key not in data]
+        if obj.get("type") == "kubernetes.io/basic-auth" and not {"username", "password"} & set(data):
+            errors += [required(f"data[{key}]") for key in ("username", "password")]
+        account = (obj["metadata"].get("annotations") or {}).get(_ACCOUNT)
+        if obj.get("type") == "kubernetes.io/service-account-token" and not account:
+            errors.append(required(f"metadata.annotations[{_ACCOUNT}]"))
         return Verdict(errors, verdict.warnings)
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
@@ -232,6 +232,21 @@ class LeaseStrategy(BuiltinStrategy):
 
     create_on_update = True
     unconditional_update = False
+
+    def prepare_create(self, obj: Document) -> None:
+        """Leave out what only coordinated elections have, which are off."""
+        super().prepare_create(obj)
+        _uncoordinated(obj)
+
+    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+        """Leave out what only coordinated elections have, which are off."""
+        super().prepare_update(obj, old, subresource)
+        _uncoordinated(obj)
+
+
+def _uncoordinated(lease: Document) -> None:
+    for name in ("strategy", "preferredHolder"):
+        (lease.get("spec") or {}).pop(name, None)
 
 
 class CreatedOnUpdate(BuiltinStrategy):

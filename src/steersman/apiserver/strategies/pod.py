@@ -57,6 +57,12 @@ class PodStrategy(BuiltinStrategy):
         self._set_priority(obj)
         self._tolerate(obj["spec"])
 
+    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+        """Keep the tolerations that every pod has."""
+        if not subresource:
+            self._tolerate(obj["spec"])
+        super().prepare_update(obj, old, subresource)
+
     def initial_status(self, obj: Document) -> Document:
         """Begin pending."""
         return {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}

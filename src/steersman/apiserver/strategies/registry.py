@@ -8,6 +8,7 @@ from steersman.apiserver.strategies.definition import DefinitionStrategy
 from steersman.apiserver.strategies.namespace import NamespaceStrategy
 from steersman.apiserver.strategies.pod import PodStrategy
 from steersman.apiserver.strategies.service import ServiceStrategy
+from steersman.apiserver.strategies.service_allocation import ServiceAllocation
 from steersman.objects.identity import GroupVersionKind
 from steersman.randomness import Randomness
 
@@ -92,10 +93,10 @@ class Strategies:
                 resource.gvk, namespaced=resource.namespaced, has_status="status" in parts, counts=key in _COUNTED
             )
         for strategy in self._made.values():
-            if isinstance(strategy, (PodStrategy, ServiceStrategy)):
+            if isinstance(strategy, PodStrategy):
                 strategy.ledger = ledger
             if isinstance(strategy, ServiceStrategy):
-                strategy.randomness = randomness
+                strategy.allocation = ServiceAllocation(ledger, randomness)
 
     def strategy_for(self, gvk: GroupVersionKind) -> BuiltinStrategy:
         """Give the strategy of a kind."""

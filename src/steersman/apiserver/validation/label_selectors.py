@@ -77,7 +77,8 @@ def selects(selector: Document | None, labels: Mapping[str, str] | None) -> bool
 
 
 def _fits(requirement: Document, labels: Mapping[str, str]) -> bool:
-    key, operator = requirement.get("key", ""), requirement["operator"]
+    key: str = requirement.get("key", "")
+    operator: str = requirement["operator"]
     if operator in _PRESENCE:
         return (key in labels) == (operator == "Exists")
     is_listed = key in labels and labels[key] in (requirement.get("values") or ())

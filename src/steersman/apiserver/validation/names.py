@@ -22,14 +22,14 @@ _KEY_RULE = (
     "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
 _WILDCARD_RULE = (
-    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower "
-    "case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used "
-    r"for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+    "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', "
+    r"regex used for validation is '\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 _ENV_RULE = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 _HEADER_RULE = (
-    "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation "
-    "is '[-A-Za-z0-9]+')"
+    "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for "
+    "validation is '[-A-Za-z0-9]+')"
 )
 ADDRESS_RULE = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 CIDR_RULE = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -54,7 +54,9 @@ qualified_errors = _checked(qualified_name_faults)
 label_value_errors = _checked(label_value_faults)
 
 
-def required_name(document: Document, name: str, path: str, check: Callable[[str, str], Errors] | None = None) -> Errors:
+def required_name(
+    document: Document, name: str, path: str, check: Callable[[str, str], Errors] | None = None
+) -> Errors:
     """Complain about a name that is missing, or that ``check`` does not like."""
     value = document.get(name) or ""
     if not value:
@@ -73,9 +75,7 @@ def labels_errors(labels: Mapping[str, str] | None, path: str) -> Errors:
 
 def annotations_errors(annotations: Mapping[str, str] | None, path: str) -> Errors:
     """Complain about keys of annotations, which are compared without their case."""
-    return [
-        invalid(path, key, fault) for key in annotations or {} for fault in qualified_name_faults(key.lower())
-    ]
+    return [invalid(path, key, fault) for key in annotations or {} for fault in qualified_name_faults(key.lower())]
 
 
 def port_name_faults(name: str) -> list[str]:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from steersman.apiserver.validation.names import port_name_faults
-from steersman.schema.field_errors import FieldError, invalid
+from steersman.schema.field_errors import FieldError, invalid, not_supported, required
 
 Document = dict[str, Any]
 Errors = list[FieldError]
+PROTOCOLS = ("SCTP", "TCP", "UDP")
 NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"
 PORT_RULE = "must be between 1 and 65535, inclusive"
@@ -40,6 +41,13 @@ def range_errors(value: int | None, field: str, low: int, high: int) -> Errors:
 def port_errors(value: int, field: str) -> Errors:
     """Complain about a number that is no port."""
     return [] if 1 <= value <= _MAX_PORT else [invalid(field, value, PORT_RULE)]
+
+
+def protocol_errors(protocol: str, field: str) -> Errors:
+    """Complain about what is no protocol of a port."""
+    if not protocol:
+        return [required(field)]
+    return [] if protocol in PROTOCOLS else [not_supported(field, protocol, PROTOCOLS)]
 
 
 def port_or_name_errors(value: Any, field: str) -> Errors:

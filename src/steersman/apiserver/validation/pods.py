@@ -1,256 +1,255 @@
-"""Pods and pod templates: containers, ports, volumes and what refers to them."""
+"""Pods and pod templates as a whole; their parts have modules of their own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from steersman.schema.field_errors import ErrorType, FieldError, duplicate, forbidden, invalid, not_supported, required
-from steersman.schema.names import label_faults
+from steersman.apiserver.validation.containers import (
+    container_list_errors,
+    ephemeral_container_errors,
+    init_container_errors,
+    whitespace_errors,
+)
+from steersman.apiserver.validation.names import (
+    address_errors,
+    annotations_errors,
+    label_errors,
+    labels_errors,
+    qualified_errors,
+    subdomain_errors,
+)
+from steersman.apiserver.validation.numbers import MAX_INT32, range_errors
+from steersman.apiserver.validation.placement import affinity_errors, spread_errors, toleration_errors
+from steersman.apiserver.validation.quantities import amount_errors
+from steersman.apiserver.validation.security import operating_system_errors, pod_security_errors
+from steersman.apiserver.validation.volumes import volume_errors
+from steersman.schema.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 
 Document = dict[str, Any]
-_POLICIES = ("Always", "IfNotPresent", "Never")
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
-_RESTART = ("Always", "Never", "OnFailure")
-_PORT_RULE = "must be between 1 and 65535, inclusive"
+Errors = list[FieldError]
+_RESTART = ("Always", "OnFailure", "Never")
+_DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_PREEMPTION = ("PreemptLowerPriority", "Never")
+_DNS_LIMITS = (3, 32, 2048)
 
 
-def _not_found(field: str, value: Any) -> FieldError:
-    return FieldError(ErrorType.NOT_FOUND, field, value)
-
-
-def port_errors(value: Any, field: str) -> list[FieldError]:
-    """Complain about a number that is no port."""
-    return [] if 1 <= value <= 65535 else [invalid(field, value, _PORT_RULE)]  # noqa: PLR2004 - the range of ports
-
-
-def _volume_errors(volumes: Sequence[Document], path: str) -> Iterator[FieldError]:
+def _gate_errors(gates: Sequence[Document], path: str) -> Errors:
+    errors: Errors = []
     seen: set[str] = set()
-    for index, volume in enumerate(volumes):
-        here = f"{path}[{index}]"
-        name = volume.get("name", "")
-        if not name:
-            yield required(f"{here}.name")
-        else:
-            yield from (invalid(f"{here}.name", name, fault) for fault in label_faults(name))
-            if name in seen:
-                yield duplicate(f"{here}.name", name)
+    for index, gate in enumerate(gates):
+        name = gate.get("name") or ""
+        errors += qualified_errors(name, f"{path}[{index}]")
+        if name in seen:
+            errors.append(duplicate(f"{path}[{index}]", name))
         seen.add(name)
-        kinds = [key for key in _volume_kinds(volume) if key in volume]
-        if not kinds:
-            yield required(here, "must specify a volume type")
-        for kind in kinds[1:]:
-            yield forbidden(f"{here}.{kind}", "may not specify more than 1 volume type")
-        yield from _source_errors(volume, here)
-
-
-#: In the order in which Kubernetes looks at them.
-_VOLUME_ORDER = (
-    "emptyDir",
-    "hostPath",
-    "gitRepo",
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "secret",
-    "nfs",
-    "iscsi",
-    "glusterfs",
-    "flocker",
-    "persistentVolumeClaim",
-    "rbd",
-    "cinder",
-    "cephfs",
-    "quobyte",
-    "downwardAPI",
-    "fc",
-    "flexVolume",
-    "configMap",
-    "azureFile",
-    "vsphereVolume",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "azureDisk",
-    "storageos",
-    "projected",
-    "scaleIO",
-    "csi",
-    "ephemeral",
-    "image",
-)
-
-
-def _volume_kinds(volume: Document) -> Iterator[str]:
-    yield from (kind for kind in _VOLUME_ORDER if kind in volume)
-
-
-#: Source → the field that it cannot do without.
-_SOURCE_NEEDS = {
-    "secret": "secretName",
-    "configMap": "name",
-    "hostPath": "path",
-    "persistentVolumeClaim": "claimName",
-}
-
-
-def _source_errors(volume: Document, here: str) -> Iterator[FieldError]:
-    kinds = list(_volume_kinds(volume))
-    for kind in kinds[:1]:
-        needed = _SOURCE_NEEDS.get(kind)
-        if needed is not None and not (volume[kind] or {}).get(needed):
-            yield required(f"{here}.{kind}.{needed}")
-
-
-def _port_list_errors(ports: Sequence[Document], path: str) -> Iterator[FieldError]:
-    names: set[str] = set()
-    for index, port in enumerate(ports):
-        here = f"{path}[{index}]"
-        name = port.get("name", "")
-        if name:
-            if name in names:
-                yield duplicate(f"{here}.name", name)
-            names.add(name)
-        number = port.get("containerPort", 0)
-        if not number:
-            yield required(f"{here}.containerPort")
-        else:
-            yield from port_errors(number, f"{here}.containerPort")
-        if port.get("hostPort"):
-            yield from port_errors(port["hostPort"], f"{here}.hostPort")
-        if port.get("protocol") not in _PROTOCOLS:
-            yield not_supported(f"{here}.protocol", port.get("protocol", ""), _PROTOCOLS)
-
-
-def _env_errors(variables: Sequence[Document], path: str) -> Iterator[FieldError]:
-    for index, variable in enumerate(variables):
-        here = f"{path}[{index}]"
-        if not variable.get("name"):
-            yield required(f"{here}.name")
-        source = variable.get("valueFrom")
-        if source is None:
-            continue
-        if variable.get("value"):
-            yield invalid(f"{here}.valueFrom", "", "may not be specified when `value` is not empty")
-        if not source:
-            text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
-            yield invalid(f"{here}.valueFrom", "", text)
-        elif len(source) > 1:
-            yield invalid(f"{here}.valueFrom", "", "may not have more than one field specified at a time")
-
-
-def _mount_errors(mounts: Sequence[Document], volumes: set[str], path: str) -> Iterator[FieldError]:
-    places: set[str] = set()
-    for index, mount in enumerate(mounts):
-        here = f"{path}[{index}]"
-        name = mount.get("name", "")
-        if not name:
-            yield required(f"{here}.name")
-        if name not in volumes:
-            yield _not_found(f"{here}.name", name)
-        place = mount.get("mountPath", "")
-        if not place:
-            yield required(f"{here}.mountPath")
-        elif place in places:
-            yield invalid(f"{here}.mountPath", place, "must be unique")
-        places.add(place)
-
-
-def _container_errors(container: Document, volumes: set[str], here: str) -> Iterator[FieldError]:
-    name = container.get("name", "")
-    if not name:
-        yield required(f"{here}.name")
-    else:
-        yield from (invalid(f"{here}.name", name, fault) for fault in label_faults(name))
-    image = container.get("image", "")
-    if not image:
-        yield required(f"{here}.image")
-    elif image.strip() != image:
-        yield invalid(f"{here}.image", image, "must not have leading or trailing whitespace")
-    yield from _port_list_errors(container.get("ports") or (), f"{here}.ports")
-    yield from _env_errors(container.get("env") or (), f"{here}.env")
-    yield from _mount_errors(container.get("volumeMounts") or (), volumes, f"{here}.volumeMounts")
-    if container.get("imagePullPolicy") not in _POLICIES:
-        yield not_supported(f"{here}.imagePullPolicy", container.get("imagePullPolicy", ""), _POLICIES)
-
-
-def pod_spec_errors(spec: Document, path: str) -> list[FieldError]:
-    """Complain about a pod's spec."""
-    volumes = spec.get("volumes") or ()
-    errors = list(_volume_errors(volumes, f"{path}.volumes"))
-    # A volume with an error of its own is not there for those who mount it.
-    bad = {error.field.removeprefix(f"{path}.volumes[").partition("]")[0] for error in errors}
-    names = {volume.get("name", "") for index, volume in enumerate(volumes) if str(index) not in bad}
-    seen: set[str] = set()
-    if not spec.get("containers"):
-        errors.append(required(f"{path}.containers"))
-    for kind in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(kind) or ()):
-            here = f"{path}.{kind}[{index}]"
-            errors += _container_errors(container, names, here)
-            name = container.get("name", "")
-            if name and name in seen:
-                errors.append(duplicate(f"{here}.name", name))
-            seen.add(name)
-    if spec.get("restartPolicy") not in _RESTART:
-        errors.append(not_supported(f"{path}.restartPolicy", spec.get("restartPolicy", ""), _RESTART))
-    grace = spec.get("terminationGracePeriodSeconds", 0)
-    if grace < 0:
-        errors.append(invalid(f"{path}.terminationGracePeriodSeconds", grace, "must be greater than or equal to 0"))
     return errors
 
 
-def port_warnings(spec: Document, path: str) -> list[str]:
-    """Warn about ports that stand in each other's way."""
-    warnings = []
-    seen: dict[tuple[Any, ...], str] = {}
-    names: dict[str, str] = {}
-    for container, here in _numbered(spec, path):
-        for index, port in enumerate(container.get("ports") or ()):
-            place = f"{here}.ports[{index}]"
-            key = (port.get("containerPort"), port.get("protocol"), port.get("hostPort"), port.get("hostIP"))
-            if key in seen:
-                warnings.append(f"{place}: duplicate port definition with {seen[key]}")
-            else:
-                seen[key] = place
-            name = port.get("name")
-            if name and name in names and not names[name].startswith(f"{here}."):
-                warnings.append(
-                    f'{place}: duplicate port name "{name}" with {names[name]}, services and probes that select ports '
-                    f"by name will use {names[name]}"
-                )
-            elif name:
-                names.setdefault(name, place)
-    return warnings
+def _readiness_errors(gates: Sequence[Document], path: str) -> Errors:
+    errors: Errors = []
+    for index, gate in enumerate(gates):
+        errors += qualified_errors(gate.get("conditionType") or "", f"{path}[{index}].conditionType")
+    return errors
 
 
-def _numbered(spec: Document, path: str) -> Iterator[tuple[Document, str]]:
-    for index, container in enumerate(spec.get("containers") or ()):
-        yield container, f"{path}.containers[{index}]"
+def _alias_errors(aliases: Sequence[Document], path: str) -> Errors:
+    errors: Errors = []
+    for index, alias in enumerate(aliases):
+        errors += address_errors(alias.get("ip") or "", f"{path}[{index}].ip")
+        for number, name in enumerate(alias.get("hostnames") or ()):
+            errors += subdomain_errors(name, f"{path}[{index}].hostnames[{number}]")
+    return errors
 
 
-def env_warnings(spec: Document, path: str) -> list[str]:
-    """Warn about variables that hide each other."""
-    warnings = []
-    for container, here in _numbered(spec, path):
-        seen: set[str] = set()
-        for index, variable in enumerate(container.get("env") or ()):
-            name = variable.get("name", "")
-            if name in seen:
-                text = f'hides previous definition of "{name}", which may be dropped when using apply'
-                warnings.append(f"{here}.env[{index}]: {text}")
-            seen.add(name)
-    return warnings
+def _overhead_errors(amounts: Document, path: str) -> Errors:
+    errors: Errors = []
+    for name, text in amounts.items():
+        errors += amount_errors(name, text, f"{path}[{name}]")
+    return errors
 
 
-def pod_update_errors(obj: Document, old: Document) -> list[FieldError]:
-    """Complain about changes to a pod that only a new pod can have."""
-    new_spec, old_spec = obj["spec"], old["spec"]
-    for kind in ("containers", "initContainers"):
-        if len(new_spec.get(kind) or ()) != len(old_spec.get(kind) or ()):
-            return [forbidden(f"spec.{kind}", "pod updates may not add or remove containers")]
-    kept = [_timeless(item) for item in new_spec.get("tolerations") or ()]
-    if any(_timeless(item) not in kept for item in old_spec.get("tolerations") or ()):
-        text = "existing toleration can not be modified except its tolerationSeconds"
-        return [forbidden("spec.tolerations", text)]
-    return []
+def _preemption_errors(policy: str, path: str) -> Errors:
+    return [] if policy in _PREEMPTION else [not_supported(path, policy, _PREEMPTION)]
 
 
-def _timeless(toleration: Document) -> Document:
-    return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
+def _deadline_errors(spec: Document, path: str) -> Errors:
+    return range_errors(spec["activeDeadlineSeconds"], f"{path}.activeDeadlineSeconds", 1, MAX_INT32)
+
+
+#: What most pods leave out, with what checks it; in the order in which Kubernetes looks.
+_PARTS: tuple[tuple[str, Callable[[Any, str], Errors]], ...] = (
+    ("nodeSelector", labels_errors),
+    ("securityContext", pod_security_errors),
+    ("affinity", affinity_errors),
+    ("readinessGates", _readiness_errors),
+    ("schedulingGates", _gate_errors),
+    ("topologySpreadConstraints", spread_errors),
+    ("serviceAccountName", subdomain_errors),
+    ("nodeName", subdomain_errors),
+    ("hostname", label_errors),
+    ("subdomain", label_errors),
+    ("tolerations", toleration_errors),
+    ("hostAliases", _alias_errors),
+    ("priorityClassName", subdomain_errors),
+    ("runtimeClassName", subdomain_errors),
+    ("preemptionPolicy", _preemption_errors),
+    ("overhead", _overhead_errors),
+)
+
+
+def _dns_errors(spec: Document, path: str) -> Errors:
+    config, path = spec.get("dnsConfig"), f"{path}.dnsConfig"
+    if config is None and spec.get("dnsPolicy") != "None":
+        return []
+    servers = (config or {}).get("nameservers") or []
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            return [required(path, "must provide `dnsConfig` when `dnsPolicy` is None")]
+        if not servers:
+            text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            return [required(f"{path}.nameservers", text)]
+    errors: Errors = []
+    if len(servers) > _DNS_LIMITS[0]:
+        text = f"must not have more than {_DNS_LIMITS[0]} nameservers"
+        errors.append(invalid(f"{path}.nameservers", servers, text))
+    for index, server in enumerate(servers):
+        errors += address_errors(server, f"{path}.nameservers[{index}]")
+    return errors + _search_errors(config or {}, path)
+
+
+def _search_errors(config: Document, path: str) -> Errors:
+    searches = config.get("searches") or []
+    errors: Errors = []
+    if len(searches) > _DNS_LIMITS[1]:
+        errors.append(invalid(f"{path}.searches", searches, f"must not have more than {_DNS_LIMITS[1]} search paths"))
+    if len(" ".join(searches)) > _DNS_LIMITS[2]:
+        text = f"must not have more than {_DNS_LIMITS[2]} characters (including spaces) in the search list"
+        errors.append(invalid(f"{path}.searches", searches, text))
+    for index, search in enumerate(searches):
+        if search != ".":
+            errors += subdomain_errors(search.removesuffix(".").replace("_", "-"), f"{path}.searches[{index}]")
+    errors += [
+        required(f"{path}.options[{index}]", "must not be empty")
+        for index, option in enumerate(config.get("options") or ())
+        if not option.get("name")
+    ]
+    return errors
+
+
+def _choice_errors(spec: Document, path: str) -> Errors:
+    errors: Errors = []
+    for name, allowed in (("restartPolicy", _RESTART), ("dnsPolicy", _DNS)):
+        value = spec.get(name) or ""
+        if not value:
+            errors.append(required(f"{path}.{name}"))
+        elif value not in allowed:
+            errors.append(not_supported(f"{path}.{name}", value, allowed))
+    return errors
+
+
+def _host_errors(spec: Document, path: str) -> Errors:
+    """Complain about what a pod on its node's own namespaces cannot have."""
+    errors: Errors = []
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        text = "ShareProcessNamespace and HostPID cannot both be enabled"
+        shared = spec["shareProcessNamespace"]
+        errors.append(invalid(f"{path}.securityContext.shareProcessNamespace", shared, text))
+    if spec.get("hostNetwork"):
+        for index, container in enumerate(spec.get("containers") or ()):
+            for number, port in enumerate(container.get("ports") or ()):
+                if port.get("hostPort") and port["hostPort"] != port.get("containerPort"):
+                    text = "must match `containerPort` when `hostNetwork` is true"
+                    field = f"{path}.containers[{index}].ports[{number}].hostPort"
+                    errors.append(invalid(field, port["hostPort"], text))
+    return errors
+
+
+#: What is looked at together with the rest of the spec, when it is there at all.
+_WHOLES: tuple[tuple[str, Callable[[Document, str], Errors]], ...] = (
+    ("activeDeadlineSeconds", _deadline_errors),
+    ("dnsPolicy", _dns_errors),
+    ("os", operating_system_errors),
+)
+
+
+def _running_errors(spec: Document, path: str) -> Errors:
+    """Complain about volumes and containers."""
+    grace = spec.get("terminationGracePeriodSeconds")
+    errors: Errors = [] if grace is not None else [required(f"{path}.terminationGracePeriodSeconds")]
+    names: set[str] = set()
+    if spec.get("volumes"):
+        names, found = volume_errors(spec["volumes"], f"{path}.volumes")
+        errors += found
+    errors += container_list_errors(spec, names, path, grace or 0)
+    if spec.get("initContainers"):
+        errors += init_container_errors(spec, names, path, grace or 0)
+    if spec.get("ephemeralContainers"):
+        errors += ephemeral_container_errors(spec, names, path)
+    return errors
+
+
+def pod_spec_errors(spec: Document, path: str) -> Errors:
+    """Complain about the spec of a pod or template."""
+    errors = _running_errors(spec, path)
+    if spec.get("restartPolicy") not in _RESTART or spec.get("dnsPolicy") not in _DNS:
+        errors += _choice_errors(spec, path)
+    if spec.get("hostNetwork") or spec.get("hostPID"):
+        errors += _host_errors(spec, path)
+    for name, check in _PARTS:
+        value = spec.get(name)
+        if value:
+            errors += check(value, f"{path}.{name}")
+    for name, whole_check in _WHOLES:
+        if spec.get(name) is not None:
+            errors += whole_check(spec, path)
+    return errors
+
+
+def template_errors(template: Document, path: str) -> Errors:
+    """Complain about the template of a pod."""
+    metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
+    errors = labels_errors(metadata.get("labels"), f"{path}.labels")
+    errors += annotations_errors(metadata.get("annotations"), f"{path}.annotations")
+    errors += pod_spec_errors(spec, f"{path}.spec")
+    if spec.get("ephemeralContainers"):
+        text = "ephemeral containers not allowed in pod template"
+        errors.append(forbidden(f"{path}.spec.ephemeralContainers", text))
+    return errors
+
+
+def whole_pod_errors(spec: Document) -> Errors:
+    """Complain about the spec of a pod that is no template."""
+    errors = pod_spec_errors(spec, "spec")
+    errors += whitespace_errors(spec, "spec")
+    for index, source in _tokens(spec):
+        if not spec.get("serviceAccountName"):
+            field = f"spec.volumes[{index[0]}].projected.sources[{index[1]}].{source}"
+            errors.append(forbidden(field, "must not be specified when serviceAccountName is not set"))
+    return errors
+
+
+def _tokens(spec: Document) -> list[tuple[tuple[int, int], str]]:
+    """Give where a pod projects tokens of its service account."""
+    return [
+        ((index, number), "serviceAccountToken")
+        for index, volume in enumerate(spec.get("volumes") or ())
+        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        if source.get("serviceAccountToken") is not None
+    ]
+
+
+def new_pod_errors(obj: Document) -> Errors:
+    """Complain about a new pod."""
+    spec = obj["spec"]
+    errors = whole_pod_errors(spec)
+    if spec.get("ephemeralContainers"):
+        errors.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        text = "cannot be set until all schedulingGates have been cleared"
+        errors.append(forbidden("spec.nodeName", text))
+    return errors
+
+
+def pod_template_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Complain about a PodTemplate."""
+    del old, subresource
+    return template_errors(obj.get("template") or {}, "template")

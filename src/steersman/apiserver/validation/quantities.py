@@ -1,5 +1,6 @@
 """Amounts of resources inside built-in kinds: their names, signs and grain."""
 
+from functools import lru_cache
 from typing import Any
 
 from steersman.apiserver.validation.names import qualified_errors
@@ -94,26 +95,32 @@ def quota_resource_name_errors(name: str, field: str) -> Errors:
     return errors
 
 
+@lru_cache(maxsize=4096)
+def amount_of(text: str) -> Quantity:
+    """Read an amount; the same few texts stand in all objects of a cluster."""
+    return Quantity(text)
+
+
 def shown(text: str) -> str:
     """Give an amount as messages show it."""
-    return Quantity(text).canonical
+    return amount_of(text).canonical()
 
 
 def amount_errors(name: str, text: str, field: str) -> Errors:
     """Complain about an amount of a resource: below nothing, or a part of what comes whole."""
-    amount = Quantity(text)
+    amount = amount_of(text)
     errors: Errors = []
     if amount.value < 0:
-        errors.append(invalid(field, amount.canonical, NEGATIVE))
+        errors.append(invalid(field, amount.canonical(), NEGATIVE))
     if _is_whole(name) and amount.value * _MILLI % _MILLI:
-        errors.append(invalid(field, amount.canonical, "must be an integer"))
+        errors.append(invalid(field, amount.canonical(), "must be an integer"))
     return errors
 
 
 def positive_errors(text: str, field: str) -> Errors:
     """Complain about an amount that is nothing or less."""
-    amount = Quantity(text)
-    return [] if amount.value > 0 else [invalid(field, amount.canonical, NOT_POSITIVE)]
+    amount = amount_of(text)
+    return [] if amount.value > 0 else [invalid(field, amount.canonical(), NOT_POSITIVE)]
 
 
 def requirements_errors(resources: Document | None, path: str) -> Errors:
@@ -142,11 +149,11 @@ def _request_errors(name: str, text: str, limits: Document, path: str) -> Errors
         if is_overcommittable(name):
             return []
         return [required(f"{path}.limits", "Limit must be set for non overcommitable resources")]
-    amount, limit = Quantity(text), Quantity(limits[name])
+    amount, limit = amount_of(text), amount_of(limits[name])
     if amount.value != limit.value and not is_overcommittable(name):
-        why = f"must be equal to {name} limit of {limit.canonical}"
+        why = f"must be equal to {name} limit of {limit.canonical()}"
     elif amount.value > limit.value:
-        why = f"must be less than or equal to {name} limit of {limit.canonical}"
+        why = f"must be less than or equal to {name} limit of {limit.canonical()}"
     else:
         return []
-    return [invalid(f"{path}.requests", amount.canonical, why)]
+    return [invalid(f"{path}.requests", amount.canonical(), why)]

@@ -1,0 +1,275 @@
+"""Jobs and CronJobs: kinds whose pods come to an end."""
+
+import re
+import zoneinfo
+from collections.abc import Sequence
+from typing import Any
+
+from steersman.apiserver.validation.cron_schedule import ScheduleError, check_schedule
+from steersman.apiserver.validation.internal_form import internal_pod_spec
+from steersman.apiserver.validation.label_selectors import selector_errors, shown_selector
+from steersman.apiserver.validation.numbers import negative_errors
+from steersman.apiserver.validation.pods import template_errors
+from steersman.apiserver.validation.workloads import IMMUTABLE, mismatch_errors, selector_change_errors
+from steersman.protocol.equality import json_equal
+from steersman.schema.field_errors import FieldError, invalid, not_supported, required
+from steersman.schema.go_text import GoStruct
+from steersman.schema.names import label_faults
+
+Document = dict[str, Any]
+Errors = list[FieldError]
+_COUNTS = (
+    "parallelism",
+    "completions",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex",
+    "maxFailedIndexes",
+)
+_INDEXED_ONLY = "requires indexed completion mode"
+_MAX_INDEXED = 100_000
+_NAME_LIMIT = 52
+_POLICIES = ("Allow", "Forbid", "Replace")
+_ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
+_REPLACEMENTS = ("Failed", "TerminatingOrFailed")
+_FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_UID = "batch.kubernetes.io/controller-uid"
+
+
+def _spec_errors(spec: Document, path: str) -> Errors:
+    errors = negative_errors(spec, _COUNTS, path)
+    errors += _mode_errors(spec, path)
+    policy = spec.get("podFailurePolicy")
+    if policy is not None:
+        errors += _rule_errors(policy.get("rules") or (), spec, f"{path}.podFailurePolicy.rules")
+    replacement = spec.get("podReplacementPolicy")
+    if replacement is not None and replacement not in _REPLACEMENTS:
+        errors.append(not_supported(f"{path}.podReplacementPolicy", replacement, _REPLACEMENTS))
+    elif replacement == "TerminatingOrFailed" and policy is not None:
+        errors.append(not_supported(f"{path}.podReplacementPolicy", replacement, ["Failed"]))
+    errors += template_errors(spec.get("template") or {}, f"{path}.template")
+    return errors + _restart_errors(spec, f"{path}.template.spec.restartPolicy")
+
+
+def _mode_errors(spec: Document, path: str) -> Errors:
+    mode = spec.get("completionMode")
+    if mode is not None and mode not in ("NonIndexed", "Indexed"):
+        return [not_supported(f"{path}.completionMode", mode, ["NonIndexed", "Indexed"])]
+    if mode == "Indexed":
+        return _indexed_errors(spec, path)
+    return [
+        invalid(f"{path}.{name}", spec[name], _INDEXED_ONLY)
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes")
+        if spec.get(name) is not None
+    ]
+
+
+def _indexed_errors(spec: Document, path: str) -> Errors:
+    errors: Errors = []
+    completions, most = spec.get("completions"), spec.get("maxFailedIndexes")
+    if completions is None:
+        errors.append(required(f"{path}.completions", "when completion mode is Indexed"))
+    if (spec.get("parallelism") or 0) > _MAX_INDEXED:
+        text = f"must be less than or equal to {_MAX_INDEXED} when completion mode is Indexed"
+        errors.append(invalid(f"{path}.parallelism", spec["parallelism"], text))
+    if most is not None:
+        if spec.get("backoffLimitPerIndex") is None:
+            errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+        if completions is not None and most > completions:
+            errors.append(invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions"))
+    return errors
+
+
+def _rule_errors(rules: Sequence[Document], spec: Document, path: str) -> Errors:
+    errors: Errors = []
+    for index, rule in enumerate(rules):
+        here, action = f"{path}[{index}]", rule.get("action") or ""
+        if not action:
+            errors.append(required(f"{here}.action", f"valid values: {', '.join(map(repr, _ACTIONS))}"))
+        elif action not in _ACTIONS:
+            errors.append(not_supported(f"{here}.action", action, _ACTIONS))
+        elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+            text = "requires the backoffLimitPerIndex to be set"
+            errors.append(invalid(f"{here}.action", action, text))
+        codes, patterns = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
+        if codes is not None and patterns:
+            text = "specifying both OnExitCodes and OnPodConditions is not supported"
+            errors.append(invalid(here, rule, text))
+        elif codes is None and not patterns:
+            errors.append(invalid(here, rule, "specifying one of OnExitCodes and OnPodConditions is required"))
+    return errors
+
+
+def _restart_errors(spec: Document, field: str) -> Errors:
+    policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy") or ""
+    if policy in ("Always", ""):
+        return [required(field, 'valid values: "OnFailure", "Never"')]
+    if policy not in ("OnFailure", "Never"):
+        return [not_supported(field, policy, ["OnFailure", "Never"])]
+    if spec.get("podFailurePolicy") is not None and policy != "Never":
+        return [invalid(field, policy, 'only "Never" is supported when podFailurePolicy is specified')]
+    return []
+
+
+def _generated_errors(obj: Document) -> Errors:
+    """Complain about a selector that is not the one that the server makes."""
+    spec, uid = obj["spec"], obj["metadata"].get("uid") or ""
+    if spec.get("manualSelector"):
+        return []
+    selector = spec.get("selector")
+    if selector is None:
+        return [required("spec.selector")]
+    if selector.get("matchLabels") == {_UID: uid} and not selector.get("matchExpressions"):
+        return []
+    return [invalid("spec.selector", shown_selector(selector), "`selector` not auto-generated")]
+
+
+def job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Complain about a Job."""
+    if subresource == "status":
+        counts = ("active", "succeeded", "failed", "ready", "terminating")
+        return negative_errors(obj.get("status") or {}, counts, "status")
+    spec = obj["spec"]
+    if old is not None and json_equal(spec, old.get("spec")):
+        return []
+    errors = _generated_errors(obj) if old is None else []
+    errors += _spec_errors(spec, "spec")
+    if spec.get("selector") is None:
+        if old is not None or spec.get("manualSelector"):
+            errors.append(required("spec.selector"))
+        errors += mismatch_errors(spec)
+    else:
+        found = selector_errors(spec["selector"], "spec.selector")
+        errors += found or mismatch_errors(spec)
+    if old is not None:
+        return errors + _change_errors(obj, old)
+    return errors + _host_errors(obj)
+
+
+def _host_errors(obj: Document) -> Errors:
+    """Complain about a name that, with an index, is no name of a host."""
+    spec, name = obj["spec"], obj["metadata"].get("name") or ""
+    if spec.get("completionMode") != "Indexed" or (spec.get("completions") or 0) <= 0:
+        return []
+    longest = f"{name}-{spec['completions'] - 1}"
+    if not label_faults(longest):
+        return []
+    return [invalid("metadata.name", name, f"will not able to create pod with invalid DNS label: {longest}")]
+
+
+def _change_errors(obj: Document, old: Document) -> Errors:
+    spec, before = obj["spec"], old["spec"]
+    errors = _completion_errors(spec, before) + selector_change_errors(obj, old)
+    if not json_equal(_directed(spec, before), before.get("template")):
+        errors.append(invalid("spec.template", _shown_template(spec.get("template") or {}), IMMUTABLE))
+    errors += [
+        invalid(f"spec.{name}", spec.get(name), IMMUTABLE)
+        for name in _FIXED
+        if not json_equal(spec.get(name), before.get(name))
+    ]
+    return errors
+
+
+def _completion_errors(spec: Document, old: Document) -> Errors:
+    if json_equal(spec.get("completions"), old.get("completions")):
+        return []
+    if spec.get("completionMode") != "Indexed":
+        return [invalid("spec.completions", spec.get("completions"), IMMUTABLE)]
+    if spec.get("completions") in (None, spec.get("parallelism")):
+        return []
+    return [invalid("spec.completions", spec["completions"], "can only be modified in tandem with spec.parallelism")]
+
+
+def _directed(spec: Document, old: Document) -> Document | None:
+    """Give the template without changes of where pods run, which a Job that has not started may still have."""
+    template: Document | None = spec.get("template")
+    started = (old.get("startTime") or not old.get("suspend")) or template is None
+    if started or template is None:
+        return template
+    before = old.get("template") or {}
+    kept = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
+    pod = {key: value for key, value in (template.get("spec") or {}).items() if key not in kept}
+    pod |= {key: value for key, value in (before.get("spec") or {}).items() if key in kept}
+    return {**template, "metadata": before.get("metadata") or {}, "spec": pod}
+
+
+def _shown_template(template: Document) -> GoStruct:
+    return GoStruct({**(template.get("metadata") or {}), "Spec": internal_pod_spec(template.get("spec") or {})})
+
+
+def cron_job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Complain about a CronJob."""
+    if subresource == "status" or (old is not None and json_equal(obj.get("spec"), old.get("spec"))):
+        return []
+    spec = obj["spec"]
+    before = (old or {}).get("spec") or {}
+    errors = _schedule_errors(spec, before, is_new=old is None)
+    errors += negative_errors(spec, ("startingDeadlineSeconds",), "spec")
+    if old is None or spec.get("timeZone") != before.get("timeZone"):
+        errors += _zone_errors(spec.get("timeZone"))
+    policy = spec.get("concurrencyPolicy") or ""
+    if policy not in _POLICIES:
+        errors.append(not_supported("spec.concurrencyPolicy", policy, _POLICIES))
+    errors += _job_template_errors((spec.get("jobTemplate") or {}).get("spec") or {})
+    errors += negative_errors(spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"), "spec")
+    name = obj["metadata"].get("name") or ""
+    if old is None and len(name) > _NAME_LIMIT:
+        errors.append(invalid("metadata.name", name, f"must be no more than {_NAME_LIMIT} characters"))
+    return errors
+
+
+def _schedule_errors(spec: Document, before: Document, *, is_new: bool) -> Errors:
+    schedule = spec.get("schedule") or ""
+    if not schedule:
+        return [required("spec.schedule")]
+    errors: Errors = []
+    try:
+        check_schedule(schedule)
+    except ScheduleError as error:
+        errors.append(invalid("spec.schedule", schedule, str(error)))
+    if "TZ" in schedule:
+        had_zone = not is_new and "TZ" in (before.get("schedule") or "")
+        if not had_zone:
+            text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            errors.append(invalid("spec.schedule", schedule, text))
+        elif spec.get("timeZone") is not None:
+            text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+            errors.append(invalid("spec.schedule", schedule, text))
+    return errors
+
+
+def _zone_errors(zone: str | None) -> Errors:
+    field = "spec.timeZone"
+    if zone is None:
+        return []
+    if not zone:
+        return [invalid(field, zone, "timeZone must be nil or non-empty string")]
+    if zone.lower() == "local":
+        text = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        return [invalid(field, zone, text)]
+    return [] if _is_zone(zone) else [invalid(field, zone, f"unknown time zone {zone}")]
+
+
+def _is_zone(zone: str) -> bool:
+    if zone == "UTC":
+        return True
+    if not re.fullmatch(r"[A-Za-z0-9+_][A-Za-z0-9+_-]*(/[A-Za-z0-9+_][A-Za-z0-9+_-]*)*", zone):
+        return False
+    try:
+        zoneinfo.ZoneInfo(zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        # Where a machine has no list of zones, a name that looks like one is believed.
+        return not zoneinfo.available_timezones()
+    return True
+
+
+def _job_template_errors(spec: Document) -> Errors:
+    path = "spec.jobTemplate.spec"
+    errors = _spec_errors(spec, path)
+    if spec.get("selector") is not None:
+        text = "`selector` will be auto-generated"
+        errors.append(invalid(f"{path}.selector", shown_selector(spec["selector"]), text))
+    if spec.get("manualSelector"):
+        errors.append(not_supported(f"{path}.manualSelector", spec["manualSelector"], ["nil", "false"]))
+    return errors
