@@ -22,9 +22,11 @@ _COMMANDS = {
     "samples": "Try the project's samples.",
     "manifests": "Write the operator's manifests.",
     "chart": "Write a Helm chart.",
-    "generate": "Write classes for other people's kinds.",
     "bundle": "Write a bundle for the Operator Lifecycle Manager.",
+    "generate": "Write classes for other people's kinds.",
+    "doctor": "Find out what is wrong.",
     "server": "Run a Kubernetes API on this machine, for development and tests.",
+    "completion": "Let your shell complete commands.",
 }
 
 

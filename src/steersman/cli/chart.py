@@ -17,7 +17,8 @@ def command(*, target: str | None, image: str, out: Path, check: bool) -> None:
 
     \b
     Example:
-      $ steer chart && helm install custompod ./chart --namespace custompod-system --create-namespace
+      $ steer chart
+      $ helm install custompod ./chart -n custompod-system --create-namespace
     """
     from steersman.cli.output import write_or_check
     from steersman.cli.target import declared

@@ -24,7 +24,7 @@ def command(
     \b
     Examples:
       $ steer deploy --image registry.example.com/custompod:1.0 --dry-run
-      $ steer deploy --image registry.example.com/custompod:1.0 --context my-cluster
+      $ steer deploy --image registry.example.com/custompod:1.0 --context a
     """
     access = Access(kubeconfig=kubeconfig, context=context, yes=yes, dry_run=dry_run)
     run(_deploy(declared(target, image), access))

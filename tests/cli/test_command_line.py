@@ -1,0 +1,86 @@
+"""`steer` as a program: help that fits a screen, completion, failures in one sentence."""
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from steersman import cli
+from steersman.cli import main
+
+
+def commands() -> list[tuple[str, ...]]:
+    """Give every command and subcommand."""
+    found: list[tuple[str, ...]] = []
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        found.append((name,))
+        command = main.get_command(context, name)
+        if isinstance(command, click.Group):
+            found += [(name, inner) for inner in command.list_commands(context)]
+    return found
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_the_help_of_each_command_fits_a_screen(command: tuple[str, ...]) -> None:
+    """80 columns and 40 lines."""
+    answer = CliRunner().invoke(main, [*command, "--help"], terminal_width=80)
+    assert answer.exit_code == 0
+    lines = answer.stdout.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+
+
+def test_help_loads_no_command_and_nothing_heavy() -> None:
+    """`steer --help` has 150 ms: what it imports is what it costs."""
+    script = (
+        "import sys; from click.testing import CliRunner; from steersman.cli import main\n"
+        "before = set(sys.modules); answer = CliRunner().invoke(main, ['--help']); assert answer.exit_code == 0\n"
+        "print([name for name in sys.modules if name.startswith('steersman.')],\n"
+        "      [name for name in ('yaml', 'msgspec', 'ssl', 'jinja2', 'rich') if name in before])"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603 - our own interpreter
+    assert answer.stdout.strip() == "['steersman.version', 'steersman.cli'] []"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_get_their_completion(shell: str) -> None:
+    """The script calls back to steer."""
+    answer = CliRunner().invoke(main, ["completion", shell])
+    assert answer.exit_code == 0
+    assert "_STEER_COMPLETE" in answer.stdout
+
+
+def test_completion_offers_commands_and_their_options() -> None:
+    """What a shell asks when somebody presses tab."""
+    environment = {**os.environ, "_STEER_COMPLETE": "bash_complete", "COMP_WORDS": "steer un", "COMP_CWORD": "1"}
+    program = [sys.executable, "-c", "from steersman.cli import main; main(prog_name='steer')"]
+    answer = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)  # noqa: S603 - our own interpreter
+    assert answer.stdout.split() == ["plain,uninstall", "plain,undeploy"]
+    environment |= {"COMP_WORDS": "steer install --dr", "COMP_CWORD": "2"}
+    answer = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)  # noqa: S603 - our own interpreter
+    assert answer.stdout.split() == ["plain,--dry-run"]
+
+
+def test_an_unknown_command_is_one_sentence() -> None:
+    """A typo is answered, not explained."""
+    answer = CliRunner().invoke(main, ["instal"])
+    assert answer.exit_code == 2
+    assert answer.stderr.count("\n") == 1
+
+
+def test_a_fault_of_our_own_is_one_sentence_with_a_way_to_see_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A traceback is for whoever asks for it."""
+
+    @click.command("broken")
+    def broken() -> None:
+        raise RuntimeError("the sky is falling")
+
+    monkeypatch.setattr(cli._Commands, "get_command", lambda *_: broken)
+    answer = CliRunner().invoke(main, ["broken"])
+    assert answer.exit_code == 70
+    assert answer.stderr == "steer: RuntimeError: the sky is falling (steer --debug … shows where)\n"
+    assert isinstance(CliRunner().invoke(main, ["--debug", "broken"]).exception, RuntimeError)

@@ -1,0 +1,124 @@
+"""`steer doctor`: each finding says what to do; nothing is written."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from steersman.cli import main
+from steersman.cli.diagnosis import Level, definition_state
+from tests.cli.conftest import KUBECTL, RunningServer
+
+
+def steer(*arguments: str) -> Result:
+    """Call the command."""
+    return CliRunner().invoke(main, arguments)
+
+
+def kubectl(*arguments: str, text: str = "") -> None:
+    """Change the cluster by another program."""
+    subprocess.run([KUBECTL, *arguments], input=text, text=True, check=True, capture_output=True)  # noqa: S603 - the test's own tool
+
+
+def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, project: Path) -> None:
+    """From an empty cluster to a good one by following the advice."""
+    del project
+    first = steer("doctor")
+    assert first.exit_code == 1
+    assert f"context steersman at {server.url}" in first.stdout
+    assert " bad  definition ships.sea.mock.com is not in the cluster\n      → run 'steer install'" in first.stdout
+    assert first.stderr == "steer: 1 thing is bad\n"
+    steer("install", "--yes")
+    second = steer("doctor")
+    assert second.exit_code == 0, second.output
+    assert "  ok  definition ships.sea.mock.com is as declared" in second.stdout
+    assert "  ok  you may do everything that the operator does" in second.stdout
+
+
+def test_a_webhook_without_its_service_is_found(server: RunningServer, project: Path) -> None:
+    """One of the worst outages: every write of a kind fails, and nothing says why."""
+    del server, project
+    webhook = {
+        "name": "gone.example.com",
+        "clientConfig": {"service": {"name": "gone", "namespace": "default"}},
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "rules": [{"apiGroups": ["x.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["xs"]}],
+    }
+    configuration = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "gone"},
+        "webhooks": [webhook],
+    }
+    kubectl("create", "-f", "-", text=json.dumps(configuration))
+    answer = steer("doctor")
+    assert answer.exit_code == 1
+    assert " bad  webhook gone.example.com calls service default/gone, which is not there" in answer.stdout
+    assert "→ delete ValidatingWebhookConfiguration gone" in answer.stdout
+
+
+def test_without_a_cluster_the_rest_is_still_looked_at(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first finding must not hide the others."""
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "nothing"))
+    (project / "manifests").mkdir()
+    answer = steer("doctor")
+    assert answer.exit_code == 1
+    assert "  ok  operator fleet: 1 reconcilers, 1 definitions" in answer.stdout
+    assert "note  manifests is out of date" in answer.stdout
+    assert " bad  no cluster: " in answer.stdout
+
+
+def test_outside_of_a_project_only_the_rest_is_looked_at(
+    server: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It helps also those who have nothing yet."""
+    del server
+    monkeypatch.chdir(tmp_path)
+    answer = steer("doctor")
+    assert answer.exit_code == 0, answer.output
+    assert "steer init NAME" in answer.stdout
+
+
+def definition(**status: Any) -> dict[str, Any]:
+    """Make a definition as a server has it."""
+    good = [{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}]
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "metadata": {"name": "a.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"kind": "A"}, "versions": [version]},
+        "status": {"conditions": good, "storedVersions": ["v1"], **status},
+    }
+
+
+def states() -> Iterator[tuple[dict[str, Any], Level, str]]:
+    """Give definitions, and what must be found of each."""
+    yield definition(), Level.GOOD, "as declared"
+    refused = [{"type": "NamesAccepted", "status": "False", "message": "plural is taken"}]
+    yield definition(conditions=refused), Level.BAD, "plural is taken"
+    yield definition(storedVersions=["v1alpha1", "v1"]), Level.BAD, "stored as v1alpha1"
+    more = definition()
+    more["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["b"] = {
+        "type": "string"
+    }
+    yield more, Level.BAD, "breaks somebody"
+    less = definition()
+    less["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = {}
+    yield less, Level.NOTE, "differs"
+
+
+@pytest.mark.parametrize(("found", "level", "what"), list(states()))
+def test_a_definition_is_judged_by_its_state_and_by_what_is_declared(
+    found: dict[str, Any], level: Level, what: str
+) -> None:
+    """Each of these keeps an operator from working, or will."""
+    first = next(definition_state(found, definition()))
+    assert first.level is level
+    assert what in first.what
