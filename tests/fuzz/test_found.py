@@ -96,7 +96,7 @@ def test_it_is_refused_in_the_same_words(  # noqa: PLR0913 - a row of the table
     assert (answer.status, json.loads(answer.body)["message"]) == (status, message)
 
 
-@pytest.mark.parametrize("number", ["1e999", "9" * 5000])
+@pytest.mark.parametrize("number", ["1e999", "9" * 400, "9" * 5000])
 def test_numbers_beyond_floats_are_refused(asking: Asking, number: str) -> None:
     """Go has no infinite JSON numbers, and Python must not compute long ones."""
     kind = '"apiVersion":"demo.dev/v1","kind":"Widget","metadata":{"name":"n"}'

@@ -19,6 +19,11 @@ from steersman.schema.type_checks import INT64_MAX, INT64_MIN
 _SUMMARY = 30
 #: A whole number of so few digits fits into a float.
 _SURELY_FINITE = 300
+#: Whole numbers of so many bits fit into a float.
+_FLOAT_BITS = 1023
+#: Makes every digit a zero and everything else a blank: long numbers are then found at the speed of memory.
+_DIGITS = bytes(48 if 48 <= code < 58 else 32 for code in range(256))  # noqa: PLR2004 - "0" to "9", and a blank
+_LONG_NUMBER = b"0" * _SURELY_FINITE
 _encode = msgspec.json.Encoder().encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -89,7 +94,7 @@ def decode_json(raw: bytes) -> Decoded:
         try:
             value = msgspec.json.Decoder(float_hook=note_float).decode(raw)
             duplicates: list[str] = []
-            if raw.count(b'"') != _encode(value).count(b'"'):
+            if raw.count(b'"') != _encode(value).count(b'"') or _LONG_NUMBER in raw.translate(_DIGITS):
                 value, duplicates = _slow(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             value, duplicates = _slow(raw)
@@ -111,7 +116,8 @@ def settle_numbers(value: Any) -> Any:
     elif value.__class__ is list:
         value[:] = [settle_numbers(item) for item in value]
     elif value.__class__ is int and not INT64_MIN <= value <= INT64_MAX:
-        return settle_numbers(float(value))
+        # YAML may hold whole numbers that no float can; they stay what they are.
+        return settle_numbers(float(value)) if value.bit_length() <= _FLOAT_BITS else value
     elif value.__class__ is float and value.is_integer() and abs(value) < 1e21:  # noqa: PLR2004 - from there on with an exponent
         return int(repr_digits(value))
     return value
