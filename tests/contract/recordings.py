@@ -127,6 +127,7 @@ def _builtin_headers(step: dict[str, Any], *, has_body: bool) -> dict[str, str]:
 
 
 def builtin_step(step: dict[str, Any]) -> Step:
+    """Read a step as the files under ``builtin/`` have it."""
     """Give a step of the form that is used under ``builtin/`` and in fixtures."""
     document = expanded(step.get("body"))
     if "bodyRaw" in step:

@@ -35,6 +35,8 @@ class Call:
     has_floats: bool = False
     #: What the client will be told beside the answer.
     warnings: list[str] = field(default_factory=list)
+    #: What somebody outside answered about this request so far; ``None`` for one that cannot wait for answers.
+    answers: dict[Any, Any] | None = None
 
     @property
     def manager(self) -> str:

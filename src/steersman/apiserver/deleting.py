@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.ledger import Ledger
@@ -30,7 +31,8 @@ _JOB_WARNING = (
 class Deleting:
     """Deletes objects of every kind."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, admission: Admission) -> None:
+        self._admission = admission
         self._ledger = ledger
         self._clock = clock
         self._lister = Lister(ledger)
@@ -46,6 +48,8 @@ class Deleting:
         self._check_preconditions(served, record, options)
         if served.plural == "jobs" and not options.policy and options.orphan is None:
             call.warnings.append(_JOB_WARNING)
+        if self._admission.is_active:
+            self._admit(call, record, options)
         gone, raw, live = self.delete_record(served, record, options)
         if gone and not served.strategy.answers_delete_with_object:
             document = success(record.name, served.group, served.plural, live["metadata"]["uid"])
@@ -73,6 +77,10 @@ class Deleting:
             except ValueError as error:
                 raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
         return _options_document(document)
+
+    def _admit(self, call: Call, record: Record, options: DeleteOptions) -> None:
+        live = self._ledger.document(call.served, record)
+        self._admission.delete(call, live, _told(options), dry_run=options.dry_run)
 
     @staticmethod
     def _check_preconditions(served: Served, record: Record, options: DeleteOptions) -> None:
@@ -160,9 +168,30 @@ class Deleting:
         listed = list_options(call.query)
         selection = select(served, call.info.namespace or None, listed)
         page = self._lister.page(served, selection, listed)
+        if self._admission.is_active:
+            # Everything is admitted before anything goes: who waits for an answer begins again, and must find all.
+            for record in page.records:
+                self._admit(call, record, options)
         for record in page.records:
             self.delete_record(served, record, options)
         return page
+
+
+def _told(options: DeleteOptions) -> Document:
+    """Give the options of a delete as reviews tell them."""
+    told: Document = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    if options.grace_seconds is not None:
+        told["gracePeriodSeconds"] = options.grace_seconds
+    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
+    if any(preconditions.values()):
+        told["preconditions"] = {key: value for key, value in preconditions.items() if value}
+    if options.orphan is not None:
+        told["orphanDependents"] = options.orphan
+    if options.policy:
+        told["propagationPolicy"] = options.policy
+    if options.dry_run:
+        told["dryRun"] = ["All"]
+    return told
 
 
 def _options_document(document: Any) -> Document:

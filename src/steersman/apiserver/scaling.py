@@ -178,6 +178,8 @@ class Scaling:
         entries: Entries | None = None,
     ) -> Answer:
         served = call.served
+        if self._writing.admission.is_active:
+            wanted = self._admitted(call, record, wanted, options)
         errors = _errors(wanted)
         if errors and served.builtin:
             raise invalid("Scale", "autoscaling", record.name, errors)
@@ -200,6 +202,16 @@ class Scaling:
         if options.dry_run:
             scale["spec"] = {"replicas": replicas}
         return Answer(200, document=scale, is_object=False)
+
+    def _admitted(self, call: Call, record: Record, wanted: Document, options: WriteOptions) -> Document:
+        """Give a scale as everyone wants it who has a say in it."""
+        live = self._scale(call.served, record)
+        metadata = {**live["metadata"], **(wanted.get("metadata") or {})}
+        head = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata}
+        wanted = {**head, "spec": wanted.get("spec") or {}, "status": live["status"]}
+        wanted = self._writing.admission.mutate(call, wanted, live, options)
+        self._writing.admission.validate(call, wanted, live, options)
+        return wanted
 
     def _check(self, served: Served, record: Record, metadata: Document) -> None:
         uid = metadata.get("uid", "")

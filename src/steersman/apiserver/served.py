@@ -55,6 +55,8 @@ class Served:
     list_kind: str = ""
     #: Whether objects are stored as this version serves them.
     is_stored_form: bool = True
+    #: Whether a webhook converts objects to and from the stored version.
+    is_converted: bool = False
     #: The printer columns of a custom resource, as its definition names them.
     columns: tuple[dict[str, Any], ...] = ()
 

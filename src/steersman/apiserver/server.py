@@ -5,8 +5,11 @@ port.
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import contextmanager
 
+from steersman.apiserver.admission.chain import Admission
+from steersman.apiserver.admission.targets import WebhookOptions
 from steersman.apiserver.authentication import Authentication
 from steersman.apiserver.authorization import asked_of, forbidden_path, forbidden_resource, is_privileged, verb_asked
 from steersman.apiserver.bootstrap import bootstrap
@@ -46,6 +49,7 @@ from steersman.apiserver.strategies.registry import Strategies
 from steersman.apiserver.subresources import Subresources
 from steersman.apiserver.token_requests import TokenRequests
 from steersman.apiserver.verbs import Verbs
+from steersman.apiserver.waiting import Tape, TapedRandomness, Waits
 from steersman.apiserver.watch_hub import WatchHub
 from steersman.apiserver.watching import Watching
 from steersman.apiserver.writing import Writing
@@ -55,6 +59,8 @@ from steersman.randomness import Randomness
 
 _COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _OBJECT_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
+#: How often a verb is run at most: once for each webhook that may change an object, and for each time it changed.
+_MOST_ROUNDS = 200
 _METHODS_ON_CUSTOM = {"PUT", "PATCH"}
 
 
@@ -90,6 +96,7 @@ class ApiServer:
         tokens: Mapping[str, User] | None = None,
         ledger: Ledger | None = None,
         housekeeping: HousekeepingOptions | None = None,
+        webhooks: WebhookOptions | None = None,
     ) -> None:
         self.clock = clock or RealClock()
         self.randomness = randomness or Randomness()
@@ -103,18 +110,20 @@ class ApiServer:
         self.tokens = ServiceAccountTokens(self.ledger, self.clock, self.randomness)
         self._authentication = Authentication(tokens, self.tokens)
         self._impersonation = Impersonation(self.rbac)
-        strategies = Strategies(self.ledger, self.randomness)
+        self._chance = TapedRandomness(self.randomness)
+        strategies = Strategies(self.ledger, self._chance)
         add_builtin_kinds(self.catalog, strategies)
         ownership = Ownership(self.catalog)
         self._custom = custom = CustomResources(self.ledger, self.catalog, self.hub, ownership, self.clock)
         strategies.definitions.follow = custom.changed
         lifecycle = Lifecycle(self.ledger, self.catalog)
-        writing = Writing(self.ledger, ownership, lifecycle, self.clock, self.randomness)
+        self._admission = Admission(self.ledger, self.catalog, self.rbac, self.randomness, webhooks)
+        self._writing = writing = Writing(self.ledger, ownership, lifecycle, self.clock, self._chance, self._admission)
         rendering = Rendering(self.ledger, self.clock)
         reading = ReadingVerbs(self.ledger)
         reading.lister.lag = lambda: self.faults.stale
         patching = Patching(self.ledger, writing, ownership)
-        deleting = Deleting(self.ledger, self.clock)
+        deleting = Deleting(self.ledger, self.clock, self._admission)
         self._verbs = Verbs(
             reading=reading,
             writing=writing,
@@ -137,6 +146,7 @@ class ApiServer:
         self._housekeeping = self._keep_house(Hand(self.ledger, self.catalog, writing, deleting), housekeeping)
         if self.ledger.store.count("namespaces"):
             self._custom.restore()
+            self._admission.look_again()
         else:
             aggregates = housekeeping is not None
             bootstrap(self.ledger, self.catalog, self.clock, self.randomness, aggregates=aggregates)
@@ -174,6 +184,8 @@ class ApiServer:
         """Come back to a snapshot: everyone who watches is cut off, custom resources are served as they were then."""
         self.hub.close_all()
         self.ledger.store.restore(snapshot)
+        self.rbac.bindings.forget()
+        self._admission.look_again()
         self._custom.restore()
         self._housekeeping.begin()
 
@@ -208,10 +220,15 @@ class ApiServer:
         if fault.refusal is not None:
             exchange.respond(refusal_response(request, Query(), fault.refusal))
             return None
-        if fault.after:
-            self._handle(request, _Unheard(exchange.peer))
+        if fault.after and (work := self._handle(request, _Unheard(exchange.peer))) is not None:
+            return self._finish_unheard(work, exchange)
         exchange.reset()
         return None
+
+    @staticmethod
+    async def _finish_unheard(work: Awaitable[None], exchange: Exchange) -> None:
+        await work
+        exchange.reset()
 
     async def _handle_late(self, seconds: float, request: Request, exchange: Exchange) -> None:
         await self.clock.sleep(seconds)
@@ -260,12 +277,58 @@ class ApiServer:
         self._check_verb(request.method, verb, info, served)
         form = negotiate(request.headers.get("accept", ""), builtin=served.builtin)
         call = Call(request, info, query, served, user, form)
+        if self._admission.is_active or served.is_converted:
+            return self._run_patiently(verb, call, exchange)
+        return self._run(verb, call, exchange)
+
+    def _run(self, verb: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
         try:
             return self._verbs.run(verb, call, exchange)
         except Refusal as refusal:
-            told = [served.deprecation, *call.warnings] if served.deprecation else call.warnings
-            exchange.respond(refusal_response(request, query, refusal, told))
+            self._refuse(call, exchange, refusal)
             return None
+
+    @staticmethod
+    def _refuse(call: Call, exchange: Exchange, refusal: Refusal) -> None:
+        deprecation = call.served.deprecation
+        told = [deprecation, *call.warnings] if deprecation else call.warnings
+        exchange.respond(refusal_response(call.request, call.query, refusal, told))
+
+    def _run_patiently(self, verb: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+        """Run a verb that may have to wait for webhooks; what needs none is done at once all the same."""
+        call.answers = {}
+        tape = Tape(self._writing.now())
+        try:
+            with self._repeating(tape):
+                return self._run(verb, call, exchange)
+        except Waits as waits:
+            return self._wait(waits, tape, verb, call, exchange)
+
+    async def _wait(self, waits: Waits, tape: Tape, verb: str, call: Call, exchange: Exchange) -> None:
+        """Run a verb again and again, until everyone has answered about what is there now."""
+        for _ in range(_MOST_ROUNDS):
+            await waits.answered()
+            call.warnings.clear()
+            try:
+                with self._repeating(tape):
+                    work = self._run(verb, call, exchange)
+            except Waits as again:
+                waits = again
+                continue
+            if work is not None:
+                await work
+            return
+        why = "the object kept changing while webhooks were asked about it"
+        self._refuse(call, exchange, call.served.conflict(call.info.name, why))
+
+    @contextmanager
+    def _repeating(self, tape: Tape) -> Iterator[None]:
+        self._writing.frozen = tape.moment
+        try:
+            with self._chance.taped(tape):
+                yield
+        finally:
+            self._writing.frozen = ""
 
     def _authorize(self, user: User, verb: str, info: RequestInfo, query: Query) -> None:
         verb = verb_asked(verb, info)

@@ -8,7 +8,7 @@ from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.deleting import Deleting
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import body_media
-from steersman.apiserver.options import delete_options, write_options
+from steersman.apiserver.options import WriteOptions, delete_options, write_options
 from steersman.apiserver.patching import Patching
 from steersman.apiserver.rendering import Rendering
 from steersman.apiserver.request_info import Query
@@ -103,6 +103,16 @@ class Subresources:
             raise Refusal(501, "NotImplemented", text)
         return self.node(call, exchange)
 
+    def _admitted(self, call: Call, obj: Document, options: WriteOptions) -> Document:
+        """Give an object that is not kept as everyone wants it who has a say in it."""
+        admission = self._writing.admission
+        if not admission.is_active:
+            return obj
+        metadata = {**(obj.get("metadata") or {}), "namespace": call.info.namespace}
+        obj = admission.mutate(call, {**obj, "metadata": metadata}, None, options)
+        admission.validate(call, obj, None, options)
+        return obj
+
     def _bind(self, call: Call) -> Answer:
         """Place a pod on a node."""
         options = write_options(call.query, "CreateOptions")
@@ -110,6 +120,7 @@ class Subresources:
         binding = read_body(call.request.body, media, "Binding").document
         record = self._record(call)
         live = self._ledger.document(call.served, record)
+        binding = self._admitted(call, binding, options)
         node = (binding.get("target") or {}).get("name", "")
         placed = live["spec"].get("nodeName")
         if placed:
@@ -135,6 +146,7 @@ class Subresources:
         if name != call.info.name:
             raise bad_request("name in URL does not match name in Eviction object")
         record = self._record(call)
+        eviction = self._admitted(call, eviction, write_options(call.query, "CreateOptions"))
         options = delete_options(Query(), eviction.get("deleteOptions") or {})
         self._deleting.delete_record(call.served, record, options)
         return _created()

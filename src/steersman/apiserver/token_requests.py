@@ -27,7 +27,7 @@ _SHORTEST, _LONGEST, _USUAL = 600, 1 << 32, 3600
 
 @cache
 def _endpoint() -> Endpoint:
-    empty = {"spec": {"boundObjectRef": {}}}
+    empty: Document = {"spec": {"boundObjectRef": {}}}
     return Endpoint(api_version=_KIND.api_version, type=builtin_types.type_of(_KIND), subresource="token", empty=empty)
 
 
@@ -41,11 +41,15 @@ class TokenRequests:
 
     def answer(self, call: Call) -> Answer:
         """Answer a request with a token."""
-        return self._create(call, self._read(call))
+        options = write_options(call.query, "CreateOptions")
+        obj, admission = self._read(call), self._writing.admission
+        if admission.is_active:
+            obj = admission.mutate(call, obj, None, options)
+            admission.validate(call, obj, None, options)
+        return self._create(call, obj)
 
     def _read(self, call: Call) -> Document:
         """Read a request, with its defaults and its owner."""
-        write_options(call.query, "CreateOptions")
         media = body_media(call.request.headers.get("content-type", ""))
         body = read_body(call.request.body, media, "TokenRequest").document
         metadata, spec = dict(body.get("metadata") or {}), dict(body.get("spec") or {})

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from steersman.apiserver import metadata as meta
+from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.bodies import Body, read_body
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.ledger import Ledger
@@ -61,19 +62,31 @@ class Writing:
     """Creates and updates objects of every kind."""
 
     def __init__(
-        self, ledger: Ledger, ownership: Ownership, lifecycle: Lifecycle, clock: Clock, randomness: Randomness
+        self,
+        ledger: Ledger,
+        ownership: Ownership,
+        lifecycle: Lifecycle,
+        clock: Clock,
+        randomness: Randomness,
+        admission: Admission,
     ) -> None:
         self._ledger = ledger
         self._ownership = ownership
         self._lifecycle = lifecycle
         self._clock = clock
         self._randomness = randomness
+        #: Who else has a say in writes.
+        self.admission = admission
+        #: The time of a request that is run more than once; empty when now is now.
+        self.frozen = ""
         #: The last second that was written, and its text.
         self._moment: datetime | None = None
         self._time = ""
 
     def now(self) -> str:
         """Give the time as objects carry it; within one second it is written once."""
+        if self.frozen:
+            return self.frozen
         moment = self._clock.now().replace(microsecond=0)
         if moment != self._moment:
             self._moment = moment
@@ -148,22 +161,16 @@ class Writing:
         given = str(metadata.pop("resourceVersion", ""))
         version_given = given.isdigit() and int(given) > 0 and not options.dry_run and not is_owned
         meta.wipe(metadata)
-        generated = not metadata.get("name") and bool(metadata.get("generateName"))
-        if generated:
-            metadata["name"] = self._free_name(served, metadata)
         if not is_owned:
             obj = self._ownership.created(served, obj, call.manager, self.now())
-        metadata = obj["metadata"] = ordered(
-            {
-                **obj["metadata"],
-                "uid": self._randomness.uid(),
-                "creationTimestamp": self.now(),
-            }
-        )
+        if self.admission.concerns(call):
+            obj = self.admission.mutate(call, obj, None, options)
+        metadata = obj["metadata"] = self._identified(served, obj["metadata"])
         served.strategy.prepare_create(obj)
+        served.strategy.created_by(obj, call.user)
         self._judge(call, obj, None, "")
-        if call.has_floats:
-            settle_numbers(obj)
+        if self.admission.is_active:
+            self.admission.validate(call, obj, None, options)
         if version_given:
             raise internal_error("resourceVersion should not be set on objects to be created")
         existing = self._ledger.get(served, metadata.get("namespace", ""), metadata["name"])
@@ -174,6 +181,12 @@ class Writing:
         raw = self._ledger.put(served, obj)
         served.strategy.after_commit(obj, None)
         return raw
+
+    def _identified(self, served: Served, metadata: Document) -> Document:
+        """Give the metadata of a new object: with a name, if it is to be made up, a uid and a time."""
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = self._free_name(served, metadata)
+        return ordered({**metadata, "uid": self._randomness.uid(), "creationTimestamp": self.now()})
 
     def _free_name(self, served: Served, metadata: Document) -> str:
         prefix = metadata["generateName"][:_NAME_LIMIT]
@@ -198,7 +211,7 @@ class Writing:
             metadata["namespace"] = wanted
 
     def _judge(self, call: Call, obj: Document, old: Document | None, subresource: str) -> None:
-        """Refuse an object that breaks rules; tell the client what it should know."""
+        """Refuse an object that breaks rules; tell the client what it should know. Numbers are then as stored ones."""
         served, metadata = call.served, obj["metadata"]
         call.warnings += meta.without_duplicate_owners(metadata)
         verdict = served.strategy.check(obj, old, subresource)
@@ -214,6 +227,8 @@ class Writing:
             and (old is None or metadata["finalizers"] != old["metadata"].get("finalizers"))
         ):
             call.warnings += finalizer_warnings(metadata["finalizers"])
+        if call.has_floats:
+            settle_numbers(obj)
 
     def update(self, call: Call) -> Answer:
         """Answer a PUT of an object or of its status."""
@@ -267,15 +282,21 @@ class Writing:
         """Replace an object by one that was read; give it as bytes. Nothing is written when nothing changed."""
         served, live, record = call.served, change.live, change.record
         obj = change.obj
-        obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
+        if change.is_patch:
+            obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
         if not change.is_owned:
             obj = self._ownership.updated(served, live, obj, call.manager, self.now(), change.subresource)
+        # A scale is an object of its own to everyone who has a say in it: who serves it has asked them.
+        is_told = change.subresource != "scale"
+        if is_told and self.admission.concerns(call):
+            obj = self.admission.mutate(call, obj, live, options)
+        obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
         meta.keep(obj["metadata"], live["metadata"])
         obj["metadata"] = ordered(obj["metadata"])
         served.strategy.prepare_update(obj, live, change.subresource)
         self._judge(call, obj, live, change.subresource)
-        if call.has_floats:
-            settle_numbers(obj)
+        if is_told and self.admission.is_active:
+            self.admission.validate(call, obj, live, options)
         if _is_unchanged(obj, live):
             return self._ledger.raw(served, record)
         if self._lifecycle.is_finished(served, obj):

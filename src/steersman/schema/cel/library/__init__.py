@@ -1,8 +1,10 @@
 """The functions that Kubernetes offers to rules in CustomResourceDefinitions, one file for each library.
 
-``cel.bind``, ``math``, ``base64`` and ``regex`` are not among them; the authorizer exists only in admission policies.
+``cel.bind``, ``math``, ``base64`` and ``regex`` are not among them; the authorizer's functions are, but only
+admission has a value to call them on.
 """
 
+from steersman.schema.cel.library.authorizer import OVERLOADS as AUTHORIZER
 from steersman.schema.cel.library.conversions import OVERLOADS as CONVERSIONS
 from steersman.schema.cel.library.core import OVERLOADS as CORE
 from steersman.schema.cel.library.lists import OVERLOADS as LISTS
@@ -33,5 +35,6 @@ FUNCTIONS = Functions(
         *QUANTITY,
         *SEMVER,
         *NAMED_FORMATS,
+        *AUTHORIZER,
     ]
 )

@@ -1,0 +1,173 @@
+"""Expressions in admission: what they can see, compiled once, and what came of them."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from steersman.apiserver.admission.attributes import Attributes, user_info
+from steersman.apiserver.authorization import Authorizer as Decider
+from steersman.apiserver.call import User
+from steersman.apiserver.request_info import RequestInfo
+from steersman.apiserver.service_account_tokens import service_account_user
+from steersman.schema.cel import CelType, CostExceeded, EvaluationError, ExpressionError, Program, compile_expression
+from steersman.schema.cel.library.authorizer import AUTHORIZER, Authorizer, Question, Ruling
+from steersman.schema.cel.types import DYN
+from steersman.schema.cel.values import JsonMap, from_json
+
+Document = dict[str, Any]
+_OWN = re.compile(r"\bauthorizer\.requestResource\b(?!\()")
+#: What every expression can see.
+_VARIABLES: dict[str, CelType] = {
+    "object": DYN,
+    "oldObject": DYN,
+    "request": DYN,
+    "authorizer": AUTHORIZER,
+    "params": DYN,
+    "namespaceObject": DYN,
+    "variables": DYN,
+}
+
+
+class Failed(Exception):  # noqa: N818 - the outcome of an expression
+    """An expression has no value; ``str()`` says which, and why."""
+
+
+@lru_cache(maxsize=4096)
+def program(expression: str) -> Program:
+    """Compile an expression; the language has no call without parentheses on the authorizer, Kubernetes' names do."""
+    return compile_expression(_OWN.sub("authorizer.requestResource()", expression), _VARIABLES)
+
+
+class Scope:
+    """What the expressions of one webhook or policy see of one request."""
+
+    def __init__(self, attributes: Attributes, decider: Decider, values: dict[str, Any] | None = None) -> None:
+        self._attributes = attributes
+        self._decider = decider
+        self._values: dict[str, Any] = values if values is not None else self._first_values()
+
+    def _first_values(self) -> dict[str, Any]:
+        attributes = self._attributes
+        return {
+            "object": from_json(attributes.obj),
+            "oldObject": from_json(attributes.old),
+            "request": from_json(request_document(attributes)),
+            "authorizer": Authorizer(self._ask, self._request_question()),
+            "params": None,
+            "namespaceObject": None,
+            "variables": JsonMap({}),
+        }
+
+    def with_values(self, **values: Any) -> "Scope":
+        """Give a scope in which these names have other values."""
+        return Scope(self._attributes, self._decider, {**self._values, **values})
+
+    def with_variables(self, variables: list[Document]) -> "Scope":
+        """Give a scope in which expressions can use variables; each is evaluated when it is first used."""
+        found = _Variables(self, variables)
+        made = found.scope = self.with_values(variables=JsonMap(found))
+        return made
+
+    def evaluate(self, expression: str) -> Any:
+        """Give the value of an expression, or raise `Failed`."""
+        try:
+            return self.raw(expression)
+        except (EvaluationError, CostExceeded) as error:
+            raise Failed(f"expression '{expression}' resulted in error: {error}") from None
+        except ExpressionError as error:
+            raise Failed(f"compilation error: {error}") from None
+
+    def raw(self, expression: str) -> Any:
+        """Give the value of an expression, or raise what the language raises."""
+        compiled = program(expression)
+        return compiled.evaluate(*(self._values[name] for name in compiled.variables))
+
+    def _request_question(self) -> Question:
+        served, info = self._attributes.call.served, self._attributes.call.info
+        return Question(
+            group=served.group,
+            resource=served.plural,
+            subresource=info.subresource,
+            namespace=info.namespace,
+            name=self._attributes.name,
+        )
+
+    def _ask(self, question: Question) -> Ruling:
+        user = self._attributes.call.user
+        if question.account is not None:
+            user = service_account_user(*question.account)
+        return _ruling(self._decider, user, question)
+
+
+def _ruling(decider: Decider, user: User, question: Question) -> Ruling:
+    if question.path:
+        decision = decider.decide_path(user, question.verb, question.path)
+    else:
+        info = RequestInfo(
+            question.group, "*", question.resource, question.namespace, question.name, question.subresource
+        )
+        decision = decider.decide(user, question.verb, info)
+    return Ruling(decision.allowed, decision.reason)
+
+
+class _Variables(Mapping[str, Any]):
+    """The variables of a policy, each evaluated when it is first used."""
+
+    def __init__(self, scope: Scope, variables: list[Document]) -> None:
+        #: What the variables themselves see: each other included.
+        self.scope = scope
+        self._expressions: dict[str, str] = {item["name"]: item["expression"] for item in variables}
+        self._values: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            try:
+                self._values[name] = self.scope.raw(self._expressions[name])
+            except EvaluationError as error:
+                raise EvaluationError(f'composited variable "{name}" fails to evaluate: {error}') from None
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._expressions)
+
+    def __len__(self) -> int:
+        return len(self._expressions)
+
+
+def request_document(attributes: Attributes) -> Document:
+    """Give the request without its objects, as expressions see it."""
+    call = attributes.call
+    resource = {"group": call.served.group, "version": call.served.version, "resource": call.served.plural}
+    kind = attributes.kind._asdict()
+    told: Document = {
+        "kind": kind,
+        "resource": resource,
+        "requestKind": kind,
+        "requestResource": resource,
+        "name": attributes.name,
+        "namespace": attributes.namespace,
+        "operation": attributes.operation,
+        "userInfo": user_info(call.user),
+        "dryRun": attributes.dry_run,
+        "options": attributes.options,
+    }
+    if attributes.subresource:
+        told["subResource"] = told["requestSubResource"] = attributes.subresource
+    return told
+
+
+def holds(conditions: list[Document], scope: Callable[[], Scope]) -> bool:
+    """Tell whether all match conditions hold; raise `Failed` when one fails and none is false."""
+    if not conditions:
+        return True
+    seen, failure = scope(), None
+    for condition in conditions:
+        try:
+            if seen.evaluate(condition["expression"]) is not True:
+                return False
+        except Failed as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return True

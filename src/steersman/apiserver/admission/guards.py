@@ -1,0 +1,44 @@
+"""Rules of the server itself about who may write what, beyond the verb: roles, bindings, certificate requests."""
+
+from typing import Any
+
+from steersman.apiserver.authorization import is_privileged
+from steersman.apiserver.call import Call
+from steersman.apiserver.rbac.authorizer import Rbac
+from steersman.apiserver.rbac.escalation import Escalation
+from steersman.apiserver.request_info import RequestInfo
+
+Document = dict[str, Any]
+_CERTIFICATES = "certificates.k8s.io"
+#: Part of a certificate request → the verb that its signer's name must allow, and how a refusal calls it.
+_SIGNER_VERBS = {"approval": "approve", "status": "sign"}
+
+
+class Guards:
+    """Checks writes that could give somebody more than they have."""
+
+    def __init__(self, rbac: Rbac) -> None:
+        self._rbac = rbac
+        self._escalation = Escalation(rbac)
+
+    def check(self, call: Call, obj: Document, old: Document | None) -> None:
+        """Refuse what the user may not bring about; the privileged may everything."""
+        if is_privileged(call.user):
+            return
+        self._escalation.check(call, obj, old)
+        if call.served.group == _CERTIFICATES and old is not None:
+            self._check_signer(call, obj, old)
+
+    def _check_signer(self, call: Call, obj: Document, old: Document) -> None:
+        part = call.info.subresource
+        verb = _SIGNER_VERBS.get(part)
+        if verb is None or (part == "status" and (obj.get("status") or {}) == (old.get("status") or {})):
+            return
+        signer = old["spec"].get("signerName", "")
+        domain, _, _ = signer.rpartition("/")
+        for name in (signer, f"{domain}/*"):
+            info = RequestInfo(_CERTIFICATES, "*", "signers", "", name)
+            if self._rbac.decide(call.user, verb, info).allowed:
+                return
+        why = f'user not permitted to {verb} requests with signerName "{signer}"'
+        raise call.served.forbidden(old["metadata"]["name"], why)

@@ -1,0 +1,98 @@
+"""Which requests a webhook or a policy is about: rules on resources, and selectors on labels."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from steersman.apiserver.admission.attributes import Attributes
+from steersman.apiserver.catalog import Catalog
+from steersman.apiserver.label_selectors import selects
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import not_found
+
+Document = dict[str, Any]
+#: Configurations of admission are not subject to themselves.
+_EXEMPT = frozenset(
+    {
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+    }
+)
+
+
+def is_exempt(served: Served) -> bool:
+    """Tell whether nobody outside has a say in writes to a resource."""
+    return served.group == "admissionregistration.k8s.io" and served.plural in _EXEMPT
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Finds out whether a configuration is about a request."""
+
+    ledger: Ledger
+    catalog: Catalog
+
+    def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> Served | None:
+        """Give the version of the resource in which the request is told; ``None`` if it is none of their business."""
+        rules = list(rules)
+        served = attributes.call.served
+        if any(_rule_matches(rule, attributes, served) for rule in rules):
+            return served
+        if spec.get("matchPolicy") == "Exact":
+            return None
+        if attributes.subresource not in ("", "status"):
+            return None
+        others = (other for other in self.catalog if other.stored_as == served.stored_as and other is not served)
+        return next((other for other in others if any(_rule_matches(rule, attributes, other) for rule in rules)), None)
+
+    def selects(self, attributes: Attributes, spec: Document) -> bool:
+        """Tell whether the selectors of a configuration select the object and its namespace."""
+        object_selector = spec.get("objectSelector") or {}
+        if object_selector and not any(selects(object_selector, labels) for labels in attributes.labels):
+            return False
+        namespace_selector = spec.get("namespaceSelector") or {}
+        if not namespace_selector:
+            return True
+        labels = self._namespace_labels(attributes)
+        return labels is None or selects(namespace_selector, labels)
+
+    def _namespace_labels(self, attributes: Attributes) -> dict[str, str] | None:
+        """Give the labels of the namespace that a request is in; ``None`` when it is in none."""
+        served, namespace = attributes.call.served, attributes.namespace
+        if served.plural == "namespaces" and not served.group and attributes.obj is not None:
+            return attributes.labels[0]
+        if not namespace:
+            return None
+        record = self.ledger.store.get("namespaces", "", namespace)
+        if record is None:
+            raise not_found("namespaces", "", namespace)
+        return dict(record.labels or {})
+
+
+def _rule_matches(rule: Document, attributes: Attributes, served: Served) -> bool:
+    return (
+        _has(rule.get("operations"), attributes.operation)
+        and _has(rule.get("apiGroups"), served.group)
+        and _has(rule.get("apiVersions"), served.version)
+        and _has_scope(rule.get("scope") or "*", served)
+        and any(_has_resource(name, served.plural, attributes.subresource) for name in rule.get("resources") or ())
+        and (not rule.get("resourceNames") or attributes.name in rule["resourceNames"])
+    )
+
+
+def _has(known: list[str] | None, wanted: str) -> bool:
+    return known is not None and ("*" in known or wanted in known)
+
+
+def _has_scope(scope: str, served: Served) -> bool:
+    return scope == "*" or (scope == "Namespaced") == served.namespaced
+
+
+def _has_resource(rule: str, resource: str, part: str) -> bool:
+    wanted, _, wanted_part = rule.partition("/")
+    return wanted in ("*", resource) and wanted_part in ("*", part)

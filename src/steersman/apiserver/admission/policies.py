@@ -1,0 +1,171 @@
+"""ValidatingAdmissionPolicy: rules of the cluster's administrators, evaluated here."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from steersman.apiserver.admission.attributes import Attributes
+from steersman.apiserver.admission.conditions import Failed, Scope, holds
+from steersman.apiserver.admission.matching import Matching
+from steersman.apiserver.authorization import Authorizer
+from steersman.apiserver.label_selectors import selects
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import Refusal, details, qualified
+from steersman.objects.codec import decode_json
+from steersman.schema.cel.values import from_json
+
+Document = dict[str, Any]
+GROUP = "admissionregistration.k8s.io"
+POLICIES = f"validatingadmissionpolicies.{GROUP}"
+BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
+_CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+_NO_PARAMETERS = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
+_LONGEST_MESSAGE = 5 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Complaint:
+    """Why a policy refuses a request."""
+
+    message: str
+    reason: str = ""
+
+
+class Policies:
+    """Evaluates the policies of one server."""
+
+    def __init__(self, ledger: Ledger, matching: Matching, authorizer: Authorizer) -> None:
+        self._ledger = ledger
+        self._matching = matching
+        self._authorizer = authorizer
+
+    def validate(self, attributes: Attributes) -> None:
+        """Refuse what a policy denies; tell what others only warn about."""
+        bound: dict[str, list[Document]] = {}
+        for record in self._ledger.records_of(BINDINGS):
+            binding = decode_json(record.raw)
+            bound.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
+        for record in self._ledger.records_of(POLICIES) if bound else ():
+            if record.name in bound:
+                self._judge(attributes, decode_json(record.raw), bound[record.name])
+
+    def _judge(self, attributes: Attributes, policy: Document, bindings: list[Document]) -> None:
+        spec = policy["spec"]
+        if not self._concerns(attributes, spec.get("matchConstraints") or {}):
+            return
+        for binding in bindings:
+            resources = binding["spec"].get("matchResources")
+            if resources and not self._concerns(attributes, resources, by_default=True):
+                continue
+            for complaint in self._complaints(attributes, spec, binding["spec"]):
+                self._act(attributes, policy, binding, complaint)
+
+    def _concerns(self, attributes: Attributes, match: Document, *, by_default: bool = False) -> bool:
+        """Tell whether a policy or a binding is about a request."""
+        excluded = match.get("excludeResourceRules") or ()
+        if excluded and self._matching.served_as(attributes, match, excluded) is not None:
+            return False
+        rules = match.get("resourceRules") or ()
+        matches = self._matching.served_as(attributes, match, rules) is not None if rules else by_default
+        return matches and self._matching.selects(attributes, match)
+
+    def _complaints(self, attributes: Attributes, spec: Document, binding: Document) -> Iterator[_Complaint]:
+        """Give everything that a policy complains about under one binding."""
+        lenient = spec.get("failurePolicy") == "Ignore"
+        scope = Scope(attributes, self._authorizer).with_values(namespaceObject=self._namespace(attributes))
+        try:
+            parameters = self._parameters(attributes, spec, binding)
+            if not holds(spec.get("matchConditions") or [], lambda: scope):
+                return
+        except Failed as error:
+            if not lenient:
+                yield _Complaint(str(error))
+            return
+        for parameter in parameters:
+            seen = scope.with_values(params=from_json(parameter)).with_variables(spec.get("variables") or [])
+            for validation in spec.get("validations") or ():
+                try:
+                    complaint = _complaint(seen, validation)
+                except Failed as error:
+                    complaint = None if lenient else _Complaint(str(error), validation.get("reason") or "")
+                if complaint is not None:
+                    yield complaint
+
+    def _namespace(self, attributes: Attributes) -> Any:
+        if not attributes.call.served.namespaced:
+            return None
+        record = self._ledger.store.get("namespaces", "", attributes.namespace)
+        return None if record is None else from_json(decode_json(record.raw))
+
+    def _parameters(self, attributes: Attributes, spec: Document, binding: Document) -> list[Document | None]:
+        """Find the parameters of a binding; a policy without parameters has one that is nothing."""
+        kind, reference = spec.get("paramKind"), binding.get("paramRef")
+        if kind is None or reference is None:
+            return [None]
+        served = self._kind_served(kind)
+        if served is None:
+            raise Failed(
+                f"failed to configure binding: failed to find resource referenced by paramKind: "
+                f"'{kind.get('apiVersion')}, Kind={kind.get('kind')}'"
+            )
+        namespace = (reference.get("namespace") or attributes.namespace) if served.namespaced else ""
+        found: list[Document | None] = list(self._found(served, namespace, reference))
+        if not found and reference.get("parameterNotFoundAction") == "Deny":
+            raise Failed(_NO_PARAMETERS)
+        return found
+
+    def _found(self, served: Served, namespace: str, reference: Document) -> Iterator[Document]:
+        if name := reference.get("name"):
+            record = self._ledger.get(served, namespace, name)
+            if record is not None:
+                yield self._ledger.document(served, record)
+            return
+        for record in self._ledger.records(served, namespace or None):
+            if selects(reference.get("selector"), record.labels):
+                yield self._ledger.document(served, record)
+
+    def _kind_served(self, kind: Document) -> Served | None:
+        wanted = (kind.get("apiVersion"), kind.get("kind"))
+        return next((item for item in self._matching.catalog if (item.api_version, item.kind) == wanted), None)
+
+    @staticmethod
+    def _act(attributes: Attributes, policy: Document, binding: Document, complaint: _Complaint) -> None:
+        """Do what the binding wants to be done about a complaint."""
+        names = f"'{policy['metadata']['name']}' with binding '{binding['metadata']['name']}'"
+        actions = binding["spec"].get("validationActions") or ()
+        call = attributes.call
+        if "Warn" in actions:
+            text = f"Validation failed for ValidatingAdmissionPolicy {names}: {complaint.message}"
+            if text not in call.warnings:
+                call.warnings.append(text)
+        if "Deny" not in actions:
+            return
+        text = f"ValidatingAdmissionPolicy {names} denied request: {complaint.message}"
+        reason = complaint.reason or "Invalid"
+        served, name = call.served, attributes.name
+        target = qualified(served.plural, served.group) + (f' "{name}"' if name else "")
+        told = {**details(name, served.group, served.plural), "causes": [{"message": text}]}
+        raise Refusal(_CODES.get(reason, 422), reason, f"{target} is forbidden: {text}", details=told)
+
+
+def _complaint(scope: Scope, validation: Document) -> _Complaint | None:
+    """Evaluate one validation; ``None`` when it is satisfied."""
+    if scope.evaluate(validation["expression"]) is True:
+        return None
+    message = _message(scope, validation) or f"failed expression: {validation['expression'].strip()}"
+    return _Complaint(message, validation.get("reason") or "")
+
+
+def _message(scope: Scope, validation: Document) -> str:
+    """Give the message of a validation: as its expression makes it, or as it is written."""
+    written = str(validation.get("message") or "").strip()
+    if not validation.get("messageExpression"):
+        return written
+    try:
+        made = scope.evaluate(validation["messageExpression"])
+    except Failed:
+        return written
+    if made.__class__ is not str or not made.strip() or "\n" in made or len(made) > _LONGEST_MESSAGE:
+        return written
+    return str(made).strip()

@@ -1,0 +1,130 @@
+"""AdmissionReview: what a webhook is asked, and what its answer means."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+from steersman.apiserver.admission.attributes import Attributes
+from steersman.apiserver.admission.conditions import request_document
+from steersman.apiserver.admission.replies import document_of
+from steersman.apiserver.admission.targets import CallFailed, Reply
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import Refusal
+from steersman.errors import DecodeError
+from steersman.objects.codec import decode_json
+
+Document = dict[str, Any]
+_API_VERSION = "admission.k8s.io/v1"
+_BAD_REQUEST = 400
+
+
+class InvalidResponse(CallFailed):
+    """A webhook answered, but not as it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a webhook thinks of a write."""
+
+    allowed: bool
+    status: Document
+    warnings: tuple[str, ...] = ()
+    #: The operations of its patch; ``None`` when it has none.
+    patch: list[Any] | None = None
+
+
+def review_of(attributes: Attributes, served: Served, obj: Document | None, old: Document | None) -> Document:
+    """Give the request of a review without its uid, with the objects as they are in the version that is served."""
+    told = request_document(attributes)
+    gvk = served.resource.gvk
+    if served is not attributes.call.served:
+        told["kind"] = gvk._asdict()
+        told["resource"] = {"group": gvk.group, "version": gvk.version, "resource": served.plural}
+    order = (
+        "kind",
+        "resource",
+        "subResource",
+        "requestKind",
+        "requestResource",
+        "requestSubResource",
+        "name",
+        "namespace",
+        "operation",
+        "userInfo",
+    )
+    request = {key: told[key] for key in order if told.get(key)}
+    return {**request, "object": obj, "oldObject": old, "dryRun": told["dryRun"], "options": told["options"]}
+
+
+def verdict_of(reply: Reply, uid: str, *, mutating: bool) -> Verdict:
+    """Read an answer; raise `CallFailed` when it is none."""
+    document = document_of(reply, "AdmissionReview", _API_VERSION)
+    response = document.get("response")
+    if response.__class__ is not dict:
+        raise InvalidResponse("webhook response was absent")
+    given = f"{document.get('apiVersion') or '/'}, Kind={document.get('kind') or ''}"
+    if given != f"{_API_VERSION}, Kind=AdmissionReview":
+        raise InvalidResponse(f"expected webhook response of {_API_VERSION}, Kind=AdmissionReview, got {given}")
+    if response.get("uid", "") != uid:
+        raise InvalidResponse(f'expected response.uid="{uid}", got "{response.get("uid", "")}"')
+    if not mutating:
+        _check_no_patch(response)
+    return Verdict(
+        response.get("allowed") is True,
+        dict(response.get("status") or {}),
+        tuple(str(text) for text in response.get("warnings") or ()),
+        _patch_of(response) if mutating else None,
+    )
+
+
+def _check_no_patch(response: Document) -> None:
+    for name in ("patch", "patchType"):
+        if response.get(name):
+            raise InvalidResponse(f"validating webhook may not return response.{name}")
+
+
+def _patch_of(response: Document) -> list[Any] | None:
+    patch, kind = response.get("patch"), response.get("patchType")
+    if patch and not kind:
+        raise InvalidResponse("webhook returned response.patch but not response.patchType")
+    if kind and not patch:
+        raise InvalidResponse("webhook returned response.patchType but not response.patch")
+    if not patch:
+        return None
+    if kind != "JSONPatch":
+        why = "json: cannot unmarshal object into Go value of type jsonpatch.Patch"
+        raise CallFailed(f"received undecodable patch in webhook response: {why}")
+    try:
+        operations = decode_json(base64.b64decode(patch, validate=True))
+    except (DecodeError, binascii.Error) as error:
+        raise CallFailed(f"received undecodable patch in webhook response: {error}") from None
+    if operations.__class__ is not list:
+        raise CallFailed("received undecodable patch in webhook response: it is no list of operations")
+    found: list[Any] = operations
+    return found
+
+
+def denial(name: str, status: Document) -> Refusal:
+    """Refuse a write as a webhook wants it."""
+    by = f'admission webhook "{name}" denied the request'
+    message, reason = status.get("message") or "", status.get("reason") or ""
+    code = status.get("code") or 0
+    text = f"{by}: {message or reason}" if message or reason else f"{by} without explanation"
+    return Refusal(max(code, _BAD_REQUEST), reason, text, details=status.get("details"))
+
+
+def failure(name: str, error: CallFailed) -> Refusal:
+    """Refuse a write because a webhook that must be asked cannot be."""
+    if isinstance(error, InvalidResponse):
+        text = f'failed calling webhook "{name}": received invalid webhook response: {error}'
+    elif str(error).startswith("received undecodable patch"):
+        text = f'failed calling webhook "{name}": {error}'
+    else:
+        text = f'failed calling webhook "{name}": failed to call webhook: {error}'
+    return internal(text)
+
+
+def internal(text: str) -> Refusal:
+    """500: something that the server relies on went wrong."""
+    return Refusal(500, "InternalError", f"Internal error occurred: {text}", details={"causes": [{"message": text}]})

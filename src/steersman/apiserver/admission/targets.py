@@ -1,0 +1,100 @@
+"""Where a webhook is: its address, checked. Only programs on this machine are called, unless the server was told."""
+
+import base64
+import ipaddress
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+Document = dict[str, Any]
+_HTTPS = 443
+
+
+class CallFailed(Exception):  # noqa: N818 - the outcome of a call
+    """A webhook could not be called; ``str()`` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A webhook to call: by which URL it is known, where it listens, and whom it must prove to be."""
+
+    url: str
+    #: Host and port to connect to; the URL may name a service instead.
+    address: tuple[str, int]
+    #: The name that its certificate must be for.
+    server_name: str
+    #: The certificates that are trusted, as PEM; those of the system when there are none.
+    authority: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a webhook answered."""
+
+    status: int
+    body: bytes
+    media: str = "application/json"
+
+
+#: Calls a webhook: where, with what body, and how many seconds it may take. Raises `CallFailed`.
+Caller = Callable[[Target, bytes, float], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookOptions:
+    """How the server calls webhooks."""
+
+    caller: Caller
+    #: ``namespace/name`` of a Service, perhaps with ``:port`` → ``host:port`` at which it is on this machine.
+    services: Mapping[str, str] = field(default_factory=dict)
+    #: Whether webhooks on other machines are called too.
+    remote: bool = False
+
+
+def target_of(config: Document, options: WebhookOptions) -> Target:
+    """Find a webhook by its client configuration; raise `CallFailed` when it may not or cannot be called."""
+    authority = base64.b64decode(config.get("caBundle") or "")
+    service = config.get("service")
+    if service is not None:
+        return _service_target(service, authority, options)
+    url = config.get("url") or ""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    target = Target(url, (host, parts.port or _HTTPS), host, authority)
+    if not options.remote and not is_loopback(host):
+        raise CallFailed(f'"{host}" is not this machine, and the embedded API server calls no other')
+    return target
+
+
+def _service_target(service: Document, authority: bytes, options: WebhookOptions) -> Target:
+    namespace, name = service.get("namespace", ""), service.get("name", "")
+    port = service.get("port") or _HTTPS
+    known = options.services.get(f"{namespace}/{name}:{port}") or options.services.get(f"{namespace}/{name}")
+    if known is None:
+        raise CallFailed(f'service "{name}" not found')
+    host, _, number = known.rpartition(":")
+    if not options.remote and not is_loopback(host.strip("[]")):
+        raise CallFailed(f'"{host}" is not this machine, and the embedded API server calls no other')
+    path = (service.get("path") or "").lstrip("/")
+    url = f"https://{name}.{namespace}.svc:{port}/{path}"
+    return Target(url, (host.strip("[]"), int(number)), f"{name}.{namespace}.svc", authority)
+
+
+def url_of(config: Document) -> str:
+    """Give the URL under which a webhook is called, as messages show it."""
+    service = config.get("service")
+    if service is None:
+        return str(config.get("url") or "")
+    path = (service.get("path") or "").lstrip("/")
+    return f"https://{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or _HTTPS}/{path}"
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine. Names are not looked up: who answers for them could change."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,264 @@
+"""Mutating and validating webhooks: programs outside that change or refuse writes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from steersman.apiserver.admission.attributes import Attributes
+from steersman.apiserver.admission.conditions import Failed, Scope, holds
+from steersman.apiserver.admission.matching import Matching
+from steersman.apiserver.admission.reviews import Verdict, denial, failure, internal, review_of, verdict_of
+from steersman.apiserver.admission.targets import CallFailed, WebhookOptions, target_of, url_of
+from steersman.apiserver.authorization import Authorizer
+from steersman.apiserver.call import Call
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.served import Served
+from steersman.apiserver.status import Refusal
+from steersman.apiserver.storage.record import Record
+from steersman.apiserver.strategy import Reading
+from steersman.apiserver.waiting import Question, Waits
+from steersman.objects.codec import decode_json, encode_json
+from steersman.protocol.equality import json_equal
+from steersman.protocol.patches import PatchError, apply_json_patch
+from steersman.randomness import Randomness
+from steersman.schema.wire_types import WireTypeError
+
+Document = dict[str, Any]
+GROUP = "admissionregistration.k8s.io"
+MUTATING = f"mutatingwebhookconfigurations.{GROUP}"
+VALIDATING = f"validatingwebhookconfigurations.{GROUP}"
+_USUAL_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """One webhook of a configuration."""
+
+    #: Distinguishes webhooks: the name of the configuration, and the place in it.
+    key: tuple[str, int]
+    spec: Document
+
+    @property
+    def name(self) -> str:
+        """The name under which it is told about."""
+        return str(self.spec["name"])
+
+    @property
+    def must_answer(self) -> bool:
+        """Whether a write is refused when the webhook cannot be asked."""
+        return bool(self.spec.get("failurePolicy", "Fail") == "Fail")
+
+
+@dataclass(frozen=True, slots=True)
+class _Invocation:
+    """A webhook that is to be asked about a write, in a version of its resource."""
+
+    webhook: Webhook
+    served: Served
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """Who is asked again: webhooks that were asked before somebody else changed the object."""
+
+    asked: set[tuple[str, int]] = field(default_factory=set)
+    again: set[tuple[str, int]] = field(default_factory=set)
+
+    def changed(self) -> None:
+        """Take note of a change: everyone asked so far is to be asked again."""
+        self.again |= self.asked
+        self.asked.clear()
+
+
+class Webhooks:
+    """Asks the webhooks of one server."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        matching: Matching,
+        authorizer: Authorizer,
+        randomness: Randomness,
+        options: WebhookOptions | None,
+    ) -> None:
+        self._ledger = ledger
+        self._matching = matching
+        self._authorizer = authorizer
+        self._randomness = randomness
+        self._options = options
+        #: Configurations as they were last read: by version, so that each is read once.
+        self._read: dict[tuple[str, str], tuple[int, list[Webhook]]] = {}
+
+    def mutate(self, attributes: Attributes) -> Document | None:
+        """Give the object as webhooks want it; ask those again that want to see what others did to it."""
+        rounds = _Rounds()
+        if self._mutate_once(attributes, rounds, again=False):
+            self._mutate_once(attributes, rounds, again=True)
+        return attributes.obj
+
+    def _mutate_once(self, attributes: Attributes, rounds: _Rounds, *, again: bool) -> bool:
+        """Ask every mutating webhook in turn; tell whether one of them changed the object."""
+        has_changed = False
+        for webhook in self._webhooks(MUTATING):
+            if again and webhook.key not in rounds.again:
+                continue
+            invocation = self._invocation(attributes, webhook)
+            if invocation is None:
+                continue
+            verdict = self._verdicts(attributes, [invocation], "again" if again else "first", mutating=True)[0]
+            if verdict is not None and self._apply(attributes, invocation, verdict):
+                has_changed = True
+                rounds.changed()
+            if webhook.spec.get("reinvocationPolicy") == "IfNeeded":
+                rounds.asked.add(webhook.key)
+        return has_changed
+
+    def validate(self, attributes: Attributes) -> None:
+        """Ask all validating webhooks at the same time; the first refusal, in their order, counts."""
+        found = (self._invocation(attributes, webhook) for webhook in self._webhooks(VALIDATING))
+        invocations = [invocation for invocation in found if invocation is not None]
+        verdicts = self._verdicts(attributes, invocations, "validate", mutating=False)
+        for invocation, verdict in zip(invocations, verdicts, strict=True):
+            if verdict is not None:
+                _heed(attributes.call, invocation.webhook, verdict)
+
+    def _webhooks(self, resource: str) -> Iterator[Webhook]:
+        """Give all webhooks, in the order of the names of their configurations."""
+        for record in self._ledger.records_of(resource):
+            yield from self._webhooks_of(resource, record)
+
+    def _webhooks_of(self, resource: str, record: Record) -> list[Webhook]:
+        known = self._read.get((resource, record.name))
+        if known is None or known[0] != record.version:
+            specs = decode_json(record.raw).get("webhooks") or ()
+            known = record.version, [Webhook((record.name, place), spec) for place, spec in enumerate(specs)]
+            self._read[resource, record.name] = known
+        return known[1]
+
+    def _invocation(self, attributes: Attributes, webhook: Webhook) -> _Invocation | None:
+        """Tell whether a webhook is to be asked, and in which version of the resource."""
+        spec = webhook.spec
+        served = self._matching.served_as(attributes, spec, spec.get("rules") or ())
+        if served is None or not self._matching.selects(attributes, spec):
+            return None
+        try:
+            if not holds(spec.get("matchConditions") or [], lambda: Scope(attributes, self._authorizer)):
+                return None
+        except Failed as error:
+            if webhook.must_answer:
+                raise attributes.call.served.forbidden(attributes.name, str(error)) from None
+            return None
+        if attributes.dry_run and spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
+            text = f'admission webhook "{webhook.name}" does not support dry run'
+            raise Refusal(400, "BadRequest", text)
+        return _Invocation(webhook, served)
+
+    def _verdicts(
+        self, attributes: Attributes, invocations: list[_Invocation], phase: str, *, mutating: bool
+    ) -> list[Verdict | None]:
+        """Give what webhooks answered, ``None`` for those that may be ignored; wait for those that have not yet."""
+        answers = attributes.call.answers
+        assert answers is not None, "who cannot wait asks nobody"  # noqa: S101 - the chain looks before
+        pending: list[Question] = []
+        keys = []
+        for invocation in invocations:
+            request = self._request(attributes, invocation.served)
+            key = (phase, invocation.webhook.key, encode_json(request))
+            keys.append(key)
+            if key not in answers:
+                pending.append(self._question(answers, key, invocation, request, mutating=mutating))
+        if pending:
+            raise Waits(pending)
+        return [self._settled(answers[key], invocation) for key, invocation in zip(keys, invocations, strict=True)]
+
+    @staticmethod
+    def _settled(answer: Verdict | CallFailed, invocation: _Invocation) -> Verdict | None:
+        if isinstance(answer, Verdict):
+            return answer
+        if invocation.webhook.must_answer:
+            raise failure(invocation.webhook.name, answer)
+        return None
+
+    def _question(
+        self,
+        answers: dict[Any, Any],
+        key: tuple[object, ...],
+        invocation: _Invocation,
+        request: Document,
+        *,
+        mutating: bool,
+    ) -> Question:
+        async def ask() -> None:
+            try:
+                answers[key] = await self._call(invocation.webhook, request, mutating=mutating)
+            except CallFailed as error:
+                answers[key] = error
+
+        return ask
+
+    async def _call(self, webhook: Webhook, request: Document, *, mutating: bool) -> Verdict:
+        config, seconds = webhook.spec["clientConfig"], webhook.spec.get("timeoutSeconds") or _USUAL_SECONDS
+        suffix = f"?timeout={seconds}s"
+        shown = f"{url_of(config)}{suffix}"
+        if self._options is None:
+            raise CallFailed(f'Post "{shown}": this server was started without a way to call webhooks')
+        uid = self._randomness.uid()
+        body = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {"uid": uid, **request}}
+        try:
+            target = target_of(config, self._options)
+            target = replace(target, url=f"{target.url}{suffix}")
+            reply = await self._options.caller(target, encode_json(body), float(seconds))
+        except CallFailed as error:
+            raise CallFailed(f'Post "{shown}": {error}') from None
+        return verdict_of(reply, uid, mutating=mutating)
+
+    def _request(self, attributes: Attributes, served: Served) -> Document:
+        convert = _converter(attributes.call.served, served)
+        obj = None if attributes.obj is None else convert(attributes.obj)
+        old = None if attributes.old is None else convert(attributes.old)
+        return review_of(attributes, served, obj, old)
+
+    def _apply(self, attributes: Attributes, invocation: _Invocation, verdict: Verdict) -> bool:
+        """Heed a mutating webhook; tell whether it changed the object."""
+        _heed(attributes.call, invocation.webhook, verdict)
+        if verdict.patch is None:
+            return False
+        name, own = invocation.webhook.name, attributes.call.served
+        if attributes.obj is None:
+            text = (
+                f'admission webhook "{name}" attempted to modify the object, which is not supported for this operation'
+            )
+            raise internal(text)
+        before = _converter(own, invocation.served)(attributes.obj)
+        try:
+            patched = apply_json_patch(before, verdict.patch)
+        except PatchError as error:
+            raise internal(str(error)) from None
+        after = _converter(invocation.served, own)(self._reread(attributes, invocation.served, patched))
+        if json_equal(after, attributes.obj):
+            return False
+        attributes.obj = after
+        return True
+
+    @staticmethod
+    def _reread(attributes: Attributes, served: Served, patched: Document) -> Document:
+        """Read a patched object as its kind: what is unknown is dropped, what is missing is defaulted."""
+        if attributes.subresource not in ("", "status", "finalize", "approval", "ephemeralcontainers", "resize"):
+            return patched
+        try:
+            return served.strategy.read(patched, Reading())
+        except WireTypeError as error:
+            raise internal(str(error)) from None
+
+
+def _heed(call: Call, webhook: Webhook, verdict: Verdict) -> None:
+    """Tell warnings, once each, and refuse what a webhook does not allow."""
+    call.warnings += [text for text in dict.fromkeys(verdict.warnings) if text not in call.warnings]
+    if not verdict.allowed:
+        raise denial(webhook.name, verdict.status)
+
+
+def _converter(source: Served, target: Served) -> Callable[[Document], Document]:
+    if source is target:
+        return lambda obj: obj
+    return lambda obj: target.strategy.from_stored(source.strategy.to_stored(obj), target.api_version)

@@ -1,0 +1,82 @@
+"""Replays what was recorded with webhooks: the same webhooks stand behind the embedded server, and are compared too."""
+
+import asyncio
+import json
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from steersman.apiserver.admission.targets import CallFailed, Reply, Target, WebhookOptions
+from steersman.apiserver.server import ApiServer
+from steersman.randomness import Randomness
+from steersman.transport.in_memory import InMemoryTransport
+from tests.contract import hooks
+from tests.contract.comparison import Comparison
+from tests.contract.recordings import Sequence, Step, builtin_step, read_lines
+from tests.contract.replay import ADMIN, Replay, Result
+
+Document = dict[str, Any]
+
+
+@cache
+def recorded_reviews() -> dict[tuple[str, int], list[Document]]:
+    """Give what webhooks were asked, by sequence and step."""
+    return {
+        (entry["name"], index): step["reviews"]
+        for entry in read_lines("admission")
+        for index, step in enumerate(entry["steps"])
+    }
+
+
+@cache
+def admission_sequences() -> tuple[Sequence, ...]:
+    """Give the sequences that were recorded with webhooks."""
+    return tuple(
+        Sequence(name=entry["name"], setup=[], steps=[builtin_step(step) for step in entry["steps"]])
+        for entry in read_lines("admission")
+    )
+
+
+class AdmissionReplay(Replay):
+    """One sequence on a fresh server whose webhooks are those of the recording."""
+
+    def __init__(self, sequence: Sequence) -> None:
+        super().__init__(sequence)
+        self.server = ApiServer(
+            clock=self._clock,
+            randomness=Randomness(7),
+            tokens={"admin-token": ADMIN},
+            webhooks=WebhookOptions(caller=self._answer),
+        )
+        self._transport = InMemoryTransport(self.server, clock=self._clock)
+        self._asked: list[Document] = []
+
+    async def _answer(self, target: Target, body: bytes, seconds: float) -> Reply:
+        del seconds
+        parts = urlsplit(target.url)
+        if target.address[1] == 1:
+            raise CallFailed("dial tcp 127.0.0.1:1: connect: connection refused")
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        self._asked.append({"path": path, "review": json.loads(body)})
+        await asyncio.sleep(0)  # noqa: TID251 - others may run while a webhook thinks
+        try:
+            status, answer = hooks.answer(path, body)
+        except hooks.Hang:
+            raise CallFailed("context deadline exceeded") from None
+        return Reply(status, answer)
+
+    async def _play(self, step: Step, key: str) -> Result:
+        self._asked.clear()
+        return await super()._play(step, key)
+
+    def _compare(self, step: Step, result: Result) -> list[str]:
+        differences = super()._compare(step, result)
+        index = self._sequence.steps.index(step)
+        wanted = _ordered(recorded_reviews()[self._sequence.name, index])
+        comparison = Comparison(self._renaming, one_second=True)
+        return differences + [f"reviews{text}" for text in comparison.differences(wanted, _ordered(self._asked))]
+
+
+def _ordered(reviews: list[Document]) -> list[Document]:
+    """Give reviews in an order that does not depend on who was asked first of those who are asked at once."""
+    return sorted(reviews, key=lambda review: review["path"])
