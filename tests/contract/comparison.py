@@ -45,7 +45,8 @@ class Comparison:
             yield from self._messages(recorded.pop("message", ""), actual.pop("message", ""), path)
         if any(key.startswith('k:{"uid"') for key in recorded):
             recorded = {self._renaming.translate(key): value for key, value in recorded.items()}
-        for key in recorded.keys() | actual.keys():
+        # Names are learned before they are met elsewhere.
+        for key in sorted(recorded.keys() | actual.keys(), key=lambda key: (key != "metadata", key != "name", key)):
             below = f"{path}/{key}"
             if key not in actual:
                 yield f"{below}: missing, recorded {_short(recorded[key])}"
@@ -82,7 +83,7 @@ class Comparison:
             return True
         if isinstance(recorded, str):
             return self._same_text(recorded, actual, key)
-        return key == "nodePort"
+        return key in ("nodePort", "healthCheckNodePort")
 
     def _same_text(self, recorded: str, actual: str, key: str) -> bool:
         if key == "resourceVersion":

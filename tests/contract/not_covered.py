@@ -48,6 +48,10 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "2 wrong kind": _CONTENT,
         },
     },
+    "defaults": {
+        "defaults-tokenreview-admin": {"0 create admin": "the token of the recorded server is not known here"},
+        "defaults-selfsubjectrulesreview-minimal": {"0 create minimal": "this one review is kept with its managers"},
+    },
     "validation": {
         "create-pod-generatename-invalid": {"0 generateName invalid": _MADE_UP},
         "create-job-selector-given-without-manualselector": {"0 selector given without manualSelector": _MADE_UP},

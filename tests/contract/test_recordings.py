@@ -44,6 +44,11 @@ async def test_lifecycles_are_answered_as_recorded() -> None:
     await check("lifecycle", builtin_sequences("lifecycle"))
 
 
+async def test_defaults_and_first_statuses_are_those_recorded() -> None:
+    """What an author leaves out is filled in, and what a new object says about itself."""
+    await check("defaults", builtin_sequences("defaults"))
+
+
 async def test_refusals_are_those_recorded() -> None:
     """Messages and causes of more than 500 refusals: authors read them, and tools look for their fields."""
     await check("validation", builtin_sequences("validation"))

@@ -36,7 +36,6 @@ _PACKAGES = {"": "core", "internal": "apiserverinternal"}
 #: Structures without a pointer that are nevertheless left out when nothing is in them.
 _OMIT_ZERO = frozenset(
     {
-        ("core/v1.PersistentVolumeClaimTemplate", "metadata"),
         ("meta/v1.ObjectMeta", "creationTimestamp"),
     }
 )
@@ -171,7 +170,7 @@ def _field(message: str, name: str, kind: Any, flags: int) -> _Field:
     read, zero, is_struct = _reader(message, name, kind)
     optional = bool(flags & _OMIT_EMPTY)
     keeps_zero = not pointer and (not optional or is_struct)
-    if kind in ("T", "MT") and not pointer:
+    if kind in ("T", "MT", "Q") and not pointer:
         keeps_zero = True
     if (message, name) in _OMIT_ZERO:
         keeps_zero = False

@@ -71,6 +71,10 @@ class Strategy(ABC):
     def prepare_create(self, obj: Document) -> None:
         """Fill in and take away what the client has no say in, before a new object is checked."""
 
+    def created_by(self, obj: Document, user: Any) -> None:
+        """Note who creates an object, where its kind says so."""
+        del obj, user
+
     @abstractmethod
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Fill in and take away what the client has no say in, before a changed object is checked."""

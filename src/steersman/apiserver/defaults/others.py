@@ -215,7 +215,7 @@ def default_api_service(obj: Document) -> None:
 
 def default_flow_schema(obj: Document) -> None:
     """Fill in a FlowSchema."""
-    set_default(obj["spec"], matchingPrecedence=1000)
+    obj["spec"]["matchingPrecedence"] = obj["spec"].get("matchingPrecedence") or 1000
 
 
 def _default_device_requests(requests: Any) -> None:

@@ -88,7 +88,7 @@ def default_job_spec(spec: Document) -> None:
     set_default(spec, podReplacementPolicy="Failed" if failure is not None else "TerminatingOrFailed")
     for rule in (failure or {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
-            set_default(pattern, status="True")
+            pattern["status"] = pattern.get("status") or "True"
     default_template(spec.get("template"))
 
 
@@ -118,9 +118,7 @@ def default_autoscaler(obj: Document) -> None:
         target = {"type": "Utilization", "averageUtilization": 80}
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     behavior = spec.get("behavior")
-    if behavior is None:
-        return
-    if behavior.get("scaleUp") is not None or behavior.get("scaleDown") is not None:
+    if behavior is not None:
         _default_scaling(behavior)
 
 
@@ -142,4 +140,4 @@ def _default_scaling(behavior: Document) -> None:
 
 def default_autoscaler_v1(obj: Document) -> None:
     """Fill in an autoscaler of autoscaling/v1."""
-    set_default(obj["spec"], minReplicas=1)
+    set_default(obj["spec"], minReplicas=1, targetCPUUtilizationPercentage=80)

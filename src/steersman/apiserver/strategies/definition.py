@@ -26,7 +26,10 @@ class DefinitionStrategy(BuiltinStrategy):
         if names.__class__ is dict and names.get("kind"):
             names.setdefault("singular", names["kind"].lower())
             names.setdefault("listKind", f"{names['kind']}List")
-        spec.setdefault("conversion", {"strategy": "None"})
+        conversion = spec.setdefault("conversion", {"strategy": "None"})
+        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+        if service.__class__ is dict and not service.get("port"):
+            service["port"] = 443
 
     def initial_status(self, obj: Document) -> Document:
         """Begin with nothing accepted."""

@@ -1,5 +1,8 @@
 """Smaller kinds: each with the few rules that are its own."""
 
+import base64
+
+from steersman.apiserver.call import User
 from steersman.apiserver.conversion import (
     autoscaler_from_v2,
     autoscaler_to_v2,
@@ -7,15 +10,20 @@ from steersman.apiserver.conversion import (
     event_to_core,
 )
 from steersman.apiserver.defaults.workloads import TEMPLATE_GENERATION
+from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document, Verdict
 from steersman.apiserver.validation.names import config_key_faults
+from steersman.objects.codec import decode_json
+from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
 from steersman.schema.object_meta import url_name_faults
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DATA_LIMIT = 1024 * 1024
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 _ACCOUNT = "kubernetes.io/service-account.name"
 
 
@@ -96,7 +104,7 @@ class SecretStrategy(DataStrategy):
         account = (obj["metadata"].get("annotations") or {}).get(_ACCOUNT)
         if obj.get("type") == "kubernetes.io/service-account-token" and not account:
             errors.append(required(f"metadata.annotations[{_ACCOUNT}]"))
-        return Verdict(errors, verdict.warnings)
+        return Verdict(errors, [*verdict.warnings, *_pair_warnings(obj)])
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Keep the type of a secret whose update does not say one."""
@@ -112,6 +120,17 @@ class SecretStrategy(DataStrategy):
         """Secrets are selected by name and type."""
         known = ("metadata.name", "metadata.namespace", "type")
         return "" if label in known else f"field label not supported: {label}"
+
+
+def _pair_warnings(obj: Document) -> list[str]:
+    """Warn about a certificate or key that servers will not be able to read."""
+    if obj.get("type") != "kubernetes.io/tls":
+        return []
+    data = obj.get("data") or {}
+    for key, what in (("tls.crt", "certificate"), ("tls.key", "key")):
+        if b"-----BEGIN" not in base64.b64decode(data.get(key) or ""):
+            return [f"tls: failed to find any PEM data in {what} input"]
+    return []
 
 
 class JobStrategy(BuiltinStrategy):
@@ -154,17 +173,52 @@ class ClaimStrategy(BuiltinStrategy):
 
     answers_delete_with_object = True
 
+    ledger: Ledger
+
     def initial_status(self, obj: Document) -> Document:
         """Begin pending."""
         del obj
         return {"phase": "Pending"}
 
     def prepare_create(self, obj: Document) -> None:
-        """Protect a claim from going while it is used."""
+        """Give a claim the default class; protect it from going while it is used."""
         super().prepare_create(obj)
+        spec = obj["spec"]
+        if spec.get("storageClassName") is None and (found := self._default_class()):
+            spec["storageClassName"] = found
+        _settle_sources(spec)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/pvc-protection" not in finalizers:
             finalizers.append("kubernetes.io/pvc-protection")
+
+    def _default_class(self) -> str:
+        """Give the newest class that says that it is the default."""
+        found = []
+        for record in self.ledger.records_of("storageclasses.storage.k8s.io"):
+            metadata = decode_json(record.raw)["metadata"]
+            if (metadata.get("annotations") or {}).get(_DEFAULT_CLASS) == "true":
+                found.append((metadata["creationTimestamp"], record.name))
+        return max(found)[1] if found else ""
+
+
+def _settle_sources(spec: Document) -> None:
+    """Keep the two ways in which a claim names what it is filled from alike."""
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = dict(reference)
+
+
+class ProtectedClass(BuiltinStrategy):
+    """VolumeAttributesClasses: protected while a volume has them."""
+
+    def prepare_create(self, obj: Document) -> None:
+        """Protect a class from going while it is used."""
+        super().prepare_create(obj)
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if "kubernetes.io/vac-protection" not in finalizers:
+            finalizers.append("kubernetes.io/vac-protection")
 
 
 class VolumeStrategy(BuiltinStrategy):
@@ -196,6 +250,9 @@ class NodeStrategy(BuiltinStrategy):
     def default(self, obj: Document) -> None:
         """Let everything that a node has be used, unless it says otherwise."""
         super().default(obj)
+        spec = obj.get("spec") or {}
+        if spec.get("podCIDR") and not spec.get("podCIDRs"):
+            spec["podCIDRs"] = [spec["podCIDR"]]
         status = obj.get("status") or {}
         if status.get("capacity") and not status.get("allocatable"):
             obj["status"] = {**status, "allocatable": dict(status["capacity"])}
@@ -315,7 +372,22 @@ class DaemonSetStrategy(BuiltinStrategy):
 
 
 class SigningRequestStrategy(BuiltinStrategy):
-    """CertificateSigningRequests are selected by their signer."""
+    """CertificateSigningRequests are selected by their signer, and nobody owns what they ask for."""
+
+    def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
+        super().__init__(gvk, namespaced=namespaced, has_status=has_status, counts=counts)
+        self.reset_fields = {**self.reset_fields, "": set_of(("spec",), ("status",))}
+
+    def created_by(self, obj: Document, user: User) -> None:
+        """Say who asks, whatever the request says."""
+        spec = obj["spec"]
+        for name in ("username", "uid", "groups", "extra"):
+            spec.pop(name, None)
+        spec["username"] = user.name
+        if user.uid:
+            spec["uid"] = user.uid
+        if user.groups:
+            spec["groups"] = list(user.groups)
 
     def fields(self, obj: Document) -> dict[str, str]:
         """Give the signer."""

@@ -25,6 +25,8 @@ class NamespaceStrategy(BuiltinStrategy):
     def prepare_create(self, obj: Document) -> None:
         """Begin with the server's own finalizer."""
         super().prepare_create(obj)
+        # A generated name was not known when the rest was filled in.
+        self.default(obj)
         spec = obj.setdefault("spec", {})
         finalizers = list(spec.get("finalizers") or ())
         if "kubernetes" not in finalizers:

@@ -5,6 +5,7 @@ from typing import Any
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.status import forbidden
 from steersman.apiserver.strategies.base import BuiltinStrategy
+from steersman.apiserver.strategies.limits import limit_pod
 from steersman.apiserver.strategy import Document
 from steersman.objects.codec import decode_json
 from steersman.objects.quantity import Quantity
@@ -52,7 +53,11 @@ class PodStrategy(BuiltinStrategy):
     ledger: Ledger
 
     def prepare_create(self, obj: Document) -> None:
-        """Fill in priority, tolerations and the first status."""
+        """Fill in limits, priority, tolerations and the first status."""
+        limit_pod(self.ledger, obj)
+        spec = obj["spec"]
+        if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+            spec["terminationGracePeriodSeconds"] = 1
         super().prepare_create(obj)
         self._set_priority(obj)
         self._tolerate(obj["spec"])
@@ -65,7 +70,18 @@ class PodStrategy(BuiltinStrategy):
 
     def initial_status(self, obj: Document) -> Document:
         """Begin pending."""
-        return {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}
+        status = {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}
+        if not obj["spec"].get("schedulingGates"):
+            return status
+        gated = {
+            "type": "PodScheduled",
+            "status": "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": obj["metadata"]["creationTimestamp"],
+            "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates",
+        }
+        return {**status, "conditions": [gated]}
 
     def _set_priority(self, obj: Document) -> None:
         spec = obj["spec"]

@@ -66,6 +66,7 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("certificates.k8s.io", "CertificateSigningRequest"): kinds.SigningRequestStrategy,
     ("batch", "Job"): kinds.JobStrategy,
     ("storage.k8s.io", "StorageClass"): kinds.AnsweringWithObject,
+    ("storage.k8s.io", "VolumeAttributesClass"): kinds.ProtectedClass,
     ("coordination.k8s.io", "Lease"): kinds.LeaseStrategy,
     ("policy", "PodDisruptionBudget"): kinds.ConditionalUpdate,
     ("", "Event"): kinds.EventStrategy,
@@ -93,7 +94,7 @@ class Strategies:
                 resource.gvk, namespaced=resource.namespaced, has_status="status" in parts, counts=key in _COUNTED
             )
         for strategy in self._made.values():
-            if isinstance(strategy, PodStrategy):
+            if isinstance(strategy, (PodStrategy, kinds.ClaimStrategy)):
                 strategy.ledger = ledger
             if isinstance(strategy, ServiceStrategy):
                 strategy.allocation = ServiceAllocation(ledger, randomness)

@@ -47,10 +47,12 @@ class ServiceStrategy(BuiltinStrategy):
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
         """Judge a Service; tell what is out of date."""
         verdict = super().check(obj, old, subresource)
-        if obj["spec"].get("trafficDistribution") != "PreferClose":
-            return verdict
-        text = 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
-        return Verdict(verdict.errors, [*verdict.warnings, text])
+        warnings = list(verdict.warnings)
+        if obj["spec"].get("externalIPs"):
+            warnings.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+        if obj["spec"].get("trafficDistribution") == "PreferClose":
+            warnings.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
+        return Verdict(verdict.errors, warnings)
 
     def fields(self, obj: Document) -> dict[str, str]:
         """Give what Services are selected by."""

@@ -58,6 +58,7 @@ CHECKS: dict[tuple[str, str], tuple[str, str]] = {
     (_ADMISSION, "ValidatingAdmissionPolicyBinding"): ("admission_policies", "policy_binding_errors"),
     (_ADMISSION, "MutatingAdmissionPolicyBinding"): ("admission_policies", "mutating_policy_binding_errors"),
 }
+_CLASS = "kubernetes.io/ingress.class"
 _TEMPLATED = frozenset(
     {("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet"), ("batch", "Job")}
 )
@@ -83,16 +84,17 @@ def validation_warnings(gvk: GroupVersionKind, obj: Document, old: Document | No
     """Warn about an object of a built-in kind that is accepted."""
     key = (gvk.group, gvk.kind)
     if key in _TEMPLATED:
-        template = (obj["spec"].get("template") or {}).get("spec") or {}
         if old is not None and old["metadata"].get("generation") == obj["metadata"].get("generation"):
             return []
-        return _pod_warnings(template, "spec.template.spec")
+        return _pod_warnings(obj["spec"].get("template") or {}, "spec.template.")
     if key == ("", "Pod") and old is None:
-        return _pod_warnings(obj["spec"], "spec")
+        return _pod_warnings(obj, "")
+    if key == (_NETWORKING, "Ingress") and old is None and _CLASS in (obj["metadata"].get("annotations") or {}):
+        return [f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
     return []
 
 
-def _pod_warnings(spec: Document, path: str) -> list[str]:
-    from steersman.apiserver.validation import pod_warnings  # noqa: PLC0415 - loaded with the first pod
+def _pod_warnings(pod: Document, path: str) -> list[str]:
+    from steersman.apiserver.validation.pod_warnings import pod_warnings  # noqa: PLC0415 - loaded with the first pod
 
-    return [*pod_warnings.env_warnings(spec, path), *pod_warnings.port_warnings(spec, path)]
+    return pod_warnings(pod, path)
