@@ -18,6 +18,7 @@
     │   ├── AlreadyExists, Conflict, Expired, Gone, Invalid, RequestEntityTooLarge,
     │   ├── UnsupportedMediaType, TooManyRequests, InternalError, ServiceUnavailable,
     │   └── Timeout, ServerTimeout
+    ├── RegistryError           a container registry refused something; has its words
     ├── WaitTimeout             a condition did not become true in time
     ├── LeadershipLost          a write was refused because this process no longer leads
     └── ReconcileError          what a reconciler raises to steer its own retries
@@ -183,6 +184,10 @@ class Timeout(ApiError):
 
 class ServerTimeout(ApiError):
     """500 or 504 with reason ServerTimeout: the work could not be finished in time; see ``retry_after``."""
+
+
+class RegistryError(SteersmanError):
+    """A container registry refused a request; the message has its own words."""
 
 
 class WaitTimeout(SteersmanError, TimeoutError):

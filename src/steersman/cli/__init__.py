@@ -19,6 +19,7 @@ _COMMANDS = {
     "uninstall": "Remove the definitions from a cluster.",
     "deploy": "Deploy the operator to a cluster.",
     "undeploy": "Remove the operator from a cluster.",
+    "image": "Build and push the operator's image.",
     "samples": "Try the project's samples.",
     "manifests": "Write the operator's manifests.",
     "chart": "Write a Helm chart.",

@@ -78,6 +78,13 @@ def version_of(root: Path) -> str:
     return str(project.get("version") or "0.0.0") if isinstance(project, dict) else "0.0.0"
 
 
+def requirements_of(root: Path) -> list[str]:
+    """Give what the project in a folder needs at run time."""
+    project = _document_of(root).get("project", {})
+    found = project.get("dependencies", []) if isinstance(project, dict) else []
+    return [str(requirement) for requirement in found] if isinstance(found, list) else []
+
+
 def project_in(root: Path) -> Project:
     """Read the project in a folder."""
     settings = settings_of(root)

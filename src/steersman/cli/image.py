@@ -1,0 +1,135 @@
+"""`steer image build` and `push`: an OCI image without a daemon, or with one that the user prefers."""
+
+import asyncio
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from steersman.scaffold.image.layer import Layer
+    from steersman.scaffold.image.layout import Layout
+
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+_OUT = Path("build/image")
+
+
+@click.group("image", short_help="Build and push the operator's image.")
+def command() -> None:
+    """Build and push the operator's image, without Docker."""
+
+
+@command.command("build", short_help="Build the image.")
+@click.option("--base", type=click.Path(exists=True, path_type=Path), help="OCI layout of a Python image, or its tar.")
+@click.option("--out", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Layout to write.")
+@click.option("--platform", "wanted", default=None, help="Platform of the base; default: this machine's.")
+@click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Build the Dockerfile with this instead.")
+@click.option("--tag", help="Name of the image, for --with.")
+def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None, tag: str | None) -> None:
+    """Build an image of three parts: the base, the packages installed here that the project needs, and its code.
+
+    The same inputs give the same digest; SOURCE_DATE_EPOCH sets the time of its files.
+
+    \b
+    Examples:
+      $ skopeo copy docker://python:3.13-slim oci:python
+      $ steer image build --base python
+      $ steer image build --with docker --tag registry.example.com/custompod:1
+    """
+    if tool is not None:
+        if not tag:
+            raise click.UsageError("--with needs the name of the image: --tag registry.example.com/name:1")
+        _run(tool, "build", "-t", tag, ".")
+        return
+    if base is None:
+        raise click.UsageError("--base names the OCI layout of a Python image; or build with --with docker")
+    _build(base, out, wanted or f"linux/{_MACHINES.get(platform.machine(), platform.machine())}")
+
+
+def _build(base: Path, out: Path, wanted: str) -> None:
+    from steersman.scaffold.image.build import Recipe, build, epoch_from, python_of
+    from steersman.scaffold.image.layout import Layout, opened
+    from steersman.scaffold.project import project_in, version_of
+
+    root = Path.cwd()
+    project = project_in(root)
+    recipe = Recipe(
+        name=project.name, version=version_of(root), target=project.target, platform=wanted, epoch=epoch_from()
+    )
+    with opened(base) as layout:
+        here = f"{sys.version_info.major}.{sys.version_info.minor}"
+        there = python_of(layout, wanted)
+        if there not in (None, here):
+            raise click.ClickException(f"{base} has Python {there}, but packages are installed here for {here}")
+        made = Layout(_emptied(out))
+        digest = build(layout, _layers(root, recipe.epoch, project.package), recipe, made)
+    click.echo(f"built {project.name}:{recipe.version} in {out}: {digest}")
+
+
+def _layers(root: Path, epoch: int, package: str) -> list["Layer"]:
+    from steersman.scaffold.image.contents import CODE, needed_distributions, package_files, tree_files
+    from steersman.scaffold.image.layer import layer_of
+    from steersman.scaffold.project import requirements_of
+
+    distributions = needed_distributions(requirements_of(root))
+    return [
+        layer_of("packages", package_files(distributions), epoch=epoch),
+        layer_of("code", tree_files(root / package, f"{CODE}/{package}"), epoch=epoch),
+    ]
+
+
+def _emptied(out: Path) -> Path:
+    """Give an empty folder; what is removed for it can only be a former image."""
+    if out.exists() and any(out.iterdir()):
+        if not (out / "oci-layout").is_file():
+            raise click.ClickException(f"{out} is not empty and holds no image: nothing was written")
+        shutil.rmtree(out)
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+@command.command("push", short_help="Push the image.")
+@click.argument("reference", metavar="REGISTRY/NAME:TAG")
+@click.option("--from", "source", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Layout.")
+@click.option("--plain-http", is_flag=True, help="Do without TLS, also if the registry is on another machine.")
+@click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Push with this instead.")
+def push(reference: str, source: Path, *, plain_http: bool, tool: str | None) -> None:
+    """Push the image that was built. Logins are those of 'docker login' in ~/.docker/config.json.
+
+    \b
+    Example:
+      $ steer image push localhost:5000/custompod:1
+    """
+    if tool is not None:
+        _run(tool, "push", reference)
+        return
+    from steersman.scaffold.image.layout import Layout
+
+    _push(reference, Layout(source), plain=plain_http)
+
+
+def _push(text: str, layout: "Layout", *, plain: bool) -> None:
+    from steersman.clock import RealClock
+    from steersman.scaffold.image.reference import Reference, kept_login
+    from steersman.scaffold.image.registry import Registry
+
+    reference = Reference.parse(text)
+    login = kept_login(reference.host, Path("~/.docker/config.json").expanduser())
+    registry = Registry(reference, login, clock=RealClock(), plain=plain)
+    digest = asyncio.run(registry.push(layout, click.echo))
+    click.echo(f"pushed {reference}: {digest}")
+
+
+def _run(*arguments: str) -> None:
+    if arguments[-1].startswith("-"):
+        raise click.UsageError(f"{arguments[-1]!r} is no image")
+    try:
+        answer = subprocess.run(arguments, check=False)  # noqa: S603 - the tool that the user chose, no shell
+    except FileNotFoundError:
+        raise click.ClickException(f"{arguments[0]} is not installed") from None
+    if answer.returncode:
+        raise click.ClickException(f"{arguments[0]} failed: see above")

@@ -1,0 +1,96 @@
+"""What goes into the image: the packages that the project needs, as they are installed here, and its own code."""
+
+import importlib.util
+import json
+import re
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from steersman.errors import ConfigError
+from steersman.scaffold.image.layer import File
+
+#: Where packages and code lie in the image; both are on Python's path.
+PACKAGES: Final = "app/packages"
+CODE: Final = "app/code"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LEFT_OUT: Final = frozenset({"__pycache__", ".git", ".mypy_cache", ".ruff_cache", ".pytest_cache"})
+#: Files of installed packages that depend on where and how they were installed.
+_INSTALLER: Final = frozenset({"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"})
+
+
+def needed_distributions(requirements: list[str]) -> list[Distribution]:
+    """Give the installed distributions that some requirements need, and theirs; an optional one only if it is here."""
+    found: dict[str, Distribution] = {}
+    waiting = [(requirement, True) for requirement in requirements]
+    while waiting:
+        requirement, is_needed = waiting.pop()
+        name = _name_of(requirement)
+        if name in found:
+            continue
+        try:
+            found[name] = distribution(name)
+        except PackageNotFoundError:
+            if is_needed:
+                raise ConfigError(f"{name} is not installed here: run 'pip install -e .' first") from None
+            continue
+        waiting += [(inner, ";" not in inner) for inner in found[name].requires or () if "extra ==" not in inner]
+    return [found[name] for name in sorted(found)]
+
+
+def _name_of(requirement: str) -> str:
+    match = _NAME.match(requirement)
+    if match is None:
+        raise ConfigError(f"{requirement!r} is no requirement")
+    return re.sub(r"[-_.]+", "-", match[0]).lower()
+
+
+def package_files(distributions: list[Distribution]) -> Iterator[File]:
+    """Give the files of installed distributions; those that are installed as a link to their source, from there."""
+    for found in distributions:
+        if _is_editable(found):
+            yield from _linked(found)
+        else:
+            yield from _installed(found)
+
+
+def _is_editable(found: Distribution) -> bool:
+    url = json.loads(found.read_text("direct_url.json") or "{}")
+    return bool(url.get("dir_info", {}).get("editable"))
+
+
+def _installed(found: Distribution) -> Iterator[File]:
+    for file in found.files or ():
+        path = PurePosixPath(file.as_posix())
+        is_outside = path.is_absolute() or ".." in path.parts
+        if is_outside or "__pycache__" in path.parts or path.name in _INSTALLER:
+            continue  # scripts lie outside: the image starts modules
+        place = Path(str(file.locate()))
+        if place.is_file():
+            yield File(f"{PACKAGES}/{path}", place.read_bytes(), _mode(place))
+
+
+def _linked(found: Distribution) -> Iterator[File]:
+    name = str(found.metadata["Name"])
+    package = name.replace("-", "_").replace(".", "_")
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigError(f"{name} is installed as a link, and its package cannot be found: install it properly")
+    yield from tree_files(Path(spec.submodule_search_locations[0]), f"{PACKAGES}/{package}")
+    metadata = found.read_text("METADATA") or ""
+    yield File(f"{PACKAGES}/{package}-{found.version}.dist-info/METADATA", metadata.encode())
+
+
+def tree_files(folder: Path, place: str) -> Iterator[File]:
+    """Give the files of a folder, without caches; links are not followed."""
+    if not folder.is_dir():
+        raise ConfigError(f"{folder} is not there")
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        if path.is_file() and not path.is_symlink() and _LEFT_OUT.isdisjoint(inner.parts):
+            yield File(f"{place}/{inner.as_posix()}", path.read_bytes(), _mode(path))
+
+
+def _mode(path: Path) -> int:
+    return 0o755 if path.stat().st_mode & 0o100 else 0o644

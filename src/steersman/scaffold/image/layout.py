@@ -1,0 +1,143 @@
+"""`Layout`: an OCI image layout on disk. Whatever is read from one is checked against its digest."""
+
+import json
+import re
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from steersman.errors import ConfigError
+from steersman.scaffold.image.layer import digest_of
+
+MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
+CONFIG: Final = "application/vnd.oci.image.config.v1+json"
+INDEX: Final = "application/vnd.oci.image.index.v1+json"
+REF_NAME: Final = "org.opencontainers.image.ref.name"
+_INDEXES: Final = (INDEX, "application/vnd.docker.distribution.manifest.list.v2+json")
+_MANIFESTS: Final = (MANIFEST, "application/vnd.docker.distribution.manifest.v2+json")
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
+#: An index may name indexes, but not for ever.
+_DEPTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A folder with ``oci-layout``, ``index.json`` and ``blobs``."""
+
+    root: Path
+
+    def check(self) -> None:
+        """Refuse a folder that is none."""
+        if not (self.root / "oci-layout").is_file() or not (self.root / "index.json").is_file():
+            raise ConfigError(f"{self.root} is no OCI image layout: it has no oci-layout and index.json")
+
+    def blob(self, digest: str) -> bytes:
+        """Read content by its digest."""
+        path = self._path(digest)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"{self.root} lacks {digest}: {error.strerror}") from None
+        if digest_of(data) != digest:
+            raise ConfigError(f"{path} is damaged: its content is not what its name says")
+        return data
+
+    def document(self, digest: str) -> dict[str, Any]:
+        """Read a manifest, an index or a config."""
+        return _parsed(self.blob(digest), digest)
+
+    def index(self) -> dict[str, Any]:
+        """Read what the layout holds."""
+        self.check()
+        return _parsed((self.root / "index.json").read_bytes(), str(self.root / "index.json"))
+
+    def only(self) -> dict[str, Any]:
+        """Give the descriptor of the only image of a layout."""
+        found = self.index().get("manifests") or []
+        if len(found) != 1 or found[0].get("mediaType") not in _MANIFESTS:
+            raise ConfigError(f"{self.root} must hold one image to be pushed, not {len(found)}")
+        descriptor: dict[str, Any] = found[0]
+        return descriptor
+
+    def manifest(self, platform: str) -> dict[str, Any]:
+        """Find the manifest for a platform such as ``linux/amd64``."""
+        descriptor = self._find(self.index(), platform, _DEPTH)
+        if descriptor is None:
+            raise ConfigError(f"{self.root} holds no image for {platform}")
+        return self.document(descriptor["digest"])
+
+    def _find(self, index: dict[str, Any], platform: str, depth: int) -> dict[str, Any] | None:
+        for descriptor in index.get("manifests") or ():
+            if descriptor.get("mediaType") in _INDEXES and depth:
+                found = self._find(self.document(descriptor["digest"]), platform, depth - 1)
+                if found is not None:
+                    return found
+            elif descriptor.get("mediaType") in _MANIFESTS and self._fits(descriptor, platform):
+                fitting: dict[str, Any] = descriptor
+                return fitting
+        return None
+
+    def _fits(self, descriptor: dict[str, Any], platform: str) -> bool:
+        named = descriptor.get("platform")
+        if named is None:  # a layout with one image need not say: its config does
+            named = self.document(self.document(descriptor["digest"])["config"]["digest"])
+        return f"{named.get('os')}/{named.get('architecture')}" == platform
+
+    def put(self, data: bytes) -> str:
+        """Write content; give its digest."""
+        digest = digest_of(data)
+        path = self._path(digest)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return digest
+
+    def finish(self, descriptor: dict[str, Any], name: str) -> None:
+        """Write what makes the folder a layout: it holds one image, under a name."""
+        named = {**descriptor, "annotations": {REF_NAME: name}}
+        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [named]}
+        (self.root / "index.json").write_bytes(json_bytes(index))
+        (self.root / "oci-layout").write_bytes(json_bytes({"imageLayoutVersion": "1.0.0"}))
+
+    def _path(self, digest: str) -> Path:
+        if not _DIGEST.fullmatch(digest):
+            raise ConfigError(f"{self.root}: {digest!r} is no sha256 digest")
+        return self.root / "blobs" / "sha256" / digest.partition(":")[2]
+
+
+def json_bytes(document: dict[str, Any]) -> bytes:
+    """Write JSON that is always the same."""
+    return json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _parsed(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        found = json.loads(data)
+    except ValueError as error:
+        raise ConfigError(f"{name} is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{name} is no object")
+    return found
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Layout]:
+    """Give the layout in a folder, or in an archive of one for as long as the block lasts."""
+    if path.is_dir():
+        layout = Layout(path)
+        layout.check()
+        yield layout
+        return
+    with TemporaryDirectory(prefix="steersman-") as folder:
+        try:
+            with tarfile.open(path) as archive:
+                archive.extractall(folder, filter="data")
+        except (OSError, tarfile.TarError) as error:
+            raise ConfigError(f"{path} cannot be read as an archive: {error}") from None
+        layout = Layout(Path(folder))
+        if not (layout.root / "index.json").is_file():
+            raise ConfigError(f"{path} is no archive of an OCI image layout: it has no index.json")
+        yield layout

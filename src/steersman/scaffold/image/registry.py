@@ -1,0 +1,135 @@
+"""Pushing an image over the registry's HTTP API: content that is there already is not sent again."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote, urlencode, urljoin, urlsplit
+
+from steersman.clock import Clock
+from steersman.errors import ConfigError, RegistryError
+from steersman.protocol.http import Request, Response
+from steersman.scaffold.image.layer import digest_of
+from steersman.scaffold.image.layout import Layout
+from steersman.scaffold.image.reference import Reference
+from steersman.transport.config import Anonymous, Authentication, ClusterConfig, Token
+from steersman.transport.http import HttpTransport
+from steersman.transport.secret import Secret
+
+_OK, _CREATED, _ACCEPTED, _UNAUTHORIZED, _MISSING = 200, 201, 202, 401, 404
+#: Seconds that one upload may take.
+_PATIENCE: Final = 1800.0
+_PARAMETER: Final = re.compile(r'([a-z]+)="([^"]*)"')
+
+
+@dataclass(frozen=True, slots=True)
+class _Login:
+    """What is sent with each request, and who we are if a token must be fetched first."""
+
+    now: Authentication
+    kept: Authentication
+
+
+class Registry:
+    """One repository of a registry."""
+
+    def __init__(self, reference: Reference, login: Authentication, *, clock: Clock, plain: bool = False) -> None:
+        self._reference = reference
+        self._clock = clock
+        self._server = reference.server(plain=plain)
+        self._login = _Login(Anonymous(), login)
+
+    async def push(self, layout: Layout, tell: Callable[[str], None]) -> str:
+        """Push the only image of a layout under the reference's tag; give its digest."""
+        descriptor = layout.only()
+        data = layout.blob(descriptor["digest"])
+        manifest = json.loads(data)
+        for blob in (*manifest["layers"], manifest["config"]):
+            await self._push_blob(layout.blob(blob["digest"]), tell)
+        path = f"/v2/{self._reference.repository}/manifests/{quote(self._reference.tag)}"
+        answer = await self._send(Request("PUT", path, {"content-type": descriptor["mediaType"]}, data))
+        self._expect(answer, _CREATED)
+        digest = digest_of(data)
+        if answer.header("docker-content-digest", digest) != digest:
+            raise RegistryError(f"{self._reference}: the registry keeps something else than what was sent")
+        return digest
+
+    async def _push_blob(self, data: bytes, tell: Callable[[str], None]) -> None:
+        digest = digest_of(data)
+        base = f"/v2/{self._reference.repository}/blobs"
+        there = await self._send(Request("HEAD", f"{base}/{digest}"))
+        if there.status == _OK:
+            tell(f"{digest[:19]} is there")
+            return
+        if there.status != _MISSING:
+            self._expect(there, _OK)
+        begun = await self._send(Request("POST", f"{base}/uploads/"))
+        self._expect(begun, _ACCEPTED)
+        place = urlsplit(urljoin(f"{self._server}/", begun.header("location")))
+        if f"{place.scheme}://{place.netloc}" != self._server:
+            raise RegistryError(
+                f"{self._reference}: uploads go to {place.netloc}, another server: that is not followed"
+            )
+        query = f"{place.query}&" if place.query else ""
+        target = f"{place.path}?{query}{urlencode({'digest': digest})}"
+        headers = {"content-type": "application/octet-stream"}
+        self._expect(await self._send(Request("PUT", target, headers, data)), _CREATED)
+        tell(f"{digest[:19]} pushed, {len(data):,} bytes")
+
+    async def _send(self, request: Request) -> Response:
+        """Send a request; if the registry asks who we are, tell it and send again."""
+        answer = await self._once(self._server, request, self._login.now)
+        if answer.status != _UNAUTHORIZED:
+            return answer
+        challenge = answer.header("www-authenticate")
+        scheme, _, rest = challenge.partition(" ")
+        if scheme.lower() == "bearer":
+            now: Authentication = Token(await self._token(dict(_PARAMETER.findall(rest))))
+        else:
+            now = self._login.kept
+        if isinstance(now, Anonymous):
+            raise RegistryError(f"{self._reference}: the registry wants a login: run 'docker login' or 'podman login'")
+        self._login = _Login(now, self._login.kept)
+        return await self._once(self._server, request, now)
+
+    async def _token(self, challenge: dict[str, str]) -> Secret:
+        realm = urlsplit(challenge.get("realm", ""))
+        if not realm.scheme or not realm.netloc:
+            raise RegistryError(f"{self._reference}: the registry does not say where tokens are")
+        scope = challenge.get("scope") or f"repository:{self._reference.repository}:pull,push"
+        query = urlencode({"service": challenge.get("service", ""), "scope": scope})
+        request = Request("GET", f"{realm.path or '/'}?{query}", {"accept": "application/json"})
+        answer = await self._once(f"{realm.scheme}://{realm.netloc}", request, self._login.kept)
+        self._expect(answer, _OK)
+        found = _document(answer)
+        token = found.get("token") or found.get("access_token")
+        if not isinstance(token, str):
+            raise RegistryError(f"{self._reference}: {realm.netloc} gave no token")
+        return Secret(token)
+
+    async def _once(self, server: str, request: Request, login: Authentication) -> Response:
+        try:
+            config = ClusterConfig(server=server, authentication=login)
+        except ConfigError as error:
+            raise RegistryError(f"{self._reference}: {error}") from None
+        transport = HttpTransport(config, clock=self._clock)
+        try:
+            return await transport.request(request, timeout=_PATIENCE)
+        finally:
+            await transport.close()
+
+    def _expect(self, answer: Response, status: int) -> None:
+        if answer.status == status:
+            return
+        errors = _document(answer).get("errors")
+        words = [str(error.get("message")) for error in errors if isinstance(error, dict)] if errors else []
+        raise RegistryError(f"{self._reference}: the registry answers {answer.status} {'; '.join(words)}".rstrip())
+
+
+def _document(answer: Response) -> dict[str, Any]:
+    try:
+        found = json.loads(answer.body or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,228 @@
+"""`steer image build` and `push`, against a real registry where one is installed, and one that wants a token."""
+
+import hashlib
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from steersman.cli import main
+from tests.scaffold.base_image import base_image
+
+REGISTRY = shutil.which("docker-registry")
+
+
+def steer(*arguments: str) -> Result:
+    """Call the command."""
+    return CliRunner().invoke(main, arguments)
+
+
+def ask(url: str, **headers: str) -> Any:
+    """Ask a registry by another client."""
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:  # noqa: S310 - this machine
+        return json.load(answer)
+
+
+@pytest.fixture
+def platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pretend to be on the machine that the base is for."""
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+
+
+@pytest.fixture
+def image(project: Path, tmp_path: Path, platform: None) -> Path:
+    """Build the image of a project."""
+    del platform
+    base = base_image(tmp_path / "base")
+    answer = steer("image", "build", "--base", str(base.root))
+    assert answer.exit_code == 0, answer.output
+    return project / "build/image"
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[str]:
+    """Run Debian's docker-registry."""
+    if REGISTRY is None:
+        pytest.skip("docker-registry is not installed: apt-get install docker-registry")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    config = tmp_path / "registry.yaml"
+    config.write_text(
+        f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {tmp_path}/registry}}}}\n"
+        f"http: {{addr: '127.0.0.1:{port}'}}\n"
+    )
+    with subprocess.Popen(
+        [REGISTRY, "serve", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:  # noqa: S603 - installed for this
+        _await(port)
+        yield f"127.0.0.1:{port}"
+        process.terminate()
+
+
+def _await(port: int) -> None:
+    """Wait until somebody listens."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            threading.Event().wait(0.02)
+        else:
+            return
+    pytest.fail("the registry did not start")
+
+
+def test_an_image_is_pushed_and_found(image: Path, registry: str) -> None:
+    """The registry's catalogue shows it, and what it gives back is what was built."""
+    answer = steer("image", "push", f"{registry}/team/fleet:1.0")
+    assert answer.exit_code == 0, answer.output
+    assert ask(f"http://{registry}/v2/_catalog") == {"repositories": ["team/fleet"]}
+    accept = {"Accept": "application/vnd.oci.image.manifest.v1+json"}
+    manifest = ask(f"http://{registry}/v2/team/fleet/manifests/1.0", **accept)
+    [built] = json.loads((image / "index.json").read_bytes())["manifests"]
+    assert manifest == json.loads((image / "blobs/sha256" / built["digest"][7:]).read_bytes())
+    for layer in manifest["layers"]:
+        with urllib.request.urlopen(f"http://{registry}/v2/team/fleet/blobs/{layer['digest']}") as blob:
+            assert f"sha256:{hashlib.sha256(blob.read()).hexdigest()}" == layer["digest"]
+    again = steer("image", "push", f"{registry}/team/fleet:1.1")
+    assert again.stdout.count("is there") == 4
+    assert sorted(ask(f"http://{registry}/v2/team/fleet/tags/list")["tags"]) == ["1.0", "1.1"]
+
+
+def test_building_again_gives_the_same_digest(image: Path, tmp_path: Path) -> None:
+    """And code that changes changes only its own layer."""
+    first = json.loads((image / "index.json").read_bytes())["manifests"][0]["digest"]
+    before = json.loads((image / "blobs/sha256" / first[7:]).read_bytes())
+    again = steer("image", "build", "--base", str(tmp_path / "base"))
+    assert again.stdout.strip().endswith(first)
+    (image.parent.parent / "fleet/more.py").write_text("MORE = 1\n")
+    changed = steer("image", "build", "--base", str(tmp_path / "base")).stdout.split()[-1]
+    after = json.loads((image / "blobs/sha256" / changed[7:]).read_bytes())
+    same = [one == two for one, two in zip(before["layers"], after["layers"], strict=True)]
+    assert same == [True, True, False]
+
+
+def test_a_base_with_another_python_is_refused(project: Path, tmp_path: Path, platform: None) -> None:
+    """Compiled packages of this Python would not load there."""
+    del project, platform
+    base = base_image(tmp_path / "base", python="3.9")
+    answer = steer("image", "build", "--base", str(base.root))
+    assert answer.exit_code == 1
+    assert "has Python 3.9" in answer.stderr
+
+
+def test_a_folder_with_other_things_is_not_emptied(project: Path, tmp_path: Path, platform: None) -> None:
+    """Only a former image is replaced."""
+    del platform
+    base = base_image(tmp_path / "base")
+    (project / "mine").mkdir()
+    (project / "mine/file").write_text("mine")
+    answer = steer("image", "build", "--base", str(base.root), "--out", "mine")
+    assert answer.exit_code == 1
+    assert "nothing was written" in answer.stderr
+    assert (project / "mine/file").read_text() == "mine"
+
+
+def test_what_is_missing_is_said_in_one_sentence(project: Path) -> None:
+    """Each with the next step."""
+    del project
+    for arguments, message in (
+        (("build",), "--base names"),
+        (("build", "--with", "docker"), "--tag"),
+        (("push", "fleet:1"), "names no registry"),
+        (("push", "127.0.0.1:1/fleet:1"), "no OCI image layout"),
+    ):
+        answer = steer("image", *arguments)
+        assert answer.exit_code == 2
+        assert message in answer.stderr
+        assert answer.stderr.count("\n") == 1
+
+
+class _TokenRegistry(BaseHTTPRequestHandler):
+    """A registry that gives tokens to those with a login, and takes everything from those with a token."""
+
+    seen: list[tuple[str, str]]
+
+    def _answer(self) -> None:
+        length = int(self.headers.get("content-length") or 0)
+        self.rfile.read(length)
+        who = self.headers.get("authorization", "")
+        self.seen.append((f"{self.command} {self.path}", who))
+        if self.path.startswith("/token"):
+            self._say(200, b'{"token": "canary"}' if who == "Basic dXNlcjpjYW5hcnk=" else b"{}")
+        elif who != "Bearer canary":
+            realm = f"http://127.0.0.1:{self.server.server_address[1]}/token"
+            self._say(401, b"{}", **{"www-authenticate": f'Bearer realm="{realm}",service="here"'})
+        elif self.command == "HEAD":
+            self._say(404, b"")
+        elif self.command == "POST":
+            self._say(202, b"", location="/upload?state=x")
+        else:
+            self._say(201, b"")
+
+    def _say(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    do_GET = do_HEAD = do_POST = do_PUT = _answer  # noqa: N815 - the names that the base class calls
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def token_registry() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Run the registry that wants a token; give its address and what it saw."""
+    seen: list[tuple[str, str]] = []
+    handler = type("Handler", (_TokenRegistry,), {"seen": seen})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_address[1]}", seen
+        server.shutdown()
+        thread.join()
+
+
+def test_a_registry_that_wants_a_token_gets_one(
+    image: Path,
+    token_registry: tuple[str, list[tuple[str, str]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The login goes only to where tokens are given, and nothing of it is printed."""
+    del image
+    host, seen = token_registry
+    home = tmp_path / "home"
+    (home / ".docker").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    refused = steer("image", "push", f"{host}/fleet:1")
+    assert refused.exit_code == 1
+    assert "gave no token" in refused.stderr
+    (home / ".docker/config.json").write_text(json.dumps({"auths": {host: {"auth": "dXNlcjpjYW5hcnk="}}}))
+    seen.clear()
+    answer = steer("image", "push", f"{host}/fleet:1")
+    assert answer.exit_code == 0, answer.output
+    assert "canary" not in answer.output
+    assert [call for call, who in seen if who.startswith("Basic")] == [
+        "GET /token?service=here&scope=repository%3Afleet%3Apull%2Cpush"
+    ]
+    assert seen[-1] == ("PUT /v2/fleet/manifests/1", "Bearer canary")
+    uploads = [call for call, _ in seen if call.startswith("PUT /upload")]
+    assert len(uploads) == 4
+    assert all(call.startswith("PUT /upload?state=x&digest=sha256%3A") for call in uploads)
