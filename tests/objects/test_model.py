@@ -14,7 +14,7 @@ class Part(Model):
     count: int = 3
     flag: bool = False
     words: list[str] = field(default_factory=list)
-    table: dict[str, int] = {}  # noqa: RUF012 - as authors write it; every object gets its own
+    table: dict[str, int] = {}
     labels: dict[str, str] = sparse(dict)
     from_: str | None = None
     pod_ip: str | None = field(default=None, name="podIP")
