@@ -122,11 +122,11 @@ class Deleting:
     def _remove(
         self, served: Served, record: Record, obj: Document, live: Document, *, dry_run: bool
     ) -> tuple[bool, bytes, Document]:
-        raw = self._ledger.rendered(served, obj)
         if not dry_run:
             self._ledger.remove(served, record)
+            obj["metadata"]["resourceVersion"] = str(self._ledger.version)
             served.strategy.after_commit(None, live)
-        return True, raw, live
+        return True, self._ledger.rendered(served, obj), live
 
     def _mark(self, served: Served, obj: Document, grace: int) -> None:
         """Note that an object is to go: when, and after how long. The first mark counts, unless time gets shorter."""

@@ -17,8 +17,8 @@ MANAGER_LIMIT = 128
 _SYSTEM = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
 _STANDARD_FINALIZERS = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 _DUPLICATE_OWNERS = (
-    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject "
-    "such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+    ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may "
+    "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
 )
 
 
@@ -48,7 +48,7 @@ def _carry(metadata: Document, old: Document, name: str) -> None:
         metadata.pop(name, None)
 
 
-def without_duplicate_owners(metadata: Document) -> list[str]:
+def without_duplicate_owners(metadata: Document, *, is_patch: bool) -> list[str]:
     """Name each owner once; give the warning about those that were named again."""
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) == 1:
@@ -62,7 +62,8 @@ def without_duplicate_owners(metadata: Document) -> list[str]:
             kept.append(owner)
     if again:
         metadata["ownerReferences"] = kept
-        return [_DUPLICATE_OWNERS + ", ".join(dict.fromkeys(again))]
+        when = " after mutating admission happens" if is_patch else ""
+        return [_DUPLICATE_OWNERS.format(when) + ", ".join(dict.fromkeys(again))]
     return []
 
 

@@ -54,6 +54,7 @@ class Ownership:
             reset_fields=served.strategy.reset_fields.get(subresource, {}),
             empty=served.strategy.empty_object(),
             convert=convert,
+            is_custom=not served.builtin,
         )
 
     def _in_version(self, served: Served, obj: Document, api_version: str, subresource: str) -> Versioned | None:

@@ -155,18 +155,7 @@ class Scaling:
         made = {**owned, "spec": {"replicas": replicas} if replicas else {}}
         written = updater.update(owned, made, call.manager, endpoint=_endpoint(), time=self._writing.now())
         listed: Entries = written["metadata"].get("managedFields") or []
-        if listed or not replicas:
-            return listed
-        return [
-            {
-                "manager": call.manager,
-                "operation": "Update",
-                "apiVersion": "autoscaling/v1",
-                "fieldsType": "FieldsV1",
-                "fieldsV1": {"f:spec": {"f:replicas": {}}},
-                "subresource": "scale",
-            }
-        ]
+        return listed
 
     def _write(
         self,
@@ -191,11 +180,16 @@ class Scaling:
         obj = self._ledger.document(served, record)
         replicas = _replicas(wanted)
         set_at(obj, self._spec_path(served), replicas)
+        # What gets its first replicas may get its first spec, with defaults of its own.
+        obj = served.strategy.reread(obj)
         if not json_equal(obj, live):
             if entries is None:
                 entries = self._entries(call, live, self._scale(served, record, missing=0), replicas)
             before = live["metadata"].get("managedFields") or []
-            obj["metadata"]["managedFields"] = parent_entries(before, entries, self._paths(served), served.api_version)
+            kept = parent_entries(before, entries, self._paths(served), served.api_version)
+            obj["metadata"].pop("managedFields", None)
+            if kept:
+                obj["metadata"]["managedFields"] = kept
         self._writing.update_object(call, Change(record, live, obj, "scale", is_owned=True, is_patch=True), options)
         after = self._ledger.get(served, record.namespace, record.name) or record
         scale = self._scale(served, after)

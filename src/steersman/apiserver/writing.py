@@ -213,7 +213,7 @@ class Writing:
     def _judge(self, call: Call, obj: Document, old: Document | None, subresource: str) -> None:
         """Refuse an object that breaks rules; tell the client what it should know. Numbers are then as stored ones."""
         served, metadata = call.served, obj["metadata"]
-        call.warnings += meta.without_duplicate_owners(metadata)
+        call.warnings += meta.without_duplicate_owners(metadata, is_patch=call.request.method == "PATCH")
         verdict = served.strategy.check(obj, old, subresource)
         errors = verdict.errors
         if "managedFields" in metadata and (bad := meta.manager_errors(metadata)):

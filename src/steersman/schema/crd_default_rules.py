@@ -22,7 +22,15 @@ def _untyped(node: Structural) -> None:
 
 
 def _under(error: FieldError, path: str) -> FieldError:
-    return replace(error, field=path if error.field == NO_FIELD else f"{path}.{error.field}")
+    if error.field == NO_FIELD:
+        return replace(error, field=path)
+    return replace(error, field=f"{path}{'' if error.field.startswith('[') else '.'}{error.field}")
+
+
+def _dotted(error: FieldError, path: str) -> FieldError:
+    """Name a value inside a default that is a map as one of something without a name."""
+    place = error.field.removeprefix(f"{path}.")
+    return replace(error, detail=f".{error.detail}") if error.detail.startswith(f"{place} in body") else error
 
 
 def _default_errors(node: Structural, path: str) -> list[FieldError]:
@@ -44,7 +52,7 @@ def _default_errors(node: Structural, path: str) -> list[FieldError]:
         return errors + found
     found = compiled.value_errors(value, base=path)
     if found:
-        return errors + found
+        return errors + ([_dotted(error, path) for error in found] if node.values is not None else found)
     # A default is its own old value to rules that need one, and none to those for which it is optional.
     broken = [
         *compiled.broken_rules(value),

@@ -97,11 +97,7 @@ class Peer:
 
     async def _send(self, request: Request) -> Answer:
         response = await self._transport.request(request)
-        text = response.body.decode("utf-8", "replace")
-        try:
-            body: Any = json.loads(text)
-        except ValueError:
-            body = text
+        body = _parsed(response.body.decode("utf-8", "replace"))
         return Answer(response.status, body, response.header_values("warning"))
 
     async def _watch(self, request: Request, until: str) -> Answer:
@@ -109,7 +105,7 @@ class Peer:
         data = b""
         async with self._transport.stream(request) as stream:
             if stream.status != 200:
-                return Answer(stream.status, json.loads(await stream.read()))
+                return Answer(stream.status, _parsed((await stream.read()).decode()))
             try:
                 async with asyncio.timeout(_WATCH_WITHIN):
                     async for chunk in stream:
@@ -120,9 +116,23 @@ class Peer:
                 pass
         return Answer(200, [json.loads(line) for line in data.splitlines() if line.strip()])
 
-    async def delete(self, path: str) -> None:
-        """Remove what a story leaves behind."""
-        await self._send(Request("DELETE", self._memory.places.put(path), {}))
+    async def clean_up(self, definitions: str, collection: str) -> None:
+        """Remove the custom resources that a story leaves behind, and their definition."""
+        place = self._memory.places.put
+        headers = {"content-type": "application/merge-patch+json"}
+        listed = (await self._send(Request("GET", place(collection), {}))).body
+        for item in (listed.get("items") or []) if isinstance(listed, dict) else []:
+            path = f"{place(collection)}/{item['metadata']['name']}"
+            if item["metadata"].get("finalizers"):
+                await self._send(Request("PATCH", path, headers, b'{"metadata": {"finalizers": null}}'))
+        await self._send(Request("DELETE", f"{definitions}/things.{self._memory.places.group}", {}))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _tells_of(data: bytes, name: str) -> bool:

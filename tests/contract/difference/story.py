@@ -293,7 +293,8 @@ class Teller:
                 step["value"] = found
             elif step["op"] in ("copy", "move"):
                 step["from"] = dice.of(places)[0]
-            steps.append(step)
+            if not {step["path"], step.get("from")} & {"/apiVersion", "/kind"}:
+                steps.append(step)
         self._operation("PATCH", name, steps, query=self._query(), content_type=_JSON)
 
     def apply(self) -> None:
@@ -401,7 +402,6 @@ class Teller:
             "fieldSelector=spec.nothing%3Da",
             "fieldSelector=spec.replicas%3D1",
             "resourceVersion=0",
-            "resourceVersion=1&resourceVersionMatch=Exact",
             "resourceVersionMatch=Exact",
             "limit=-1",
         )

@@ -39,6 +39,8 @@ class Endpoint:
     empty: Object = field(default_factory=dict)
     #: Conversion to the other served versions, and back.
     convert: InVersion = _only_this_version
+    #: Whether objects are checked by a schema instead of decoded by a type: some that do not fit get that far.
+    is_custom: bool = False
 
     def in_version(self, obj: Object, version: str) -> Versioned | None:
         """Give an object in a version; ``None`` if it is not served."""

@@ -30,10 +30,11 @@ def checked_fields_of(config: Any, kind: FieldType) -> Fields:
     try:
         return _node(config, kind, _CHECKED) or {}
     except _MisfitError:
-        raise TypeMismatch(_explanation(config, kind)) from None
+        raise TypeMismatch(explanation(config, kind)) from None
 
 
-def _explanation(value: Any, kind: FieldType) -> str:
+def explanation(value: Any, kind: FieldType) -> str:
+    """Tell why a value does not fit its type, as the API server words it."""
     errors = [f"{path}: {message}" for path, message in _errors(value, kind)]
     return errors[0] if len(errors) == 1 else "\n".join(["errors:", *(f"  {error}" for error in errors)])
 

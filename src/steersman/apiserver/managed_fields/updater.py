@@ -20,7 +20,7 @@ from steersman.apiserver.managed_fields.field_set import (
 )
 from steersman.apiserver.managed_fields.merge import merge
 from steersman.apiserver.managed_fields.prune import collapse_atomic, prune
-from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of, fits
+from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of, explanation, fits
 from steersman.errors import BadRequest, InternalError
 from steersman.protocol.equality import json_equal
 
@@ -29,14 +29,14 @@ def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Objec
     """Give a new object with its managedFields: its creator owns everything in it, defaults included.
 
     ``new`` is defaulted already; a list of entries in it is honoured if it makes sense, else nothing is tracked. Nor is
-    an object that does not fit its type in a part that the endpoint resets.
+    an object that does not fit its type.
     """
     given = _list_in(new)
     try:
         managers = entries.read_foreign(given) if given and not entries.is_reset(given) else {}
     except ValueError:
         return _with_list(new, [])
-    if not _fits_where_reset(endpoint.empty, new, endpoint):
+    if not _fits(endpoint.empty, new, endpoint):
         return _with_list(new, [])
     writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
     return _with_list(new, _after_update(_Change(endpoint.empty, new, endpoint), managers, writer, time))
@@ -46,10 +46,10 @@ def update(live: Object, new: Object, manager: str, *, endpoint: Endpoint, time:
     """Give the new object with the managedFields that follow from replacing the live one.
 
     An object that was never tracked, or whose tracking is reset by the request, is not tracked; nor is one that does
-    not fit its type in a part that the endpoint resets, and that validation will therefore not see.
+    not fit its type, or did not before.
     """
     managers = _managers_for(live, new, endpoint)
-    if not managers or not _fits_where_reset(live, new, endpoint):
+    if not managers or not _fits(live, new, endpoint):
         return _with_list(new, [])
     writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
     return _with_list(new, _after_update(_Change(live, new, endpoint), managers, writer, time))
@@ -71,7 +71,15 @@ def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, tim
     managers = entries.read(_list_in(live))
     bare = _without_list(live)
     if not managers:
+        try:
+            checked_fields_of(bare, endpoint.type)
+        except TypeMismatch as mismatch:
+            text = "failed to create manager for existing fields: failed to convert new object "
+            raise InternalError(f"{text}({_description(live)}) to smd typed: {mismatch}", code=500) from None
         managers = _before_first_apply(bare, endpoint, time)
+    elif endpoint.is_custom and not fits(bare, endpoint.type):
+        text = f"failed to create typed live object ({_description(live)}): {explanation(bare, endpoint.type)}"
+        raise InternalError(text, code=500)
     try:
         merged = merge(bare, config, endpoint.type)
         application = _Application(_Change(bare, merged, endpoint), wanted, managers, manager, time)
@@ -224,13 +232,25 @@ def _managers_for(live: Object, new: Object, endpoint: Endpoint) -> Managers:
     return entries.read(known)
 
 
-def _fits_where_reset(live: Object, new: Object, endpoint: Endpoint) -> bool:
+#: Decoded by their types, whatever the kind.
+_ALWAYS_FIT = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def _fits(live: Object, new: Object, endpoint: Endpoint) -> bool:
+    """Tell whether an object fits its type, and did before.
+
+    Objects of built-in kinds are decoded by their types. Validation lets custom ones pass that do not fit: parts that
+    the endpoint resets, lists where a text has a format, and what was stored before its schema changed.
+    """
     declared = endpoint.type.map.fields if endpoint.type.map is not None else {}
-    for element in endpoint.reset_fields:
-        key = element[2:]
-        value = new.get(key)
-        # Metadata was decoded by its type; what did not change fits.
-        if key != "metadata" and key in declared and value != live.get(key) and not fits(value, declared[key]):
+    names = declared if endpoint.is_custom else [element[2:] for element in endpoint.reset_fields]
+    for key in names:
+        if key in _ALWAYS_FIT or key not in declared:
+            continue
+        value, before = new.get(key), live.get(key)
+        if endpoint.is_custom and not fits(value, declared[key]):
+            return False
+        if value != before and not fits(before if endpoint.is_custom else value, declared[key]):
             return False
     return True
 

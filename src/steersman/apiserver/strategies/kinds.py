@@ -70,7 +70,8 @@ class DataStrategy(BuiltinStrategy):
     def _immutable_errors(self, obj: Document, old: Document) -> list[FieldError]:
         text = "field is immutable when `immutable` is set"
         errors = [] if obj.get("immutable") else [forbidden("immutable", text)]
-        errors += [forbidden(part, text) for part in self.parts if (obj.get(part) or {}) != (old.get(part) or {})]
+        # An empty map is not none: it differs as long as it is not stored.
+        errors += [forbidden(part, text) for part in self.parts if obj.get(part) != old.get(part)]
         return errors
 
 
