@@ -62,9 +62,8 @@ def registry(tmp_path: Path) -> Iterator[str]:
         f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {tmp_path}/registry}}}}\n"
         f"http: {{addr: '127.0.0.1:{port}'}}\n"
     )
-    with subprocess.Popen(
-        [REGISTRY, "serve", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as process:  # noqa: S603 - installed for this
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([REGISTRY, "serve", str(config)], **quiet) as process:  # noqa: S603 - installed for this
         _await(port)
         yield f"127.0.0.1:{port}"
         process.terminate()

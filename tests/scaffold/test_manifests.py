@@ -1,6 +1,10 @@
 """Manifests derived from an operator: the least permissions, a deployment that a careful cluster admits."""
 
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -201,3 +205,47 @@ def test_a_release_that_takes_something_away_breaks_people() -> None:
     assert next(str(change) for change in changes if "flag" in change.path).startswith("breaking")
     assert "gone" in str(release_changes(before, [])["fleets.fleet.example.com"][0])
     assert release_changes(today, today) == {}
+
+
+def by_name(objects: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """Give objects by kind, namespace and name."""
+    return {(obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"]["name"]): obj for obj in objects}
+
+
+def written(files: dict[str, str], root: Path) -> None:
+    """Write files into a folder."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def test_kustomize_makes_the_same_objects_of_the_base(tmp_path: Path) -> None:
+    """Kustomize itself reads the base."""
+    files = manifest_files(operator, SHAPE)
+    written(files, tmp_path)
+    kubectl = Path(sys.executable).with_name("kubectl")
+    answer = subprocess.run([kubectl, "kustomize", str(tmp_path)], capture_output=True, text=True, check=True)  # noqa: S603 - the test's own tool
+    assert by_name(load(answer.stdout)) == by_name(load(files["install.yaml"]))
+
+
+def test_helm_makes_the_same_objects_of_the_chart(tmp_path: Path) -> None:
+    """Helm itself renders the chart; with the values of the manifests, but for empty ones, it gives the manifests."""
+    helm = shutil.which("helm")
+    if helm is None:
+        pytest.skip("helm is not installed")
+    written(chart_files(operator, SHAPE, version="1.0.0"), tmp_path)
+    arguments = [helm, "template", "any", str(tmp_path), "--namespace", SHAPE.namespace, "--include-crds"]
+    answer = subprocess.run(arguments, capture_output=True, text=True, check=True)  # noqa: S603 - the test's own tool
+    rendered = by_name(load(answer.stdout))
+    expected = by_name([obj for obj in all_objects(operator, SHAPE) if obj["kind"] != "Namespace"])
+    assert {key: without_empty(obj) for key, obj in rendered.items()} == {
+        key: without_empty(obj) for key, obj in expected.items()
+    }
+
+
+def without_empty(value: Any) -> Any:
+    """Leave out values that are empty: a chart says them, manifests do not."""
+    if isinstance(value, dict):
+        kept = {key: without_empty(inner) for key, inner in value.items()}
+        return {key: inner for key, inner in kept.items() if inner not in ({}, [])}
+    return [without_empty(inner) for inner in value] if isinstance(value, list) else value
