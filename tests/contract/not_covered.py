@@ -9,6 +9,10 @@ _MADE_UP = "the text quotes a name or uid that each server makes up"
 _CONTENT = "what every kind refuses to change is not complete"
 _LATER = "a real server establishes a definition some milliseconds later; here it is established at once"
 _REMEMBERED = "a real server remembers for ten seconds that a token is good; here it is refused at once"
+_CERTIFICATES = "certificate requests are kept, but hardly judged"
+_PLUGINS = "what pods are given by default they are given after webhooks have seen them"
+_PARTS = "webhooks are told of a part of an object without the owners of its fields and what is empty"
+_REDIRECTS = "redirects are not followed: they could lead to another machine"
 _PROTOBUF = "answers are JSON on purpose, whatever the client prefers"
 _CHECKS = "the names of the checks are those of Kubernetes' own parts"
 _HASHES = "hashes of documents are each server's own, and OpenAPI v2 is not served"
@@ -48,6 +52,16 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "2 wrong kind": _CONTENT,
         },
     },
+    "tables": {
+        "table-hpa": {
+            "4 GET /apis/autoscaling/v1/namespaces/tb-hpa/horizontalpodautoscalers": "metrics that only v2 knows are "
+            "not shown through v1"
+        },
+        "table-misc": {
+            "6 GET /apis/scheduling.k8s.io/v1/priorityclasses": "the two system classes are known, but are no objects",
+            "9 GET /api/v1/componentstatuses": "there are no components whose status could be asked for",
+        },
+    },
     "defaults": {
         "defaults-tokenreview-admin": {"0 create admin": "the token of the recorded server is not known here"},
         "defaults-selfsubjectrulesreview-minimal": {"0 create minimal": "this one review is kept with its managers"},
@@ -57,6 +71,45 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
         "create-job-selector-given-without-manualselector": {"0 selector given without manualSelector": _MADE_UP},
         "update-configmap-metadata-changes-refused": {"6 metadata changes refused": _QUOTED},
         "update-deployment-various": {"1 various": _QUOTED},
+    },
+    "authz": {
+        "no-rights-part3": {"5 GET /openapi/v3": _HASHES},
+        "subjectaccessreview-part4": {"4 with a name": "the quoted metadata is in the order of its names"},
+        "anonymous-part1": {"5 two spaces": "a header that is not understood is overlooked without a warning"},
+        "service-account-token": {"5 after delete": _REMEMBERED},
+        "csr-approval": {
+            "4 admin approves": _CERTIFICATES,
+            "5 GET /apis/certificates.k8s.io/v1/certificatesigningrequests/az-csr": _CERTIFICATES,
+            "6 deny after approve": _CERTIFICATES,
+            "7 bad certificate": _CERTIFICATES,
+        },
+        "bootstrap-roles-aggregated-part1": {"0 names": "the first account of a namespace is there at once"},
+    },
+    "admission": {
+        "hook-subresources": {
+            "3 POST /api/v1/namespaces/NS/pods": _PLUGINS,
+            "6 PATCH /apis/apps/v1/namespaces/NS/deployments/d/scale": _PARTS,
+            "7 PUT /apis/apps/v1/namespaces/NS/deployments/d/scale": _PARTS,
+            "8 POST /api/v1/namespaces/NS/pods/p/binding": _PARTS,
+            "10 POST /api/v1/namespaces/NS/serviceaccounts/sa/token": _PARTS,
+            "12 GET /api/v1/namespaces/NS/pods/p/log": _NO_NODE,
+            "13 DELETE /api/v1/namespaces/NS/pods/p?gracePeriodSeconds=0": "a pod that is to go at once is asked about once",
+        },
+        "mutating-failures-fail": {
+            "4 POST /api/v1/namespaces/NS/configmaps": _REDIRECTS,
+            "16 POST /api/v1/namespaces/NS/configmaps": "what is wrong with a patch is told in other words",
+            "17 POST /api/v1/namespaces/NS/configmaps": "what is wrong with a patch is told in other words",
+        },
+        "mutating-failures-ignore": {
+            "16 POST /api/v1/namespaces/NS/configmaps": "what is wrong with a patch is told in other words"
+        },
+        "validating-failures-fail": {"4 POST /api/v1/namespaces/NS/configmaps": _REDIRECTS},
+        "hook-mutations": {"2 POST /api/v1/namespaces/NS/pods?fieldManager=me": _PLUGINS},
+        "conversion-refused": {
+            "5 GET /apis/ad-conversion-refused.example.com/v2/namespaces/NS/things": (
+                "there is no cache that would have to be filled first: the failure itself is told"
+            )
+        },
     },
     "http": {
         "http-accept-part2": {
@@ -107,7 +160,6 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
         "kubectl": {
             "23 apply -f w1b.yaml": _HASHES,
             "41 get all": "the Service of the API has no owner of its fields, and autoscalers no columns",
-            "46 get all": "the Service of the API has no owner of its fields, and autoscalers no columns",
             "134 get svc,deploy,cm": "the Service of the API has no owner of its fields, and autoscalers no columns",
             "137 run p1 --image=nginx": "pods are not given the token of a service account",
             "138 logs p1": "pods are not given the token of a service account",

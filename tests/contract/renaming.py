@@ -11,6 +11,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ADDRESS = re.compile(r"10\.0\.0\.\d{1,3}")
 _AGE = re.compile(r"\d+[smhdy](?:\d+[smhdy])?|<unknown>|<invalid>")
+_AGO = re.compile(r"\(\w+ ago\)")
 
 
 class Renaming:
@@ -73,5 +74,5 @@ def is_age(value: Any) -> bool:
 
 
 def masked(text: str) -> str:
-    """Hide times in a text."""
-    return _TIME.sub("<time>", text)
+    """Hide times and ages in a text."""
+    return _AGO.sub("(<age> ago)", _TIME.sub("<time>", text))

@@ -49,6 +49,11 @@ async def test_defaults_and_first_statuses_are_those_recorded() -> None:
     await check("defaults", builtin_sequences("defaults"))
 
 
+async def test_tables_are_those_recorded() -> None:
+    """`kubectl get` shows what the server puts into rows: for 30 kinds, and pods in every state."""
+    await check("tables", builtin_sequences("tables"))
+
+
 async def test_refusals_are_those_recorded() -> None:
     """Messages and causes of more than 500 refusals: authors read them, and tools look for their fields."""
     await check("validation", builtin_sequences("validation"))

@@ -16,6 +16,7 @@ Document = dict[str, Any]
 #: Gives the cell of one object, at a moment.
 Cell = Callable[[Document, datetime], Any]
 
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _YEAR = 365 * _DAY
 NAME_DESCRIPTION = (
@@ -171,8 +172,20 @@ def partial_metadata(obj: Document, version: str = "v1") -> Document:
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
-        "metadata": obj.get("metadata", {}),
+        "metadata": _shown_metadata(obj),
     }
+
+
+def _shown_metadata(obj: Document) -> Document:
+    """Give the metadata as Kubernetes holds it inside, where this annotation of DaemonSets is a field."""
+    metadata: Document = obj.get("metadata", {})
+    annotations = metadata.get("annotations") or {}
+    if obj.get("kind") != "DaemonSet" or _TEMPLATE_GENERATION not in annotations:
+        return metadata
+    rest = {key: value for key, value in annotations.items() if key != _TEMPLATE_GENERATION}
+    if rest:
+        return {**metadata, "annotations": rest}
+    return {key: value for key, value in metadata.items() if key != "annotations"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +198,17 @@ class TableStyle:
     include: str = "Metadata"
 
 
+#: What the row of a pod that has ended says about it.
+_ENDED = {
+    "Succeeded": {"reason": "Succeeded", "message": "The pod has completed successfully."},
+    "Failed": {"reason": "Failed", "message": "The pod failed."},
+}
+
+
 def _row(obj: Document, style: TableStyle, now: datetime) -> Document:
     row: Document = {"cells": [column.cell(obj, now) for column in style.columns]}
+    if obj.get("kind") == "Pod" and (ended := _ENDED.get((obj.get("status") or {}).get("phase", ""))):
+        row["conditions"] = [{"type": "Completed", "status": "True", **ended}]
     if style.include == "Object":
         row["object"] = obj
     elif style.include == "None":

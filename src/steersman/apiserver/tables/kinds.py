@@ -20,6 +20,7 @@ from steersman.apiserver.tables.cells import (
     selector_text,
     shortened,
 )
+from steersman.apiserver.tables.others import OTHERS
 from steersman.apiserver.tables.pods import NODE, POD
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.times import parse_time
@@ -301,7 +302,7 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
         AGE,
         column("VolumeMode", field("spec", "volumeMode", default=UNSET), wide=True),
     ),
-    ("", "ReplicationController"): _REPLICAS,
+    ("", "ReplicationController"): (*_REPLICAS[:-1], column("Selector", _service_selector, wide=True)),
     ("apps", "ReplicaSet"): _REPLICAS,
     ("apps", "Deployment"): (
         NAME,
@@ -394,4 +395,5 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
 
 def builtin_columns(gvk: GroupVersionKind) -> tuple[Column, ...]:
     """Give the columns of a built-in kind; the others show when they were made."""
-    return _COLUMNS.get((gvk.group, gvk.kind), (NAME, CREATED_AT))
+    key = (gvk.group, gvk.kind)
+    return _COLUMNS.get(key) or OTHERS.get(key) or (NAME, CREATED_AT)

@@ -88,10 +88,17 @@ def _ready(obj: Document, _now: datetime) -> str:
     return f"{ready}/{total}"
 
 
+def _holding(obj: Document) -> list[Document]:
+    """Give the init containers that ran so far, when one of them holds the pod up; else nothing."""
+    statuses: list[Document] = at(obj, "status", "initContainerStatuses", default=[])
+    for index, status in enumerate(statuses):
+        if _init_reason(obj, status, index, len(statuses)) is not None:
+            return statuses[: index + 1]
+    return []
+
+
 def _restarts(obj: Document, now: datetime) -> str:
-    statuses = _counted(obj)
-    if not statuses:
-        statuses = at(obj, "status", "initContainerStatuses", default=[])
+    statuses = _holding(obj) or _counted(obj)
     count = sum(status.get("restartCount", 0) for status in statuses)
     times = [at(status, "lastState", "terminated", "finishedAt") for status in statuses]
     newest = max((time for time in times if time), default=None)
