@@ -1,4 +1,5 @@
 from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.clock import RealClock
 from tests.apiserver.housekeeping.kept import Kept
 
 NAMESPACES = "/api/v1/namespaces"
@@ -96,3 +97,19 @@ async def test_a_namespace_waits_for_finalizers_of_others() -> None:
     kept.delete(f"{NAMESPACES}/n")
     await kept.settle()
     assert kept.get(f"{NAMESPACES}/n")["spec"]["finalizers"] == ["a.b/c"]
+
+
+async def test_a_large_namespace_is_emptied_in_steps() -> None:
+    """Other clients must not have to wait until ten thousand objects are gone."""
+    kept = Kept()
+    kept.create(NAMESPACES, {"metadata": {"name": "n"}})
+    for number in range(450):
+        kept.create(f"{NAMESPACES}/n/configmaps", {"metadata": {"name": f"c{number}"}})
+    await kept.settle()
+    kept.delete(f"{NAMESPACES}/n")
+    seen = set()
+    for _ in range(100):
+        seen.add(len(kept.names(f"{NAMESPACES}/n/configmaps")))
+        await RealClock().sleep(0)
+    assert len(seen) > 2
+    assert kept.names(f"{NAMESPACES}/n/configmaps") == []

@@ -17,6 +17,7 @@ class Chores:
     def __init__(self) -> None:
         self._waiting: dict[Hashable, Callable[[], None]] = {}
         self._is_scheduled = False
+        self._is_resting = False
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -30,6 +31,10 @@ class Chores:
     def clear(self) -> None:
         """Forget everything that waits."""
         self._waiting.clear()
+
+    def rest(self) -> None:
+        """Do nothing more in this turn of the event loop: what was done was much."""
+        self._is_resting = True
 
     def run(self) -> None:
         """Do everything now, also what comes up meanwhile."""
@@ -47,11 +52,13 @@ class Chores:
         loop.call_soon(self._turn)
 
     def _turn(self) -> None:
-        self._is_scheduled = False
+        self._is_scheduled = self._is_resting = False
         for _ in range(_AT_ONCE):
             if not self._waiting:
                 return
             self._do_next()
+            if self._is_resting:
+                break
         if self._waiting:
             self._schedule()
 

@@ -12,6 +12,8 @@ Document = dict[str, Any]
 _NAMESPACES = "namespaces"
 _PODS = "pods"
 _FINALIZER = "kubernetes"
+#: How many objects are deleted at once: clients are not kept waiting for a large namespace.
+_AT_ONCE = 200
 
 
 class NamespaceCleaner:
@@ -53,8 +55,13 @@ class NamespaceCleaner:
             return
         self._terminating.add(name)
         resources = [resource for resource in self._hand.ledger.store.resources() if self._is_inside(resource)]
-        pods = self._delete_all(name, [_PODS])
-        left = {} if pods else self._delete_all(name, [resource for resource in resources if resource != _PODS])
+        if self._delete_some(name, [_PODS]):
+            return  # what was deleted brings this namespace up again
+        pods = self._left(name, [_PODS])
+        others = [resource for resource in resources if resource != _PODS]
+        if not pods and self._delete_some(name, others):
+            return
+        left = {} if pods else self._left(name, others)
         found = self._tell(Place(_NAMESPACES, "", name), _conditions(left)) or found
         if not pods and not left:
             found.obj["spec"] = {**found.obj["spec"], "finalizers": [x for x in finalizers if x != _FINALIZER]}
@@ -64,16 +71,26 @@ class NamespaceCleaner:
         served = self._hand.served(resource)
         return served is not None and served.namespaced
 
-    def _delete_all(self, namespace: str, resources: list[str]) -> dict[str, list[Found]]:
-        """Delete the objects of some resources; give those that are still there."""
+    def _delete_some(self, namespace: str, resources: list[str]) -> int:
+        """Delete objects of some resources, a bounded number of them; tell how many."""
+        deleted = 0
+        for resource in resources:
+            for record in self._hand.ledger.records_of(resource, namespace):
+                found = None if record.is_deleting else self._hand.find(Place(resource, namespace, record.name))
+                if found is not None:
+                    self._hand.delete(found)
+                    deleted += 1
+                if deleted == _AT_ONCE:
+                    self._chores.rest()
+                    return deleted
+        return deleted
+
+    def _left(self, namespace: str, resources: list[str]) -> dict[str, list[Found]]:
+        """Give the objects of some resources that are still there."""
         left: dict[str, list[Found]] = {}
         for resource in resources:
             for record in self._hand.ledger.records_of(resource, namespace):
-                place = Place(resource, namespace, record.name)
-                found = self._hand.find(place)
-                if found is not None and not found.record.is_deleting:
-                    self._hand.delete(found)
-                    found = self._hand.find(place)
+                found = self._hand.find(Place(resource, namespace, record.name))
                 if found is not None:
                     left.setdefault(resource, []).append(found)
         return left
