@@ -118,27 +118,32 @@ def _plain(body: Any, operation: Operation) -> Any:
     if operation.until and isinstance(body, list):
         return [event for event in body if event.get("type") != "BOOKMARK"]
     if isinstance(body, dict) and body.get("kind") == "Status":
-        body = json.loads(_said_alike(json.dumps(body)))
+        body = _said_alike(body)
     if '"generateName": "g-"' in json.dumps(operation.body):
         return json.loads(re.sub(r"\bg-[a-z0-9]{5}\b", "g-xxxxx", json.dumps(body)))
     return body
 
 
-#: Texts that a real server does not give twice: how they look, what stands for them, and why.
+#: Texts that a real server does not give twice: how they look, and what stands for them.
 _VARYING = (
     # A refused JSON or merge patch is quoted in the patch's own spelling and order.
-    (r'(is invalid: patch: Invalid value: |"Invalid value: )\\"\{.*?\}\\"(?=: )', r"\1<object>"),
+    (re.compile(r'(patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: )', re.DOTALL), r"\1<object>"),
     # Go walks over a map in any order and stops at the first field that it does not know.
-    (r"(failed to create typed patch object [^:]*): .*field not declared in schema.*?\"", r'\1: <undeclared>"'),
+    (re.compile(r"(typed patch object \([^)]*\)): .*field not declared in schema.*", re.DOTALL), r"\1: <undeclared>"),
     # Types without a name are numbered by their address.
-    (r"selfType\d+", "selfType"),
+    (re.compile(r"selfType\d+"), "selfType"),
 )
 
 
-def _said_alike(text: str) -> str:
-    for pattern, instead in _VARYING:
-        text = re.sub(pattern, instead, text)
-    return text
+def _said_alike(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _said_alike(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_said_alike(part) for part in value]
+    if isinstance(value, str):
+        for pattern, instead in _VARYING:
+            value = pattern.sub(instead, value)
+    return value
 
 
 def _short(value: Any) -> str:
