@@ -113,6 +113,29 @@ def test_a_server_that_is_not_there_is_one_sentence(
     assert "127.0.0.1:1" in answer.stderr.splitlines()[1]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import nothing_like_this\n", "No module named 'nothing_like_this'"),
+        ("def broken(:\n", "SyntaxError"),
+        ("operator = undefined\n", "NameError: name 'undefined' is not defined"),
+        ("from steersman import Operator\noperator = Operator('')\n", "an operator needs a name"),
+        ("operator = 1\n", "is int, not an Operator"),
+        ("", "there is no 'operator'"),
+    ],
+)
+def test_a_mistake_in_the_operator_is_told_with_its_place(project: Path, text: str, message: str) -> None:
+    """The user's mistake is not a fault of the command."""
+    (project / "fleet/main.py").write_text(text)
+    answer = steer("manifests")
+    assert answer.exit_code == 2
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    if "Error" in message:
+        assert "main.py, line 1)" in answer.stderr
+        assert steer("--debug", "manifests").exception.__cause__ is not None  # type: ignore[union-attr] # it failed
+
+
 def test_manifests_are_checked_in_ci(project: Path) -> None:
     """Out of date is a failure, and so is a file that nothing makes any more."""
     assert steer("manifests", "--check").exit_code == 1

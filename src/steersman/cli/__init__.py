@@ -46,7 +46,7 @@ def _told(error: Exception) -> tuple[str, int]:
     if isinstance(error, SteersmanError):
         return str(error), 1
     if isinstance(error, OSError):
-        return str(error), 1
+        return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 1
     return f"{type(error).__name__}: {error} (steer --debug … shows where)", _FAULT
 
 
@@ -62,6 +62,8 @@ class _Commands(click.Group):
         try:
             sys.exit(super().main(*args, **extra))
         except click.ClickException as error:
+            if self.debug and error.__cause__ is not None:
+                raise
             click.echo(f"steer: {error.format_message()}", err=True)
             sys.exit(error.exit_code)
         except click.Abort:

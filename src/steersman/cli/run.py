@@ -62,6 +62,11 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 
     Without a name it is the operator of the project in this folder. The cluster is that of --kubeconfig, of
     $KUBECONFIG, of the pod this runs in, or of ~/.kube/config.
+
+    \b
+    Examples:
+      $ steer run --embedded --dev
+      $ steer run my_operator.main:operator --leader-elect --metrics-port 8080
     """
     from steersman.errors import ConfigError, LeadershipLost, SteersmanError
     from steersman.manager.logs import configure_logging

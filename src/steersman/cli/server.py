@@ -57,6 +57,10 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 
     It is for development and tests; nothing runs pods. Without --data it lives in memory: objects are gone when it
     ends, and every start has a new certificate authority and, unless one is given, a new token. Ctrl-C ends it.
+
+    \b
+    Example:
+      $ steer server --data ~/.steersman
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -113,7 +117,12 @@ async def _serve(options: "LocalOptions", path: Path) -> None:
 @click.argument("file", type=_FILE)
 @click.option("--data", type=_DATA, required=True, help="Directory that the cluster is kept in.")
 def export_command(file: Path, data: Path) -> None:
-    """Write the whole cluster in a directory to FILE as JSON lines, also while it is served. FILE holds its secrets."""
+    """Write the whole cluster in a directory to FILE as JSON lines, also while it is served. FILE holds its secrets.
+
+    \b
+    Example:
+      $ steer server export --data ~/.steersman cluster.jsonl
+    """
     from steersman.apiserver.journal.directory import DataDirectory
     from steersman.apiserver.journal.transfer import exported
     from steersman.errors import ConfigError
@@ -132,7 +141,12 @@ def export_command(file: Path, data: Path) -> None:
 @click.argument("file", type=_FILE)
 @click.option("--data", type=_DATA, required=True, help="Directory to keep the cluster in; it must have none yet.")
 def import_command(file: Path, data: Path) -> None:
-    """Read a cluster that was exported to FILE into a directory, for the server to take up."""
+    """Read a cluster that was exported to FILE into a directory, for the server to take up.
+
+    \b
+    Example:
+      $ steer server import --data ~/.steersman cluster.jsonl
+    """
     from steersman.apiserver.journal.directory import DataDirectory
     from steersman.apiserver.journal.transfer import import_cluster
     from steersman.errors import ConfigError

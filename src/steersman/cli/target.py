@@ -1,9 +1,11 @@
 """Which operator is meant: one that is named as MODULE:OPERATOR, or that of the project in this folder."""
 
 import sys
+import traceback
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import click
@@ -36,15 +38,34 @@ def load_operator(target: str | None) -> "Operator":
         raise click.BadParameter(f"{target!r} is not MODULE:OPERATOR, such as my_operator.main:operator")
     if "" not in sys.path:
         sys.path.insert(0, "")
+    module = _imported(module_name)
     try:
-        found = getattr(import_module(module_name), name)
-    except ModuleNotFoundError as error:
-        raise click.BadParameter(f"cannot import {module_name!r}: {error}") from None
+        found = getattr(module, name)
     except AttributeError:
         raise click.BadParameter(f"there is no {name!r} in {module_name}") from None
     if not isinstance(found, Operator):
         raise click.BadParameter(f"{target} is {type(found).__name__}, not an Operator")
     return found
+
+
+def _imported(name: str) -> ModuleType:
+    """Import a module of the user's; whatever is wrong with it is told with its place."""
+    from steersman.errors import SteersmanError
+
+    try:
+        return import_module(name)
+    except SteersmanError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}" if not isinstance(error, ModuleNotFoundError) else str(error)
+        raise click.BadParameter(f"cannot import {name!r}: {what}{_place(error)}") from error
+
+
+def _place(error: Exception) -> str:
+    """Name the line of the user's code that failed, where there is one."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith("<") and "importlib" not in frame.filename]
+    return f" ({own[-1].filename}, line {own[-1].lineno})" if len(own) > 1 else ""
 
 
 def project_target() -> str:
