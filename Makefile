@@ -12,7 +12,7 @@ SEED ?= 1
 OPS ?= 2000
 SECONDS ?= 300
 
-.PHONY: help demo test check control-plane contract-real controllers difference bench docs lock clean
+.PHONY: help demo test check control-plane contract-real controllers difference bench docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ bench: $(BENCH) ## Measure beside other frameworks and print ratios
 
 docs: $(DEV) ## Run the code of the guides as tests
 	$(BIN)/pytest -q docs README.md
+
+report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
+	$(BIN)/python -m tools.apiserver_report
 
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
 	$(BIN)/python -m pip install -q uv
