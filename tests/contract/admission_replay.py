@@ -32,9 +32,18 @@ def recorded_reviews() -> dict[tuple[str, int], list[Document]]:
 def admission_sequences() -> tuple[Sequence, ...]:
     """Give the sequences that were recorded with webhooks."""
     return tuple(
-        Sequence(name=entry["name"], setup=[], steps=[builtin_step(step) for step in entry["steps"]])
+        Sequence(name=entry["name"], setup=[], steps=[_step(step) for step in entry["steps"]])
         for entry in read_lines("admission")
     )
+
+
+def _step(step: Document) -> Step:
+    made = builtin_step(step)
+    made.is_watch, made.seconds = "watch=true" in made.path, 1.0
+    if "wrong-uid" in made.path:
+        # The refusal quotes the uid of a review that nobody compares.
+        made.varies = ("/message",)
+    return made
 
 
 class AdmissionReplay(Replay):
@@ -70,11 +79,15 @@ class AdmissionReplay(Replay):
         return await super()._play(step, key)
 
     def _compare(self, step: Step, result: Result) -> list[str]:
-        differences = super()._compare(step, result)
+        if self._sequence.name.startswith("conversion"):
+            # A real server converts for its own caches too: how often it asks is its own business.
+            return super()._compare(step, result)
         index = self._sequence.steps.index(step)
         wanted = _ordered(recorded_reviews()[self._sequence.name, index])
         comparison = Comparison(self._renaming, one_second=True)
-        return differences + [f"reviews{text}" for text in comparison.differences(wanted, _ordered(self._asked))]
+        # First what webhooks were asked: answers may quote the uids of reviews.
+        reviews = [f"reviews{text}" for text in comparison.differences(wanted, _ordered(self._asked))]
+        return reviews + super()._compare(step, result)
 
 
 def _ordered(reviews: list[Document]) -> list[Document]:

@@ -77,7 +77,8 @@ class Replay:
         is_watch = step.is_watch or (step.method == "GET" and "watch=" in step.path and step.status == 200)
         result = await self._watch(request, step) if is_watch else await self._send(request)
         if is_watch and not step.is_watch:
-            result.response = result.raw
+            # Read as one answer: a single event is a document, several are no JSON.
+            result.response = _parsed(result.raw, "application/json")
         self._results[key] = result
         await self.server.settle()
         return result

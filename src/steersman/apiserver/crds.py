@@ -7,6 +7,7 @@ once, each as a write of its own, so that watchers see the same steps.
 from typing import Any
 
 from steersman.apiserver.catalog import Catalog, version_rank
+from steersman.apiserver.conversion_webhooks import Conversions, Converter
 from steersman.apiserver.custom import CustomStrategy
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.ownership import Ownership
@@ -42,6 +43,8 @@ class CustomResources:
         self._catalog = catalog
         self._hub = hub
         self._clock = clock
+        #: Asks conversion webhooks; set by the server.
+        self.conversions: Conversions | None = None
 
     def _served(self) -> Served:
         served = self._catalog.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -160,7 +163,8 @@ class CustomResources:
         spec = crd["spec"]
         names = spec["names"]
         gvk = GroupVersionKind(spec["group"], version["name"], names["kind"])
-        strategy = CustomStrategy(crd, version, rules_since=self._ledger.version)
+        converter = self._converter(spec)
+        strategy = CustomStrategy(crd, version, rules_since=self._ledger.version, converter=converter)
         parts: dict[str, Subresource] = {}
         if strategy.has_status:
             parts["status"] = Subresource("status", gvk, _PART_VERBS)
@@ -186,7 +190,15 @@ class CustomResources:
             deprecation=_deprecation(gvk, version, spec["versions"]),
             list_kind=names.get("listKind") or f"{names['kind']}List",
             columns=tuple(version.get("additionalPrinterColumns") or ()),
+            is_converted=converter is not None,
         )
+
+    def _converter(self, spec: Document) -> Converter | None:
+        """Give who converts objects of a definition, if anybody does."""
+        conversion = spec.get("conversion") or {}
+        if conversion.get("strategy") != "Webhook" or self.conversions is None:
+            return None
+        return Converter(self.conversions, (conversion.get("webhook") or {}).get("clientConfig") or {})
 
     def restore(self) -> None:
         """Serve what the definitions in the store define, and nothing else."""
@@ -234,7 +246,7 @@ class CustomResources:
         found = self._catalog.versions_of(spec["group"], spec["names"]["plural"])
         if not found:
             return True
-        served = found[0]
+        served = next((version for version in found if version.is_stored_form), found[0])
         left = False
         for record in self._ledger.records(served):
             obj = self._ledger.document(served, record)

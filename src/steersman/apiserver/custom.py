@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.builtin_types import type_builder
+from steersman.apiserver.conversion_webhooks import Converter
 from steersman.apiserver.json_path import compile_path
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.metadata import repeated_metadata_errors
@@ -25,7 +26,12 @@ class CustomStrategy(Strategy):
 
     unconditional_update = False
 
-    def __init__(self, crd: Document, version: Document, *, rules_since: int) -> None:
+    def __init__(
+        self, crd: Document, version: Document, *, rules_since: int, converter: Converter | None = None
+    ) -> None:
+        #: Who converts between versions; without anybody, versions differ only in their names.
+        self.converter = converter
+        self._api_version = f"{crd['spec']['group']}/{version['name']}"
         self._crd = crd
         self._version = version
         self._schema: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
@@ -76,7 +82,9 @@ class CustomStrategy(Strategy):
         return obj
 
     def reread(self, stored: Document) -> Document:
-        """Prune and default a stored object by today's schema."""
+        """Prune and default a stored object by today's schema; it may have been stored in another version."""
+        if stored["apiVersion"] != self._api_version:
+            stored = self.from_stored(stored, self._api_version)
         self.kind.schema.prune(stored)
         self.kind.schema.default(stored)
         return stored
@@ -89,8 +97,21 @@ class CustomStrategy(Strategy):
         return obj
 
     def to_stored(self, obj: Document) -> Document:
-        """Give the object under the stored version's name."""
+        """Give the object in the stored version."""
+        if self.converter is not None:
+            return self.converter.one(obj, self._stored_api_version)
         return {**obj, "apiVersion": self._stored_api_version}
+
+    def from_stored(self, stored: Document, api_version: str) -> Document:
+        """Give a stored object in another served version."""
+        if self.converter is not None:
+            return self.converter.one(stored, api_version)
+        return {**stored, "apiVersion": api_version}
+
+    def prepare(self, stored: list[Document]) -> None:
+        """Make sure that many stored objects can be read at once."""
+        if self.converter is not None:
+            self.converter.prepare(stored, self._api_version)
 
     def prepare_create(self, obj: Document) -> None:
         """Start counting generations; the status is not for clients that create."""

@@ -168,6 +168,11 @@ class Deleting:
         listed = list_options(call.query)
         selection = select(served, call.info.namespace or None, listed)
         page = self._lister.page(served, selection, listed)
+        self._ledger.prepare(served, page.records)
+        if served.is_converted:
+            # Everything that has to be waited for comes before anything goes.
+            for record in page.records:
+                served.strategy.to_stored(self._ledger.document(served, record))
         if self._admission.is_active:
             # Everything is admitted before anything goes: who waits for an answer begins again, and must find all.
             for record in page.records:

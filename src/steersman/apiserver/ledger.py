@@ -58,6 +58,11 @@ class Ledger:
             return served.strategy.reread(document) if record.version < served.strategy.rules_since else document
         return served.strategy.reread(served.strategy.from_stored(document, served.api_version))
 
+    def prepare(self, served: Served, records: Sequence[Record]) -> None:
+        """Make sure that many objects can be served: what a webhook converts is asked for in one call."""
+        if served.is_converted:
+            served.strategy.prepare([decode_json(record.raw) for record in records])
+
     def raw(self, served: Served, record: Record) -> bytes:
         """Give an object as it is served now, as bytes."""
         if served.is_stored_form and record.version >= served.strategy.rules_since:
@@ -71,10 +76,13 @@ class Ledger:
 
     def put(self, served: Served, obj: Document) -> bytes:
         """Write an object; give it as bytes, in the version in which it came."""
-        stored = obj
+        stored = shown = obj
         is_same = served.is_stored_form
         if not is_same:
             stored = served.strategy.to_stored(obj)
+            if served.is_converted:
+                # Before the write: a conversion may have to be waited for, and then everything is done again.
+                shown = served.strategy.reread(served.strategy.from_stored(stored, served.api_version))
         event = self._commit(
             served,
             Put(
@@ -85,7 +93,14 @@ class Ledger:
         )
         if is_same:
             return event.record.raw
-        obj["metadata"]["resourceVersion"] = event.record.resource_version
+        shown["metadata"]["resourceVersion"] = event.record.resource_version
+        return self.rendered(served, shown)
+
+    def preview(self, served: Served, obj: Document) -> bytes:
+        """Give an object as it would be served after it was written, as bytes."""
+        if served.is_converted and not served.is_stored_form:
+            stored = served.strategy.to_stored(obj)
+            obj = served.strategy.reread(served.strategy.from_stored(stored, served.api_version))
         return self.rendered(served, obj)
 
     def remove(self, served: Served, record: Record) -> None:

@@ -128,7 +128,9 @@ class ReadingVerbs:
         """Find what a GET of a collection asks for."""
         options = list_options(call.query)
         selection = select(call.served, call.info.namespace or None, options)
-        return self.lister.page(call.served, selection, options), selection
+        page = self.lister.page(call.served, selection, options)
+        self._ledger.prepare(call.served, page.records)
+        return page, selection
 
     def list_body(self, served: Served, page: Page) -> bytes:
         """Write a list as JSON."""

@@ -7,7 +7,7 @@ from steersman.apiserver.authentication import Authentication
 from steersman.apiserver.call import Answer, Call, User
 from steersman.apiserver.ownership import Ownership
 from steersman.apiserver.rbac.authorizer import Rbac, aggregated
-from steersman.apiserver.rbac.rules import document_of
+from steersman.apiserver.rbac.rules import document_of, quoted
 from steersman.apiserver.request_info import RequestInfo
 from steersman.apiserver.selection import parse_labels
 from steersman.apiserver.service_account_tokens import AUDIENCE
@@ -109,7 +109,7 @@ class Reviews:
         spec = obj.get("spec") or {}
         if not spec.get("namespace"):
             raise bad_request("no namespace on request")
-        obj["spec"] = {}
+        obj["spec"], obj["metadata"] = {}, {}
         rules, faults = self._rbac.rules(call.user, spec["namespace"])
         told: Document = {
             "resourceRules": [document_of(rule) for rule in rules if rule.resources],
@@ -132,8 +132,12 @@ class Reviews:
         asked = spec.get("audiences") or [AUDIENCE]
         verified = self._authentication.verify(spec["token"])
         shared = [] if verified is None else [name for name in asked if name in verified.audiences]
-        if verified is None or not shared:
+        if verified is None:
             return {"user": {}, "error": "invalid bearer token"}
+        if not shared:
+            known, wanted = quoted(verified.audiences), quoted(asked)
+            why = f"token audiences {known} is invalid for the target audiences {wanted}"
+            return {"user": {}, "error": f"[invalid bearer token, {why}]"}
         return {"authenticated": True, "user": user_document(verified.user), "audiences": shared}
 
 

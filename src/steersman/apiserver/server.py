@@ -17,9 +17,11 @@ from steersman.apiserver.builtin import add_builtin_kinds
 from steersman.apiserver.builtin_types import load_types
 from steersman.apiserver.call import Call, User
 from steersman.apiserver.catalog import Catalog
+from steersman.apiserver.conversion_webhooks import Conversions
 from steersman.apiserver.crds import CustomResources
 from steersman.apiserver.deleting import Deleting
 from steersman.apiserver.endpoints import Endpoints
+from steersman.apiserver.evicting import Evicting
 from steersman.apiserver.faults import Faults
 from steersman.apiserver.housekeeping.chores import Chores
 from steersman.apiserver.housekeeping.definitions import DEFINITIONS, DefinitionCleaner
@@ -116,6 +118,7 @@ class ApiServer:
         ownership = Ownership(self.catalog)
         self._custom = custom = CustomResources(self.ledger, self.catalog, self.hub, ownership, self.clock)
         strategies.definitions.follow = custom.changed
+        self._conversions = custom.conversions = Conversions(webhooks, self.randomness)
         lifecycle = Lifecycle(self.ledger, self.catalog)
         self._admission = Admission(self.ledger, self.catalog, self.rbac, self.randomness, webhooks)
         self._writing = writing = Writing(self.ledger, ownership, lifecycle, self.clock, self._chance, self._admission)
@@ -137,7 +140,7 @@ class ApiServer:
                 Scaling(self.ledger, self.catalog, writing),
                 writing,
                 patching,
-                deleting,
+                Evicting(self.ledger, self.catalog, deleting),
                 rendering,
                 tokens=TokenRequests(self.ledger, writing, self.tokens),
             ),
@@ -299,7 +302,7 @@ class ApiServer:
         call.answers = {}
         tape = Tape(self._writing.now())
         try:
-            with self._repeating(tape):
+            with self._repeating(tape, call):
                 return self._run(verb, call, exchange)
         except Waits as waits:
             return self._wait(waits, tape, verb, call, exchange)
@@ -310,7 +313,7 @@ class ApiServer:
             await waits.answered()
             call.warnings.clear()
             try:
-                with self._repeating(tape):
+                with self._repeating(tape, call):
                     work = self._run(verb, call, exchange)
             except Waits as again:
                 waits = again
@@ -322,10 +325,11 @@ class ApiServer:
         self._refuse(call, exchange, call.served.conflict(call.info.name, why))
 
     @contextmanager
-    def _repeating(self, tape: Tape) -> Iterator[None]:
+    def _repeating(self, tape: Tape, call: Call) -> Iterator[None]:
+        """Run with what a request made up before, and with what others answered about it."""
         self._writing.frozen = tape.moment
         try:
-            with self._chance.taped(tape):
+            with self._chance.taped(tape), self._conversions.remembering(call.answers):
                 yield
         finally:
             self._writing.frozen = ""

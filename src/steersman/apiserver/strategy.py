@@ -67,6 +67,10 @@ class Strategy(ABC):
         """Give a stored object in another served version."""
         return {**stored, "apiVersion": api_version}
 
+    def prepare(self, stored: list[Document]) -> None:
+        """Make sure that many stored objects can be read at once; only what is converted outside needs it."""
+        del stored
+
     @abstractmethod
     def prepare_create(self, obj: Document) -> None:
         """Fill in and take away what the client has no say in, before a new object is checked."""

@@ -51,8 +51,8 @@ class Verbs:
         body = None if call.form.transform else self.reading.list_body(call.served, page)
         exchange.respond(self.rendering.page(call, page, body))
 
-    def _watch(self, call: Call, exchange: Exchange) -> None:
-        self.watching.watch(call, list_options(call.query, watch=True), exchange)
+    def _watch(self, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+        return self.watching.watch(call, list_options(call.query, watch=True), exchange)
 
     def _create(self, call: Call, exchange: Exchange) -> None:
         exchange.respond(self.rendering.answer(call, self.writing.create(call)))

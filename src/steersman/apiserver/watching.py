@@ -1,9 +1,13 @@
 """Watch: what a request for events asks for, and in which form it is answered."""
 
+from collections.abc import Awaitable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from steersman.apiserver.call import Call
+from steersman.apiserver.conversion_webhooks import ConvertedStream
+from steersman.apiserver.custom import CustomStrategy
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import Form
 from steersman.apiserver.options import ListOptions, version_or_500
@@ -16,7 +20,7 @@ from steersman.apiserver.table import Column, TableStyle, partial_metadata, tabl
 from steersman.apiserver.watch_hub import Variant, Watcher, WatchHub, expired_status, frame
 from steersman.clock import Clock
 from steersman.objects.codec import encode_json
-from steersman.protocol.http import Exchange
+from steersman.protocol.http import Exchange, Stream
 from steersman.randomness import Randomness
 
 Document = dict[str, Any]
@@ -37,8 +41,8 @@ class Watching:
         self._clock = clock
         self._randomness = randomness
 
-    def watch(self, call: Call, options: ListOptions, exchange: Exchange) -> None:
-        """Answer a watch with a stream of events."""
+    def watch(self, call: Call, options: ListOptions, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer a watch with a stream of events; only a webhook that converts them makes anything wait."""
         served = call.served
         selection = select(served, call.info.namespace or None, options)
         version = version_or_500(options.resource_version) if options.resource_version else 0
@@ -46,22 +50,24 @@ class Watching:
         stream_headers = [("content-type", "application/json"), ("cache-control", "no-cache, private")]
         if options.send_initial and version > self._ledger.version:
             self._refuse(exchange, stream_headers, version_too_large(version, self._ledger.version))
-            return
+            return None
         if version and not wants_initial and self._ledger.since(served.stored_as, version) is None:
             stream = exchange.stream(200, stream_headers)
             stream.write(frame("ERROR", expired_status(version, self._ledger.version)))
             stream.close()
-            return
+            return None
         if call.form.transform == "PartialObjectMetadataList":
             # Kubernetes cannot write an event as a list, and says nothing at all.
             exchange.stream(200, stream_headers).close()
-            return
+            return None
         cursor = version if version and not wants_initial else self._ledger.version
+        stream, variant = exchange.stream(200, stream_headers), self._variant(call)
+        converted = _converted(served, stream, variant) if served.is_converted else None
         watcher = Watcher(
-            stream=exchange.stream(200, stream_headers),
+            stream=converted or stream,
             resource=served.stored_as,
             selection=selection,
-            variant=self._variant(call),
+            variant=variant if converted is None else replace(variant, key=("stored",), render=_stored),
             cursor=cursor,
             bookmarks=options.bookmarks,
         )
@@ -72,6 +78,7 @@ class Watching:
         timeout = options.timeout
         limit = float(timeout) if timeout else self._randomness.between(_SHORTEST, _LONGEST)
         self._hub.add(watcher, limit)
+        return None if converted is None else converted.run()
 
     @staticmethod
     def _wants_initial(options: ListOptions, version: int) -> bool:
@@ -132,6 +139,26 @@ class Watching:
             return made
 
         return Variant(key, render, bookmark, is_special_first=True)
+
+
+def _stored(record: Record, _is_first: bool) -> bytes:
+    """Write an object as it is stored: it is converted on its way."""
+    return record.raw
+
+
+def _converted(served: Served, stream: Stream, variant: Variant) -> ConvertedStream | None:
+    """Give a stream on which objects are converted to the version that is watched."""
+    converter = served.strategy.converter if isinstance(served.strategy, CustomStrategy) else None
+    if converter is None:
+        return None
+
+    def shape(obj: Document, is_first: bool) -> bytes:
+        return variant.render(Record(obj, int(obj["metadata"]["resourceVersion"]), {}), is_first)
+
+    def fetch(objects: list[Document]) -> Awaitable[list[Document]]:
+        return converter.fetch(objects, served.api_version)
+
+    return ConvertedStream(stream, fetch, shape)
 
 
 def _bookmark_row(metadata: Document, style: TableStyle) -> Document:

@@ -177,7 +177,7 @@ class Writing:
         if existing is not None:
             raise _taken(served, existing)
         if options.dry_run:
-            return self._ledger.rendered(served, obj)
+            return self._ledger.preview(served, obj)
         raw = self._ledger.put(served, obj)
         served.strategy.after_commit(obj, None)
         return raw
@@ -302,7 +302,7 @@ class Writing:
         if self._lifecycle.is_finished(served, obj):
             return self._finish(call, change, obj, options)
         if options.dry_run:
-            return self._ledger.rendered(served, obj)
+            return self._ledger.preview(served, obj)
         raw = self._ledger.put(served, obj)
         served.strategy.after_commit(obj, live)
         return raw
