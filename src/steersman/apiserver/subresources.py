@@ -1,15 +1,17 @@
 """Parts of objects that are no copies of them: scale, finalize, binding, eviction, tokens, logs."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from steersman.apiserver.bodies import read_body
 from steersman.apiserver.call import Answer, Call
-from steersman.apiserver.deleting import Deleting
+from steersman.apiserver.evicting import Evicting, check_eviction
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.negotiation import body_media
 from steersman.apiserver.options import WriteOptions, delete_options, write_options
 from steersman.apiserver.patching import Patching
+from steersman.apiserver.pod_logs import check_log_options
 from steersman.apiserver.rendering import Rendering
 from steersman.apiserver.request_info import Query
 from steersman.apiserver.scaling import Scaling
@@ -37,7 +39,7 @@ class Subresources:
         scaling: Scaling,
         writing: Writing,
         patching: Patching,
-        deleting: Deleting,
+        evicting: Evicting,
         rendering: Rendering,
         *,
         tokens: TokenRequests,
@@ -45,7 +47,7 @@ class Subresources:
         self._ledger = ledger
         self._writing = writing
         self._patching = patching
-        self._deleting = deleting
+        self._evicting = evicting
         self._rendering = rendering
         self._answers: Mapping[tuple[str, str], Callable[[Call], Answer]] = {
             ("scale", "get"): scaling.get,
@@ -88,6 +90,8 @@ class Subresources:
         return Answer(200, self._ledger.raw(call.served, self._record(call)))
 
     def _ask_node(self, part: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+        if part == "log":
+            check_log_options(call.query, call.info.name)
         record = self._record(call)
         if call.served.plural == "pods" and part != "proxy":
             obj = self._ledger.document(call.served, record)
@@ -99,9 +103,18 @@ class Subresources:
                 exchange.respond(Response(204, [("cache-control", "no-cache, private")]))
                 return None
         if self.node is None:
+            self._check_node(call, record)
             text = f"no node serves {part} of {call.served.plural}: the embedded API server runs no pods by itself"
             raise Refusal(501, "NotImplemented", text)
         return self.node(call, exchange)
+
+    def _check_node(self, call: Call, record: Record) -> None:
+        """Refuse to ask a node that is not there; Kubernetes speaks of a pod of the node's name."""
+        if call.served.plural != "pods":
+            return
+        node = self._ledger.document(call.served, record)["spec"].get("nodeName", "")
+        if self._ledger.store.get("nodes", "", node) is None:
+            raise call.served.not_found(node)
 
     def _admitted(self, call: Call, obj: Document, options: WriteOptions) -> Document:
         """Give an object that is not kept as everyone wants it who has a say in it."""
@@ -122,6 +135,12 @@ class Subresources:
         live = self._ledger.document(call.served, record)
         binding = self._admitted(call, binding, options)
         node = (binding.get("target") or {}).get("name", "")
+        if "deletionTimestamp" in live["metadata"]:
+            why = f"pod {record.name} is being deleted, cannot be assigned to a host"
+            raise conflict("pods/binding", "", record.name, why)
+        if live["spec"].get("schedulingGates"):
+            why = f"pod {record.name} has non-empty .spec.schedulingGates"
+            raise conflict("pods/binding", "", record.name, why)
         placed = live["spec"].get("nodeName")
         if placed:
             raise conflict("pods/binding", "", record.name, f'pod {record.name} is already assigned to node "{placed}"')
@@ -142,13 +161,14 @@ class Subresources:
         """Delete a pod on behalf of somebody who empties its node."""
         media = body_media(call.request.headers.get("content-type", ""))
         eviction = read_body(call.request.body, media, "Eviction").document
-        name = (eviction.get("metadata") or {}).get("name", "")
-        if name != call.info.name:
-            raise bad_request("name in URL does not match name in Eviction object")
+        check_eviction(eviction, call.info.name)
         record = self._record(call)
-        eviction = self._admitted(call, eviction, write_options(call.query, "CreateOptions"))
+        written = write_options(call.query, "CreateOptions")
+        eviction = self._admitted(call, eviction, written)
         options = delete_options(Query(), eviction.get("deleteOptions") or {})
-        self._deleting.delete_record(call.served, record, options)
+        if written.dry_run:
+            options = replace(options, dry_run=True)
+        self._evicting.evict(call.served, record, options, self._writing.now())
         return _created()
 
 

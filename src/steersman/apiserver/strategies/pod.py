@@ -3,47 +3,20 @@
 from typing import Any
 
 from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.quality_of_service import quality_of_service
 from steersman.apiserver.status import forbidden
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategies.limits import limit_pod
 from steersman.apiserver.strategy import Document
 from steersman.objects.codec import decode_json
-from steersman.objects.quantity import Quantity
 from steersman.protocol.equality import json_equal
 
 _PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 #: Priority classes that every cluster has.
 _SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-_COMPUTE = ("cpu", "memory")
 _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATED_SECONDS = 300
 _FINISHED = frozenset({"Succeeded", "Failed"})
-
-
-def _amount(text: str) -> Quantity:
-    return Quantity(text)
-
-
-def quality_of_service(spec: Document) -> str:
-    """Tell how firmly a pod's resources are promised."""
-    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    everything = [container.get("resources") or {} for container in containers]
-    used = [_compute(part.get("requests")) or _compute(part.get("limits")) for part in everything]
-    if not any(used):
-        return "BestEffort"
-    guaranteed = all(
-        set(_compute(part.get("limits"))) == set(_COMPUTE)
-        and all(
-            _amount(part["limits"][name]) == _amount((part.get("requests") or part["limits"]).get(name, "0"))
-            for name in _COMPUTE
-        )
-        for part in everything
-    )
-    return "Guaranteed" if guaranteed else "Burstable"
-
-
-def _compute(amounts: Document | None) -> list[str]:
-    return [name for name in _COMPUTE if name in (amounts or {}) and _amount((amounts or {})[name])]
 
 
 class PodStrategy(BuiltinStrategy):
@@ -66,6 +39,10 @@ class PodStrategy(BuiltinStrategy):
         """Keep the tolerations that every pod has."""
         if not subresource:
             self._tolerate(obj["spec"])
+        elif subresource in _PARTS:
+            obj["spec"] = _PARTS[subresource](obj["spec"], old["spec"])
+            for name in ("labels", "annotations", "finalizers", "ownerReferences"):
+                _keep(obj["metadata"], old["metadata"], name)
         super().prepare_update(obj, old, subresource)
 
     def initial_status(self, obj: Document) -> Document:
@@ -167,6 +144,40 @@ class PodStrategy(BuiltinStrategy):
             "status.nominatedNodeName",
         }
         return "" if label in known else f"field label not supported: {label}"
+
+
+def _keep(document: Document, old: Document, name: str) -> None:
+    document.pop(name, None)
+    if name in old:
+        document[name] = old[name]
+
+
+def _resized(spec: Document, old: Document) -> Document:
+    """Give the old spec with the resources of the new one: nothing else is resized."""
+    kept = dict(old)
+    for kind in ("containers", "initContainers"):
+        wanted = {container.get("name"): container for container in spec.get(kind) or ()}
+        if kind in old:
+            kept[kind] = [_resized_container(container, wanted) for container in old[kind]]
+    return kept
+
+
+def _resized_container(container: Document, wanted: dict[Any, Document]) -> Document:
+    new = dict(container)
+    for name in ("resources", "resizePolicy"):
+        _keep(new, wanted.get(container.get("name"), container), name)
+    return new
+
+
+def _with_ephemeral(spec: Document, old: Document) -> Document:
+    """Give the old spec with the ephemeral containers of the new one."""
+    kept = dict(old)
+    _keep(kept, spec, "ephemeralContainers")
+    return kept
+
+
+#: What an endpoint for a part of a pod changes; everything else stays as it was.
+_PARTS = {"resize": _resized, "ephemeralcontainers": _with_ephemeral}
 
 
 def _covers(toleration: Any, taint: str) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from steersman.apiserver.quality_of_service import quality_of_service
 from steersman.apiserver.validation.internal_form import internal_form, internal_pod_spec, shown_difference
 from steersman.apiserver.validation.names import subdomain_errors
 from steersman.apiserver.validation.numbers import MAX_INT32, range_errors
@@ -187,6 +188,9 @@ def _ephemeral_errors(obj: Document, old: Document) -> Errors:
 
 def _resize_errors(obj: Document, old: Document) -> Errors:
     errors = whole_pod_errors(obj["spec"])
+    quality = (old.get("status") or {}).get("qosClass") or quality_of_service(old["spec"])
+    if quality_of_service(obj["spec"]) != quality:
+        errors.append(invalid("spec", quality, "Pod QOS Class may not change as a result of resizing"))
     for index, (new, before) in enumerate(
         zip(obj["spec"].get("containers") or (), old["spec"].get("containers") or (), strict=False)
     ):
