@@ -1,11 +1,14 @@
 """New projects: the names they may have, what is in them, and how kinds are registered."""
 
+import contextlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from steersman.errors import ConfigError
 from steersman.scaffold.api import Api
@@ -189,3 +192,37 @@ def test_a_further_version_is_told_from_a_repetition() -> None:
     assert addition.is_further_version(["a/reconcilers/box_reconciler.py"])
     assert not addition.is_further_version(["a/reconcilers/box_reconciler.py", "a/api/box_v2.py"])
     assert not addition.is_further_version([])
+
+
+MODULES = st.lists(st.from_regex(r"[a-z][a-z0-9_]{0,20}_reconciler", fullmatch=True), unique=True, max_size=12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(modules=MODULES, data=st.data())
+def test_the_order_in_which_kinds_come_does_not_matter(modules: list[str], data: st.DataObject) -> None:
+    """Two people who add kinds on two branches end up with the same file, and it is always Python."""
+    texts = []
+    for order in (modules, data.draw(st.permutations(modules))):
+        text = MAIN
+        for module in order:
+            text = register_reconciler(text, "a", module)
+        texts.append(text)
+    assert texts[0] == texts[1]
+    names: dict[str, object] = {}
+    exported = texts[0][texts[0].index("__all__") :]
+    exec(exported, names)  # noqa: S102 - what was just made
+    assert names["__all__"] == sorted([*modules, "operator"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=st.text(alphabet="ab./\\\0 ", max_size=12))
+def test_whatever_a_file_is_called_nothing_is_written_elsewhere(
+    tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    """Dots, slashes and worse."""
+    outer = tmp_path_factory.mktemp("outer")
+    root = outer / "root"
+    root.mkdir()
+    with contextlib.suppress(ConfigError):
+        Tree(root).put({name: "x"})
+    assert list(outer.iterdir()) == [root]

@@ -63,4 +63,12 @@ async def _show(client: "Client", obj: "Unstructured") -> None:
     except NotFound:  # its kind or namespace would be made by an earlier object
         after = obj.content
     changes = difference(shown(obj), before.content if before is not None else None, after)
-    click.echo(changes or f"{shown(obj)} would not change")
+    click.echo("\n".join(map(_coloured, changes.splitlines())) or f"{shown(obj)} would not change")
+
+
+def _coloured(line: str) -> str:
+    """Colour a line of a diff; where nobody looks, colours are left out."""
+    if line.startswith(("+++", "---")):
+        return click.style(line, bold=True)
+    colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+    return click.style(line, fg=colour) if colour else line

@@ -121,10 +121,25 @@ async def permission_findings(
         yield good(f"{who} may do everything that the operator does")
 
 
-async def _may(client: Client, grant: Grant, verb: str, namespace: str, account: str) -> bool:
+async def lease_findings(client: Client, name: str, namespace: str, account: str) -> AsyncIterator[Finding]:
+    """Ask the server whether the deployed operator may take part in its election: without that it does nothing."""
+    created = Grant("coordination.k8s.io", "leases", ("create",))
+    kept = Grant("coordination.k8s.io", "leases", ("get", "list", "watch", "patch"))
+    denied = [verb for verb in created.verbs if not await _may(client, created, verb, namespace, account)]
+    denied += [verb for verb in kept.verbs if not await _may(client, kept, verb, namespace, account, name=name)]
+    if denied:
+        yield bad(f"{account} may not {'/'.join(denied)} its lease {namespace}/{name}", "run 'steer deploy'")
+
+
+async def _may(client: Client, grant: Grant, verb: str, namespace: str, account: str, *, name: str = "") -> bool:
     resource, _, part = grant.resource.partition("/")
     asked = ResourceAttributes(
-        group=grant.group, resource=resource, subresource=part or None, verb=verb, namespace=namespace or None
+        group=grant.group,
+        resource=resource,
+        subresource=part or None,
+        verb=verb,
+        namespace=namespace or None,
+        name=name or None,
     )
     if account:
         spec = SubjectAccessReviewSpec(resource_attributes=asked, user=account)

@@ -134,6 +134,9 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
             client, grants_of(found.operator), namespaces=found.shape.watch, account=account
         ):
             yield finding
+        if deployed:
+            async for finding in diagnosis.lease_findings(client, name, namespace, account):
+                yield finding
         yield await diagnosis.deployment_finding(client, name, namespace)
 
 

@@ -43,7 +43,7 @@ class Tree:
 
     def _place(self, name: str) -> Path:
         path = PurePosixPath(name)
-        if path.is_absolute() or not path.parts or ".." in path.parts:
+        if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in name:
             raise ConfigError(f"{name!r} does not lie in {self._root}")
         place = self._root
         for part in path.parts:
