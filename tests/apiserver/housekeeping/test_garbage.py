@@ -1,9 +1,9 @@
 import asyncio
-from dataclasses import dataclass
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.apiserver.housekeeping.families import Family, survivors
 from tests.apiserver.housekeeping.kept import CONFIG_MAPS, DEFINITIONS, Document, Kept, definition
 
 WIDGETS = "/apis/demo.dev/v1/namespaces/default/widgets"
@@ -134,15 +134,6 @@ async def test_what_was_left_undone_is_done_at_the_next_start() -> None:
     assert kept.names() == []
 
 
-@dataclass(frozen=True)
-class Family:
-    """Objects with owners among those before them, and what is deleted how, in order."""
-
-    owners: tuple[frozenset[int], ...]
-    blocking: frozenset[tuple[int, int]]
-    deletes: tuple[tuple[int, str], ...]
-
-
 @st.composite
 def families(draw: st.DrawFn) -> Family:
     """Draw up to eight objects without circles."""
@@ -155,28 +146,6 @@ def families(draw: st.DrawFn) -> Family:
     policies = st.sampled_from(["Background", "Foreground", "Orphan"])
     deletes = draw(st.lists(st.tuples(st.integers(0, count - 1), policies), max_size=4))
     return Family(owners, blocking, tuple(deletes))
-
-
-def survivors(family: Family) -> dict[int, frozenset[int]]:
-    """Say what must be left, with its owners: an object goes with the last of its owners, unless it was orphaned."""
-    left = {index: set(owners) for index, owners in enumerate(family.owners)}
-    for target, policy in family.deletes:
-        if target not in left:
-            continue
-        del left[target]
-        gone = {target}
-        if policy == "Orphan":
-            for owners in left.values():
-                owners.discard(target)
-            continue
-        while gone:
-            ended = {index for index, owners in left.items() if owners & gone and not owners - gone}
-            for index in left:
-                left[index] -= gone
-            for index in ended:
-                del left[index]
-            gone = ended
-    return {index: frozenset(owners) for index, owners in left.items()}
 
 
 async def play(family: Family) -> tuple[dict[int, frozenset[int]], int]:

@@ -1,0 +1,34 @@
+"""Owners and dependents, what is deleted how, and the one sentence that says what must be left."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Family:
+    """Objects with owners among those before them, and what is deleted how, in order."""
+
+    owners: tuple[frozenset[int], ...]
+    blocking: frozenset[tuple[int, int]]
+    deletes: tuple[tuple[int, str], ...]
+
+
+def survivors(family: Family) -> dict[int, frozenset[int]]:
+    """Say what must be left, with its owners: an object goes with the last of its owners, unless it was orphaned."""
+    left = {index: set(owners) for index, owners in enumerate(family.owners)}
+    for target, policy in family.deletes:
+        if target not in left:
+            continue
+        del left[target]
+        gone = {target}
+        if policy == "Orphan":
+            for owners in left.values():
+                owners.discard(target)
+            continue
+        while gone:
+            ended = {index for index, owners in left.items() if owners & gone and not owners - gone}
+            for index in left:
+                left[index] -= gone
+            for index in ended:
+                del left[index]
+            gone = ended
+    return {index: frozenset(owners) for index, owners in left.items()}
