@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from steersman.apiserver.admission.targets import WebhookOptions
 from steersman.apiserver.audit import AuditFile, AuditLog
 from steersman.apiserver.authentication import ADMIN
 from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
@@ -76,6 +77,8 @@ class LocalOptions:
     data: Path | None = None
     #: File that tells of each request in a line of JSON.
     audit: Path | None = None
+    #: How webhooks are called; without it none is.
+    webhooks: WebhookOptions | None = None
     #: Stands between the network and the server, and sees every request.
     before: Callable[[App], App] | None = None
 
@@ -110,6 +113,7 @@ async def local_server(
             tokens={identity.token: ADMIN},
             ledger=None if kept is None else kept.ledger,
             housekeeping=HousekeepingOptions(root_certificate=authority.certificate) if options.housekeeping else None,
+            webhooks=options.webhooks,
         )
         app: App = api
         if kept is not None:

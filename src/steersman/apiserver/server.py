@@ -56,7 +56,7 @@ from steersman.apiserver.watch_hub import WatchHub
 from steersman.apiserver.watching import Watching
 from steersman.apiserver.writing import Writing
 from steersman.clock import Clock, RealClock
-from steersman.protocol.http import Exchange, Peer, Request, Response, Stream, Upgraded
+from steersman.protocol.http import App, Exchange, Peer, Request, Response, Stream, Upgraded
 from steersman.randomness import Randomness
 
 _COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -85,6 +85,18 @@ class _Unheard:
 
     def reset(self) -> None:
         """Do nothing: it is broken already."""
+
+
+class _ActingAs:
+    """A server as one user sees it."""
+
+    def __init__(self, server: "ApiServer", user: User) -> None:
+        self._server = server
+        self._user = user
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer one request of the user."""
+        return self._server.handle_as(self._user, request, exchange)
 
 
 class ApiServer:
@@ -239,12 +251,20 @@ class ApiServer:
         if work is not None:
             await work
 
-    def _handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+    def acting_as(self, user: User) -> App:
+        """Give the same server to one user: whatever they send is theirs, and needs no credentials."""
+        return _ActingAs(self, user)
+
+    def handle_as(self, user: User, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer one request of a user who is known already."""
+        return self._handle(request, exchange, user)
+
+    def _handle(self, request: Request, exchange: Exchange, user: User | None = None) -> Awaitable[None] | None:
         query = Query()
         try:
             path, query = split_target(request.target)
             check_timeout(query)
-            user = self._authentication.user_of(request, exchange.peer)
+            user = user or self._authentication.user_of(request, exchange.peer)
             info = parse_resource_path(path)
             if wants_impersonation(request.headers):
                 user = self._impersonated(user, request, path, info, query)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steersman.cli.target import load_operator, project_target
+from steersman.cli.webhooks import LateCalls, webhook_options
 
 if TYPE_CHECKING:
     from steersman.manager.manager import ManagerOptions
@@ -115,9 +116,12 @@ class _Cluster:
             return
         import tempfile
 
-        from steersman.apiserver.local import local_server
+        from steersman.apiserver.local import LocalOptions, local_server
 
-        async with local_server() as server:
+        calls = LateCalls()
+        options = LocalOptions(webhooks=webhook_options(calls))
+        async with local_server(options) as server, contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(calls.close)
             with tempfile.TemporaryDirectory(prefix="steersman-") as directory:
                 path = Path(directory) / "kubeconfig"
                 path.touch(mode=0o600)

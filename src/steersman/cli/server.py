@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steersman.cli.webhooks import LateCalls, webhook_options
+
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalOptions
 
@@ -40,6 +42,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--data", type=_DATA, help="Directory to keep the cluster in; without it all is gone at the end.")
 @click.option("--no-housekeeping", is_flag=True, help="Leave garbage, namespaces and accounts to other controllers.")
 @click.option("--audit", type=_FILE, help="File to add a line of JSON to for each request; secrets are left out.")
+@click.option(
+    "--webhook",
+    "webhooks",
+    multiple=True,
+    metavar="NAMESPACE/NAME=HOST:PORT",
+    help="Where the webhooks of a Service listen on this machine; may be given several times.",
+)
+@click.option("--remote-webhooks", is_flag=True, help="Call webhooks on other machines too.")
 @click.option("--verbose", is_flag=True, help="Log every request.")
 @click.pass_context
 def command(  # noqa: PLR0913 - the options of the command, each by its name
@@ -51,6 +61,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     data: Path | None,
     no_housekeeping: bool,
     audit: Path | None,
+    webhooks: tuple[str, ...],
+    remote_webhooks: bool,
     verbose: bool,
 ) -> None:
     """Run a Kubernetes API for kubectl and any client, on this machine only.
@@ -71,18 +83,20 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.manager.logs import configure_logging
 
     configure_logging(json=False)
+    calls = LateCalls()
     options = LocalOptions(
         port=port,
         token=token,
         housekeeping=not no_housekeeping,
         data=data,
         audit=audit,
+        webhooks=webhook_options(calls, webhooks, remote=remote_webhooks),
         before=RequestLog if verbose else None,
     )
     path = kubeconfig.expanduser()
     try:
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            runner.run(_serve(options, path))
+            runner.run(_serve(options, path, calls))
     except ConfigError as error:
         raise _Unusable(str(error)) from None
     except OSError as error:
@@ -98,7 +112,7 @@ def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(options: "LocalOptions", path: Path) -> None:
+async def _serve(options: "LocalOptions", path: Path, calls: LateCalls) -> None:
     from steersman.apiserver.local import local_server
     from steersman.manager.signals import stop_on_signals
 
@@ -110,7 +124,10 @@ async def _serve(options: "LocalOptions", path: Path) -> None:
         gc.freeze()
         gc.set_threshold(*_COLLECT_AFTER)
         gc.enable()
-        await stop.wait()
+        try:
+            await stop.wait()
+        finally:
+            await calls.close()
 
 
 @command.command("export", short_help="Write a kept cluster to a file.")

@@ -6,8 +6,11 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Self, TypeVar
 
+from steersman.apiserver.admission.targets import WebhookOptions
+from steersman.apiserver.call import User
 from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
 from steersman.apiserver.server import ApiServer
+from steersman.apiserver.service_account_tokens import service_account_user
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
@@ -19,11 +22,13 @@ from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.resource import KubeObject
+from steersman.protocol.http import App
 from steersman.randomness import Randomness
 from steersman.testing.eventually import Condition, eventually
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults
 from steersman.testing.sync_reading import list_now
+from steersman.testing.webhook_calls import WebhookCalls
 from steersman.transport.in_memory import InMemoryTransport
 
 K = TypeVar("K", bound=KubeObject)
@@ -42,7 +47,15 @@ class Cluster:
     def __init__(self, *, clock: Clock | None = None, seed: int | None = None) -> None:
         self.clock = clock if clock is not None else RealClock()
         self.randomness = Randomness(seed)
-        self.server = ApiServer(clock=self.clock, randomness=self.randomness, housekeeping=HousekeepingOptions())
+        #: Calls webhooks: on this machine over HTTPS, or in this process (see `serve_webhooks`).
+        self.webhooks = WebhookCalls(self.clock)
+        self._webhook_services: dict[str, str] = {}
+        self.server = ApiServer(
+            clock=self.clock,
+            randomness=self.randomness,
+            housekeeping=HousekeepingOptions(),
+            webhooks=WebhookOptions(caller=self.webhooks, services=self._webhook_services),
+        )
         #: What came to the server from the client and the operators, and where faults are injected.
         self.faults = Faults(self.server)
         self.transport = InMemoryTransport(self.faults, clock=self.clock)
@@ -58,6 +71,7 @@ class Cluster:
             yield cluster
         finally:
             await cluster.transport.close()
+            await cluster.webhooks.close()
 
     # Running.
 
@@ -83,6 +97,25 @@ class Cluster:
     def informer(self, kind: type[K], selection: Selection | None = None) -> Informer[K]:
         """Make an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
         return Informer(kind, Link(self.transport, self.clock, self.randomness), selection or Selection())
+
+    # Acting as somebody else, and having a say.
+
+    def client_as(self, name: str, *groups: str) -> Client:
+        """Give a client of a user who may only do what roles allow; ``cluster.client`` may everything."""
+        return self._client_of(User(name, (*groups, "system:authenticated")))
+
+    def client_of_account(self, namespace: str, name: str) -> Client:
+        """Give a client of a service account: what an operator may do in a cluster, it may do with this one."""
+        return self._client_of(service_account_user(namespace, name))
+
+    def _client_of(self, user: User) -> Client:
+        transport = InMemoryTransport(self.server.acting_as(user), clock=self.clock)
+        return Client(transport, clock=self.clock, randomness=self.randomness)
+
+    def serve_webhooks(self, namespace: str, service: str, app: App) -> None:
+        """Let an app answer for a Service that webhook configurations and definitions refer to."""
+        self._webhook_services[f"{namespace}/{service}"] = "127.0.0.1:443"
+        self.webhooks.serve(f"{service}.{namespace}.svc", app)
 
     # Looking.
 
