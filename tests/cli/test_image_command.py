@@ -89,6 +89,7 @@ def test_an_image_is_pushed_and_found(image: Path, registry: str) -> None:
     """The registry's catalogue shows it, and what it gives back is what was built."""
     answer = steer("image", "push", f"{registry}/team/fleet:1.0")
     assert answer.exit_code == 0, answer.output
+    assert f"steer deploy --image {registry}/team/fleet@sha256:" in answer.stdout
     assert ask(f"http://{registry}/v2/_catalog") == {"repositories": ["team/fleet"]}
     accept = {"Accept": "application/vnd.oci.image.manifest.v1+json"}
     manifest = ask(f"http://{registry}/v2/team/fleet/manifests/1.0", **accept)

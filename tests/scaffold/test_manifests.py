@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from steersman import Client, meta
+from steersman import Client, Context, meta
 from steersman.errors import ConfigError, DeclarationError
-from steersman.kinds.core_v1 import Secret
+from steersman.kinds.core_v1 import Namespace, Secret
 from steersman.manager.leader_election import ElectionOptions
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
@@ -103,6 +103,23 @@ def test_an_operator_of_some_namespaces_gets_nothing_in_the_cluster() -> None:
     [deployment] = [obj for obj in all_objects(operator, shape) if obj["kind"] == "Deployment"]
     arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert arguments[-2:] == ["--namespace=red", "--namespace=blue"]
+
+
+def test_events_of_cluster_scoped_objects_are_allowed_where_they_lie() -> None:
+    """They go to the namespace default, whatever namespaces the operator looks at."""
+    wide = Operator("wide")
+
+    @wide.reconciler(Namespace)
+    async def reconcile(namespace: Namespace, ctx: Context[Namespace]) -> None:
+        """Look at namespaces."""
+
+    shape = Shape(image="a", namespace="wide-system", watch=("red",))
+    roles = {
+        obj["metadata"]["namespace"]: obj["rules"] for obj in permission_objects(wide, shape) if obj["kind"] == "Role"
+    }
+    assert roles["default"] == [{"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}]
+    narrow = permission_objects(operator, Shape(image="a", namespace="fleet-system", watch=("red",)))
+    assert "default" not in [obj["metadata"].get("namespace") for obj in narrow]
 
 
 def test_pods_meet_the_restricted_standard() -> None:

@@ -122,6 +122,7 @@ def _push(text: str, layout: "Layout", *, plain: bool) -> None:
     registry = Registry(reference, login, clock=RealClock(), plain=plain)
     digest = asyncio.run(registry.push(layout, click.echo))
     click.echo(f"pushed {reference}: {digest}")
+    click.echo(f"Next: steer deploy --image {reference.host}/{reference.repository}@{digest}")
 
 
 def _run(*arguments: str) -> None:

@@ -30,7 +30,7 @@ class _Unusable(click.ClickException):
 
 
 @click.command("run", short_help="Run an operator.")
-@click.argument("targets", metavar="MODULE:OPERATOR…", nargs=-1)
+@click.argument("targets", metavar="[MODULE:OPERATOR]…", nargs=-1)
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names the cluster.")
 @click.option("--context", help="Context of the kubeconfig.")
 @click.option("--namespace", "-n", "namespaces", multiple=True, help="Namespace to look at; several; default: all.")

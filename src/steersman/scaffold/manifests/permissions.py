@@ -33,6 +33,16 @@ class Grant:
     namespaced: bool = True
 
 
+_EVENTS: Final = Grant("events.k8s.io", "events", ("create", "patch"))
+#: The namespace of events about objects that have none.
+EVENTS_OF_CLUSTER: Final = "default"
+
+
+def _tells_of_cluster(operator: Operator) -> bool:
+    """Tell whether an operator's events may be about objects without a namespace."""
+    return any(not reconciler.resource.namespaced for reconciler in operator.reconcilers)
+
+
 def _on(resource: ApiResource, *verbs: str, part: str = "") -> Grant:
     name = f"{resource.plural}/{part}" if part else resource.plural
     return Grant(resource.gvk.group, name, verbs, resource.namespaced)
@@ -63,7 +73,7 @@ def grants_of(operator: Operator) -> list[Grant]:
     found = [grant for reconciler in operator.reconcilers for grant in _of_reconciler(reconciler)]
     found += [_on(resource_of(kind), *verbs) for kind, verbs in operator.permissions]
     if operator.reconcilers:
-        found.append(Grant("events.k8s.io", "events", ("create", "patch")))
+        found.append(_EVENTS)
     merged: dict[tuple[str, str], Grant] = {}
     for grant in found:
         key = (grant.group, grant.resource)
@@ -119,6 +129,8 @@ def permission_objects(operator: Operator, shape: Shape) -> list[dict[str, Any]]
     if rules := rules_of(namespace_grants(operator, shape)):
         for namespace in shape.watch:
             made += _role(name, rules, shape, namespace=namespace)
+    if shape.watch and EVENTS_OF_CLUSTER not in shape.watch and _tells_of_cluster(operator):
+        made += _role(name, rules_of([_EVENTS]), shape, namespace=EVENTS_OF_CLUSTER)
     made += _role(f"{name}-leader-election", lease_rules(name), shape, of=name, namespace=shape.namespace)
     return made
 
