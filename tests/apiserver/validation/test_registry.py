@@ -1,0 +1,18 @@
+from steersman.apiserver.builtin import builtin_resources
+from steersman.apiserver.validation.registry import CHECKS, check_of
+
+
+def test_every_named_check_is_there() -> None:
+    """Rules are found by name when the first object of a kind is written; a wrong name would show only then."""
+    assert all(check_of(key) is not None for key in CHECKS)
+
+
+def test_every_checked_kind_is_served() -> None:
+    """A rule for a kind that does not exist guards nothing."""
+    served = {(resource.gvk.group, resource.gvk.kind) for resource, _, _ in builtin_resources()}
+    assert not set(CHECKS) - served
+
+
+def test_a_kind_without_rules_is_let_through() -> None:
+    """Most kinds have no rules beyond their metadata."""
+    assert check_of(("", "ServiceAccount")) is None
