@@ -39,6 +39,19 @@ def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, proj
     assert "  ok  you may do everything that the operator does" in second.stdout
 
 
+def test_what_the_deployed_operator_may_do_is_asked_for(server: RunningServer, project: Path) -> None:
+    """A role that somebody took away stops the operator, and its own log may not even say so."""
+    del server, project
+    steer("deploy", "--yes")
+    account = "system:serviceaccount:fleet-system:fleet"
+    assert f"  ok  {account} may do everything that the operator does" in steer("doctor", "--deployed").stdout
+    kubectl("delete", "clusterrolebinding", "fleet")
+    kubectl("delete", "rolebinding", "fleet-leader-election", "-n", "fleet-system")
+    answer = steer("doctor", "--deployed").stdout
+    assert f" bad  {account} may not create/patch events.events.k8s.io, get/list/watch ships.sea.mock.com" in answer
+    assert f" bad  {account} may not create/get/list/watch/patch its lease fleet-system/fleet" in answer
+
+
 def test_a_webhook_without_its_service_is_found(server: RunningServer, project: Path) -> None:
     """One of the worst outages: every write of a kind fails, and nothing says why."""
     del server, project

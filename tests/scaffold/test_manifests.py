@@ -11,14 +11,18 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from steersman import Client, Context, meta
-from steersman.errors import ConfigError, DeclarationError
+from steersman.concurrency import background, wait_ready
+from steersman.errors import ConfigError, DeclarationError, Forbidden
 from steersman.kinds.core_v1 import Namespace, Secret
+from steersman.kinds.events_v1 import Event
+from steersman.kinds.rbac_v1 import ClusterRole
 from steersman.manager.leader_election import ElectionOptions
-from steersman.manager.manager import ManagerOptions
+from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.resource import Unstructured
 from steersman.protocol.http import Request
 from steersman.protocol.manifests import load, load_documents
+from steersman.protocol.options import ListOptions
 from steersman.scaffold.manifests.bundle import bundle_files
 from steersman.scaffold.manifests.chart import chart_files
 from steersman.scaffold.manifests.permissions import grants_of, lease_rules, permission_objects, user_role_objects
@@ -74,6 +78,26 @@ async def test_the_role_is_what_the_operator_uses_and_no_more(cluster: Cluster) 
         ("", "serviceaccounts", "get"),
         ("events.k8s.io", "events", "patch"),
     } | {(group, resource, verb) for group, resource, verb in granted if verb in ("list", "watch")}
+
+
+async def test_the_operator_works_as_its_own_account_and_can_do_no_more(cluster: Cluster) -> None:
+    """The server enforces the role: the operator leads, writes and tells, and a stolen token reads no secrets."""
+    for obj in all_objects(operator, SHAPE):
+        await cluster.client.apply(Unstructured(obj))
+    account = cluster.client_of_account("fleet-system", "fleet")
+    options = ManagerOptions(election=ElectionOptions(name="fleet", namespace="fleet-system", identity="a"))
+    manager = Manager([operator], account.transport, options, clock=cluster.clock)
+    async with background(manager.run(), name="manager") as task:
+        await wait_ready(manager.wait_ready(), task)
+        fleet = await cluster.client.create(Fleet(meta("a"), FleetSpec(size=2)))
+        await cluster.eventually(lambda: cluster.list(Fleet)[0].status.size == 2)
+        await cluster.eventually(lambda: len(cluster.list(Event)) == 1)
+        await cluster.client.delete(fleet)
+        await cluster.eventually(lambda: cluster.list(Fleet) == [])
+    with pytest.raises(Forbidden):
+        await account.list_page(Secret, ListOptions(), namespace="")
+    with pytest.raises(Forbidden):
+        await account.create(ClusterRole(meta("mine")))
 
 
 async def test_a_server_accepts_all_of_it(cluster: Cluster) -> None:
