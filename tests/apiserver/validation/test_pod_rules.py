@@ -42,7 +42,7 @@ def test_a_usual_pod_is_good() -> None:
     [
         (
             {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"foo": "1"}}}]},
-            'spec.containers[0].resources.requests[foo]: Invalid value: "foo": must be a standard resource for containers',
+            'resources.requests[foo]: Invalid value: "foo": must be a standard resource for containers',
         ),
         (
             {"dnsPolicy": "None"},
@@ -50,7 +50,7 @@ def test_a_usual_pod_is_good() -> None:
         ),
         (
             {"initContainers": [{"name": "i", "image": "i", "lifecycle": {}}]},
-            "spec.initContainers[0].lifecycle: Forbidden: may not be set for init containers without restartPolicy=Always",
+            "lifecycle: Forbidden: may not be set for init containers without restartPolicy=Always",
         ),
         (
             {"os": {"name": "linux"}, "securityContext": {"windowsOptions": {}}},
@@ -64,7 +64,7 @@ def test_a_usual_pod_is_good() -> None:
 )
 def test_what_no_node_could_run_is_refused(spec: Document, why: str) -> None:
     """These are refused by a real server too, though no recording shows them."""
-    assert why in told(pod(**spec))
+    assert any(complaint.endswith(why) for complaint in told(pod(**spec)))
 
 
 def test_a_volume_with_a_fault_cannot_be_mounted() -> None:

@@ -65,6 +65,7 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("apps", "DaemonSet"): kinds.DaemonSetStrategy,
     ("certificates.k8s.io", "CertificateSigningRequest"): kinds.SigningRequestStrategy,
     ("batch", "Job"): kinds.JobStrategy,
+    ("resource.k8s.io", "ResourceSlice"): kinds.DeviceSliceStrategy,
     ("storage.k8s.io", "StorageClass"): kinds.AnsweringWithObject,
     ("storage.k8s.io", "VolumeAttributesClass"): kinds.ProtectedClass,
     ("coordination.k8s.io", "Lease"): kinds.LeaseStrategy,
