@@ -332,10 +332,23 @@ def _sorted(value: Any) -> Any:
     return value
 
 
+def _without_nulls_in_lists(patch: Any, *, is_inside: bool = False) -> Any:
+    """Take null members away from objects inside the lists of a merge patch, where a null takes nothing away."""
+    if patch.__class__ is dict:
+        return {
+            key: _without_nulls_in_lists(part, is_inside=is_inside)
+            for key, part in patch.items()
+            if part is not None or not is_inside
+        }
+    if patch.__class__ is list:
+        return [_without_nulls_in_lists(part, is_inside=True) for part in patch]
+    return patch
+
+
 def patched(media: str, live: Document, patch: Any) -> Any:
     """Apply a JSON or merge patch."""
     if media == MERGE_PATCH:
-        return apply_merge_patch(live, patch)
+        return apply_merge_patch(live, _without_nulls_in_lists(patch))
     try:
         return apply_json_patch(live, patch)
     except TooManyOperations as error:

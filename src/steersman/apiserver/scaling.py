@@ -192,9 +192,9 @@ class Scaling:
                 obj["metadata"]["managedFields"] = kept
         self._writing.update_object(call, Change(record, live, obj, "scale", is_owned=True, is_patch=True), options)
         after = self._ledger.get(served, record.namespace, record.name) or record
-        scale = self._scale(served, after)
+        scale = self._scale(served, after, missing=replicas)
         if options.dry_run:
-            scale["spec"] = {"replicas": replicas}
+            scale["spec"] = {"replicas": replicas} if replicas else {}
         return Answer(200, document=scale, is_object=False)
 
     def _admitted(self, call: Call, record: Record, wanted: Document, options: WriteOptions) -> Document:

@@ -328,4 +328,5 @@ def _validate(given: dict[str, Any], old: dict[str, Any] | None) -> CrdReview:
     errors += _stored_version_errors(crd)
     errors += _approval_errors(crd, old)
     errors += _preserve_errors(crd, old)
-    return CrdReview(errors, _format_warnings(crd), unknown, crd)
+    known = _format_warnings(old) if old is not None else []
+    return CrdReview(errors, [text for text in _format_warnings(crd) if text not in known], unknown, crd)

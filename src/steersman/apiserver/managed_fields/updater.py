@@ -62,20 +62,19 @@ def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, tim
     """
     if _metadata_of(config).get("managedFields") is not None:
         raise BadRequest("metadata.managedFields must be nil", code=400, reason="BadRequest")
+    managers = entries.read(_list_in(live))
+    bare = _without_list(live)
+    if not managers and not fits(bare, endpoint.type):
+        text = "failed to create manager for existing fields: failed to convert new object "
+        why = explanation(bare, endpoint.type)
+        raise InternalError(f"{text}({_description(live)}) to smd typed: {why}", code=500)
     try:
         wanted = checked_fields_of(config, endpoint.type)
     except TypeMismatch as mismatch:
         raise InternalError(
             f"failed to create typed patch object ({_description(config)}): {mismatch}", code=500
         ) from None
-    managers = entries.read(_list_in(live))
-    bare = _without_list(live)
     if not managers:
-        try:
-            checked_fields_of(bare, endpoint.type)
-        except TypeMismatch as mismatch:
-            text = "failed to create manager for existing fields: failed to convert new object "
-            raise InternalError(f"{text}({_description(live)}) to smd typed: {mismatch}", code=500) from None
         managers = _before_first_apply(bare, endpoint, time)
     elif endpoint.is_custom and not fits(bare, endpoint.type):
         text = f"failed to create typed live object ({_description(live)}): {explanation(bare, endpoint.type)}"

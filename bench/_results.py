@@ -1,0 +1,84 @@
+"""Results side by side: medians and ratios as a table, and as a chart in ``bench/results/``."""
+
+import json
+import os
+import statistics
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+FOLDER = Path(__file__).parent / "results"
+_BAR, _GAP, _LEFT, _WIDTH = 22, 10, 250, 420
+
+
+@dataclass(slots=True)
+class Results:
+    """What several contenders took for the same work, round after round."""
+
+    name: str
+    title: str
+    #: Contender → measure → one value a round.
+    values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+
+    def add(self, contender: str, **measures: float) -> None:
+        """Note one round of a contender."""
+        known = self.values.setdefault(contender, {})
+        for measure, value in measures.items():
+            known.setdefault(measure, []).append(value)
+
+    def medians(self, contender: str) -> dict[str, float]:
+        """Give the median of every measure."""
+        return {measure: statistics.median(values) for measure, values in self.values[contender].items()}
+
+    def show(self) -> None:
+        """Print the table, ours first, and write it and its charts to ``bench/results``."""
+        ours = next(iter(self.values))
+        mine = self.medians(ours)
+        lines = ["| | " + " | ".join(mine) + " |", "|---" * (len(mine) + 1) + "|"]
+        for contender in self.values:
+            medians = self.medians(contender)
+            cells = []
+            for measure, value in mine.items():
+                other = medians.get(measure)
+                ratio = "" if contender == ours or not other else f" ({value / other:.2f} : 1)"
+                cells.append("not measured" if other is None else f"{other:,.2f}{ratio}")
+            lines.append(f"| {contender} | " + " | ".join(cells) + " |")
+        print("\n".join(lines))
+        self._write("\n".join(lines))
+
+    def _write(self, table: str) -> None:
+        FOLDER.mkdir(exist_ok=True)
+        when = datetime.now(UTC).strftime("%Y-%m-%d")
+        load = os.getloadavg()[0]
+        head = (
+            f"{self.title}\n\n{when}; load of the machine at the end {load:.1f}; medians; in brackets ours to theirs.\n"
+        )
+        (FOLDER / f"{self.name}.md").write_text(f"{head}\n{table}\n")
+        (FOLDER / f"{self.name}.json").write_text(json.dumps(self.values, indent=1) + "\n")
+        (FOLDER / f"{self.name}.svg").write_text(self._chart())
+
+    def _chart(self) -> str:
+        parts, y = [_text(10, 22, self.title, size=15)], 40
+        for measure in self.medians(next(iter(self.values))):
+            parts.append(_text(10, y + 14, measure, size=13))
+            y += 22
+            shown = {name: self.medians(name).get(measure) for name in self.values}
+            most = max(value for value in shown.values() if value is not None) or 1.0
+            for index, (name, value) in enumerate(shown.items()):
+                if value is None:
+                    continue
+                length = value / most * _WIDTH
+                colour = "#2a6f97" if index == 0 else "#a9b4bd"
+                parts.append(_text(_LEFT - 8, y + 15, name, anchor="end"))
+                parts.append(f'<rect x="{_LEFT}" y="{y}" width="{length:.1f}" height="{_BAR - 4}" fill="{colour}"/>')
+                parts.append(_text(_LEFT + length + 6, y + 15, f"{value:,.2f}"))
+                y += _BAR
+            y += _GAP
+        size = f'width="{_LEFT + _WIDTH + 90}" height="{y + 6}"'
+        body = "\n".join(parts)
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">\n{body}\n</svg>\n'
+
+
+def _text(x: float, y: float, text: str, *, size: int = 12, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'

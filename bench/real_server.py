@@ -1,0 +1,182 @@
+"""On a real kube-apiserver: cold sync of 20,000 custom resources, and 3,000 reconciles with a status patch each.
+
+Beside client-go (as it ships, and with plain lists) and `kubernetes`; each contender is a process of its own, they take
+turns, and the medians of the rounds are compared. Needs the programs that `make control-plane` builds, and Go.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from bench._results import Results
+from bench.reconcile import Widget, WidgetSpec
+from steersman import Client, meta
+from steersman.manager.definitions import definitions_of
+from steersman.manager.install import install_definitions
+from tools.control_plane.binaries import Binaries
+from tools.control_plane.processes import ControlPlane
+
+OBJECTS, RECONCILED, WORKERS, ROUNDS = 20_000, 3_000, 16, 3
+
+OURS_SYNC = textwrap.dedent(
+    """
+    import asyncio, gc, json, sys, time, uvloop
+    from bench.informer import rss
+    from bench.reconcile import Widget
+    from steersman import Client
+
+    async def main():
+        started, cpu = time.perf_counter(), time.process_time()
+        async with Client.connect(kubeconfig=sys.argv[1]) as client:
+            async with client.informer(Widget) as informer:
+                wall, used = time.perf_counter() - started, time.process_time() - cpu
+                assert len(informer) == int(sys.argv[2]), len(informer)
+                print(json.dumps({"wall_seconds": wall, "cpu_seconds": used, "mib": rss()}))
+
+    uvloop.run(main())
+    """
+)
+OURS_RECONCILE = textwrap.dedent(
+    """
+    import asyncio, json, sys, time, uvloop
+    from bench.informer import rss
+    from bench.reconcile import Progress, operator
+    from steersman.manager.main import run_operators
+    from steersman.manager.manager import ManagerOptions
+    from steersman.transport.config import ClusterConfig
+
+    async def main():
+        progress, stop = Progress(), asyncio.Event()
+        started, cpu = time.perf_counter(), time.process_time()
+        async with asyncio.TaskGroup() as tasks:
+            config = ClusterConfig.from_kubeconfig(sys.argv[1])
+            running = tasks.create_task(run_operators([operator(progress)], config, ManagerOptions(), stop))
+            await progress.wait(int(sys.argv[2]))
+            wall, used = time.perf_counter() - started, time.process_time() - cpu
+            print(json.dumps({"wall_seconds": wall, "cpu_seconds": used, "mib": rss()}))
+            stop.set()
+            await running
+
+    uvloop.run(main())
+    """
+)
+KUBERNETES_SYNC = textwrap.dedent(
+    """
+    import json, sys, time
+    from kubernetes import client, config
+    from bench.informer import rss
+    started, cpu = time.perf_counter(), time.process_time()
+    config.load_kube_config(sys.argv[1])
+    api = client.CustomObjectsApi()
+    items = api.list_cluster_custom_object("bench.example.com", "v1", "widgets")["items"]
+    assert len(items) == int(sys.argv[2]), len(items)
+    wall, used = time.perf_counter() - started, time.process_time() - cpu
+    print(json.dumps({"wall_seconds": wall, "cpu_seconds": used, "mib": rss()}))
+    """
+)
+
+
+async def _fill(kubeconfig: Path, first: int, count: int) -> None:
+    """Create objects of about 2.7 KB each."""
+    limit = asyncio.Semaphore(32)
+    async with Client.connect(kubeconfig=str(kubeconfig)) as client:
+        await install_definitions(client, definitions_of([Widget]))
+
+        async def one(number: int) -> None:
+            async with limit:
+                spec = WidgetSpec(replicas=1, notes=[f"note {number} {index} " + "x" * 90 for index in range(20)])
+                await client.create(Widget(meta(f"widget-{number:05d}"), spec))
+
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(first, first + count):
+                tasks.create_task(one(number))
+
+
+async def _forget_statuses(kubeconfig: Path) -> None:
+    limit = asyncio.Semaphore(32)
+    async with Client.connect(kubeconfig=str(kubeconfig)) as client:
+
+        async def one(number: int) -> None:
+            async with limit:
+                target = Widget(meta(f"widget-{number:05d}", namespace="default"), WidgetSpec())
+                await client.status.patch(target, {"status": None})
+
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(RECONCILED):
+                tasks.create_task(one(number))
+
+
+def _measured(command: list[str], **environment: str) -> dict[str, Any] | None:
+    """Run a contender; what it printed first is its result."""
+    try:
+        answer = subprocess.run(  # noqa: S603 - our own programs
+            command, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=300
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"not measured: {command[0]}: {error}")
+        return None
+    found: dict[str, Any] = json.loads(answer.stdout.splitlines()[0])
+    return found
+
+
+def _note(results: Results, name: str, found: dict[str, Any] | None) -> None:
+    if found is not None:
+        used = {"wall, s": found["wall_seconds"], "CPU, s": found["cpu_seconds"], "memory, MiB": found["mib"]}
+        results.add(name, **used)
+
+
+def _build(folder: Path) -> Path | None:
+    source = Path(__file__).parent / "go"
+    try:
+        for name in ("informer", "reconcile"):
+            command = ["go", "build", "-o", str(folder / name), f"./{name}"]
+            subprocess.run(command, cwd=source, check=True, capture_output=True)  # noqa: S603 - go as the user has it
+    except (OSError, subprocess.SubprocessError):
+        print("client-go: not measured, it cannot be built here")
+        return None
+    return folder
+
+
+def _sync(plane: ControlPlane, go: Path | None) -> None:
+    results = Results("cold_sync", f"Cold sync of {OBJECTS:,} custom resources from a real kube-apiserver")
+    config, count = str(plane.kubeconfig), str(OBJECTS)
+    for _ in range(ROUNDS):
+        _note(results, "steersman", _measured([sys.executable, "-c", OURS_SYNC, config, count]))
+        if go is not None:
+            command = [str(go / "informer"), config, count, "0"]
+            _note(results, "client-go, as it ships", _measured(command))
+            _note(results, "client-go, plain list", _measured(command, KUBE_FEATURE_WatchListClient="false"))
+        _note(results, "kubernetes, list only", _measured([sys.executable, "-c", KUBERNETES_SYNC, config, count]))
+    results.show()
+
+
+def _reconcile(plane: ControlPlane, go: Path | None) -> None:
+    results = Results("reconcile", f"{RECONCILED:,} objects, one status patch each, 16 workers, real kube-apiserver")
+    config, count = str(plane.kubeconfig), str(RECONCILED)
+    for _ in range(ROUNDS):
+        asyncio.run(_forget_statuses(plane.kubeconfig))
+        _note(results, "steersman", _measured([sys.executable, "-c", OURS_RECONCILE, config, count]))
+        if go is not None:
+            asyncio.run(_forget_statuses(plane.kubeconfig))
+            _note(results, "client-go", _measured([str(go / "reconcile"), config, count, str(WORKERS)]))
+    results.show()
+
+
+def main() -> None:
+    """Measure, if a real control plane was built."""
+    binaries = Binaries.if_built()
+    if binaries is None:
+        print("not measured: there is no kube-apiserver; `make control-plane` builds one")
+        return
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, ControlPlane(binaries, controllers=False) as plane:
+        go = _build(Path(folder))
+        asyncio.run(_fill(plane.kubeconfig, 0, RECONCILED))
+        _reconcile(plane, go)
+        asyncio.run(_fill(plane.kubeconfig, RECONCILED, OBJECTS - RECONCILED))
+        _sync(plane, go)
