@@ -61,14 +61,17 @@ def aggregated_rules(roles: dict[str, Document]) -> dict[str, list[Document]]:
     aggregated = [name for name, role in roles.items() if role.get("aggregationRule")]
     rules = {name: role.get("rules") or [] for name, role in roles.items()}
     changed: dict[str, list[Document]] = {}
-    # Aggregated roles may be selected by others: at most as many rounds as there are such roles settle it.
-    for _ in aggregated:
-        found = {name: _collected(roles, rules, name) for name in aggregated}
-        news = {name: after for name, after in found.items() if after != rules[name]}
-        if not news:
+    # Aggregated roles may be selected by others: at most as many rounds as there are such roles settle it. One after
+    # the other, so that roles that select each other keep what they have instead of swapping it for ever.
+    for _ in range(len(aggregated) + 1):
+        is_settled = True
+        for name in aggregated:
+            found = _collected(roles, rules, name)
+            if found != rules[name]:
+                rules[name] = changed[name] = found
+                is_settled = False
+        if is_settled:
             break
-        rules |= news
-        changed |= news
     return changed
 
 
