@@ -1,0 +1,9 @@
+"""The sequences that ``tools.record_admission`` plays, in their order."""
+
+from tools.admission_sequences import access, conversion, policies, webhooks
+from tools.admission_sequences.story import SEQUENCES
+
+for _part in (access, webhooks, conversion, policies):
+    _part.build()
+
+__all__ = ["SEQUENCES"]
