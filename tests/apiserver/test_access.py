@@ -1,3 +1,5 @@
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -163,3 +165,16 @@ async def test_an_aggregated_role_follows_a_role_that_is_labelled_later() -> Non
     await transport._request(Request("DELETE", f"{RBAC}/clusterroles/boats"), None)
     answer = await transport._request(Request("GET", f"{RBAC}/clusterroles/admin"), None)
     assert rule not in answer.body
+
+
+async def test_whoever_wants_to_verify_a_token_finds_the_key() -> None:
+    """Other services trust the tokens of service accounts by the keys that the server publishes."""
+    api = _api()
+    token = await _token(api)
+    admin = {"authorization": "Bearer secret"}
+    issuer = await api.ask("GET", "/.well-known/openid-configuration", **admin)
+    keys = await api.ask("GET", "/openid/v1/jwks", accept="*/*", **admin)
+    head = json.loads(base64.urlsafe_b64decode(token.partition(".")[0] + "=="))
+    assert issuer["issuer"] == "https://kubernetes.default.svc"
+    assert (keys["keys"][0]["kid"], keys["keys"][0]["alg"]) == (head["kid"], "ES256")
+    assert (await api.send("GET", "/openid/v1/jwks")).status == 403

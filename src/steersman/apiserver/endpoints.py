@@ -9,7 +9,9 @@ from steersman.apiserver.negotiation import accept_clauses
 from steersman.apiserver.openapi import OpenApi
 from steersman.apiserver.rendering import NOT_FOUND, compressed, document_response, text_response
 from steersman.apiserver.request_info import Query
+from steersman.apiserver.service_account_tokens import ISSUER, ServiceAccountTokens
 from steersman.apiserver.status import method_not_allowed, no_such_resource, not_acceptable
+from steersman.objects.codec import encode_json
 from steersman.protocol.http import Request, Response
 
 _NO_CACHE = ("cache-control", "no-cache, private")
@@ -38,8 +40,9 @@ _CHECKS = ("ping", "log", "storage", "informer-sync", "poststarthook/bootstrap")
 class Endpoints:
     """Answers everything that is no resource."""
 
-    def __init__(self, catalog: Catalog, openapi: OpenApi) -> None:
+    def __init__(self, catalog: Catalog, openapi: OpenApi, tokens: ServiceAccountTokens) -> None:
         self._catalog = catalog
+        self._tokens = tokens
         self._discovery = Discovery(catalog)
         self._openapi = openapi
         self._fixed: dict[str, Callable[[Request, Query], Response]] = {
@@ -48,6 +51,8 @@ class Endpoints:
             "/apis": self._apis,
             "/openapi/v3": self._openapi_index,
             "/": self._root,
+            "/.well-known/openid-configuration": self._issuer,
+            "/openid/v1/jwks": self._keys,
         }
 
     def answer(self, request: Request, path: str, query: Query) -> Response:
@@ -63,6 +68,29 @@ class Endpoints:
         if path.startswith(("/api/", "/apis/")):
             return self._group_document(request, query, path.strip("/").split("/"))
         return NOT_FOUND
+
+    def _issuer(self, request: Request, query: Query) -> Response:
+        """Tell who signs the tokens of service accounts, for whoever wants to verify them."""
+        del query
+        document = {
+            "issuer": ISSUER,
+            "jwks_uri": f"https://{request.headers.get('host', '127.0.0.1')}/openid/v1/jwks",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        }
+        headers = [("content-type", "application/json"), ("cache-control", "public, max-age=3600")]
+        return Response(200, headers, encode_json(document))
+
+    def _keys(self, request: Request, query: Query) -> Response:
+        """Give the public key of the tokens of service accounts."""
+        del query
+        known = ("application/jwk-set+json", "*/*")
+        if not any(clause.media in known for clause in accept_clauses(request.headers.get("accept", ""))):
+            text = "406: Not Acceptable\n\nAvailable representations: application/jwk-set+json"
+            raise not_acceptable(text, with_details=True)
+        headers = [("content-type", "application/jwk-set+json"), ("cache-control", "public, max-age=3600")]
+        return Response(200, headers, encode_json(self._tokens.keys()))
 
     def _version(self, request: Request, query: Query) -> Response:
         if request.method != "GET":

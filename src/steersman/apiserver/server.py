@@ -157,7 +157,7 @@ class ApiServer:
                 tokens=TokenRequests(self.ledger, writing, self.tokens),
             ),
         )
-        self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types))
+        self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types), self.tokens)
         self._housekeeping = self._keep_house(Hand(self.ledger, self.catalog, writing, deleting), housekeeping)
         if self.ledger.store.count("namespaces"):
             self._custom.restore()
