@@ -202,8 +202,16 @@ class ClaimStrategy(BuiltinStrategy):
         return max(found)[1] if found else ""
 
 
+def _is_old_source(source: Document) -> bool:
+    """Tell whether a claim could be filled from this before there was a way for all kinds."""
+    known = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
+    return (source.get("apiGroup") or "", source.get("kind") or "") in known
+
+
 def _settle_sources(spec: Document) -> None:
     """Keep the two ways in which a claim names what it is filled from alike."""
+    if spec.get("dataSource") is not None and not _is_old_source(spec["dataSource"]):
+        del spec["dataSource"]
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)

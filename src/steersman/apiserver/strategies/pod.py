@@ -29,6 +29,10 @@ class PodStrategy(BuiltinStrategy):
         """Fill in limits, priority, tolerations and the first status."""
         limit_pod(self.ledger, obj)
         spec = obj["spec"]
+        runtime = spec.get("runtimeClassName")
+        if runtime and self.ledger.store.get("runtimeclasses.node.k8s.io", "", runtime) is None:
+            why = f'pod rejected: RuntimeClass "{runtime}" not found'
+            raise forbidden("pods", "", obj["metadata"]["name"], why)
         if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
             spec["terminationGracePeriodSeconds"] = 1
         super().prepare_create(obj)
@@ -64,8 +68,7 @@ class PodStrategy(BuiltinStrategy):
         spec = obj["spec"]
         name = spec.get("priorityClassName") or self._default_class()
         if not name:
-            spec["priority"] = 0
-            spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+            _set_computed(obj, 0, "PreemptLowerPriority")
             return
         if name in _SYSTEM_PRIORITIES:
             value, policy = _SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
@@ -76,8 +79,7 @@ class PodStrategy(BuiltinStrategy):
             found: Document = decode_json(record.raw)
             value, policy = found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
         spec["priorityClassName"] = name
-        spec["priority"] = value
-        spec["preemptionPolicy"] = policy
+        _set_computed(obj, value, policy)
 
     def _default_class(self) -> str:
         for record in self.ledger.records_of(_PRIORITY_CLASSES):
@@ -144,6 +146,20 @@ class PodStrategy(BuiltinStrategy):
             "status.nominatedNodeName",
         }
         return "" if label in known else f"field label not supported: {label}"
+
+
+def _set_computed(obj: Document, value: int, policy: str) -> None:
+    """Set what follows from the class of a pod; refuse a pod that says something else."""
+    spec = obj["spec"]
+    given = (("integer", "priority", "priority", value), ("string", "PreemptionPolicy", "preemptionPolicy", policy))
+    for kind, told, name, computed in given:
+        if spec.get(name) is not None and spec[name] != computed:
+            why = (
+                f"the {kind} value of {told} ({spec[name]}) must not be provided in pod spec; priority admission "
+                f"controller computed {computed} from the given PriorityClass name"
+            )
+            raise forbidden("pods", "", obj["metadata"]["name"], why)
+        spec[name] = computed
 
 
 def _keep(document: Document, old: Document, name: str) -> None:

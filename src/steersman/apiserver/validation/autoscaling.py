@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from steersman.apiserver.validation.label_selectors import selector_errors
+from steersman.apiserver.validation.label_selectors import selector_errors, shown_selector
 from steersman.apiserver.validation.numbers import (
     NOT_POSITIVE,
     count_or_percent_errors,
@@ -12,6 +12,7 @@ from steersman.apiserver.validation.numbers import (
 )
 from steersman.apiserver.validation.quantities import amount_of
 from steersman.schema.field_errors import FieldError, forbidden, invalid, not_supported, required
+from steersman.schema.go_text import GoStruct
 from steersman.schema.names import path_segment_faults
 
 Document = dict[str, Any]
@@ -227,12 +228,12 @@ def budget_errors(obj: Document, old: Document | None, subresource: str) -> Erro
     spec = obj.get("spec") or {}
     errors: Errors = []
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
-        shown = {
-            "MinAvailable": spec["minAvailable"],
-            "Selector": spec.get("selector"),
-            "MaxUnavailable": spec["maxUnavailable"],
-            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
-        }
+        shown = GoStruct(
+            MinAvailable=spec["minAvailable"],
+            Selector=shown_selector(spec.get("selector")),
+            MaxUnavailable=spec["maxUnavailable"],
+            UnhealthyPodEvictionPolicy=spec.get("unhealthyPodEvictionPolicy"),
+        )
         errors.append(invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set"))
     for name in ("minAvailable", "maxUnavailable"):
         if spec.get(name) is not None:

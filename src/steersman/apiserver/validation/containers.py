@@ -16,7 +16,7 @@ Errors = list[FieldError]
 _PULL = ("Always", "IfNotPresent", "Never")
 _MESSAGES = ("File", "FallbackToLogsOnError")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
-_RESTARTS = ("Always", "OnFailure", "Never")
+_RESTARTS = ("Always", "Never", "OnFailure")
 
 
 def _port_list_errors(ports: Sequence[Document], path: str) -> Errors:

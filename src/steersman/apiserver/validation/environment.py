@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from steersman.apiserver.validation.names import config_key_faults, env_name_errors, qualified_errors
+from steersman.apiserver.validation.names import config_key_faults, env_name_errors, qualified_errors, subdomain_errors
 from steersman.schema.field_errors import FieldError, invalid, not_supported, required
 
 Document = dict[str, Any]
@@ -91,7 +91,7 @@ def resource_ref_errors(source: Document, path: str, *, in_volume: bool = False)
 
 
 def _key_ref_errors(source: Document, path: str) -> Errors:
-    errors: Errors = [] if source.get("name") else [required(f"{path}.name")]
+    errors = subdomain_errors(source.get("name") or "", f"{path}.name")
     key = source.get("key") or ""
     if not key:
         return [*errors, required(f"{path}.key")]

@@ -8,11 +8,12 @@ from typing import Any
 from steersman.apiserver.validation.cron_schedule import ScheduleError, check_schedule
 from steersman.apiserver.validation.internal_form import internal_pod_spec
 from steersman.apiserver.validation.label_selectors import selector_errors, shown_selector
+from steersman.apiserver.validation.networking import domain_prefixed_errors
 from steersman.apiserver.validation.numbers import negative_errors
 from steersman.apiserver.validation.pods import template_errors
 from steersman.apiserver.validation.workloads import IMMUTABLE, mismatch_errors, selector_change_errors
 from steersman.protocol.equality import json_equal
-from steersman.schema.field_errors import FieldError, invalid, not_supported, required
+from steersman.schema.field_errors import OMITTED, FieldError, invalid, not_supported, required
 from steersman.schema.go_text import GoStruct
 from steersman.schema.names import label_faults
 
@@ -39,7 +40,14 @@ _UID = "batch.kubernetes.io/controller-uid"
 
 def _spec_errors(spec: Document, path: str) -> Errors:
     errors = negative_errors(spec, _COUNTS, path)
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
+    if spec.get("managedBy") is not None:
+        errors += domain_prefixed_errors(spec["managedBy"], f"{path}.managedBy")
     errors += _mode_errors(spec, path)
+    if spec.get("successPolicy") is not None and spec.get("completionMode") != "Indexed":
+        shown = GoStruct({"Rules": spec["successPolicy"].get("rules")})
+        errors.append(invalid(f"{path}.successPolicy", shown, _INDEXED_ONLY))
     policy = spec.get("podFailurePolicy")
     if policy is not None:
         errors += _rule_errors(policy.get("rules") or (), spec, f"{path}.podFailurePolicy.rules")
@@ -73,11 +81,8 @@ def _indexed_errors(spec: Document, path: str) -> Errors:
     if (spec.get("parallelism") or 0) > _MAX_INDEXED:
         text = f"must be less than or equal to {_MAX_INDEXED} when completion mode is Indexed"
         errors.append(invalid(f"{path}.parallelism", spec["parallelism"], text))
-    if most is not None:
-        if spec.get("backoffLimitPerIndex") is None:
-            errors.append(required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified"))
-        if completions is not None and most > completions:
-            errors.append(invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions"))
+    if most is not None and completions is not None and most > completions:
+        errors.append(invalid(f"{path}.maxFailedIndexes", most, "must be less than or equal to completions"))
     return errors
 
 
@@ -95,9 +100,12 @@ def _rule_errors(rules: Sequence[Document], spec: Document, path: str) -> Errors
         codes, patterns = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
         if codes is not None and patterns:
             text = "specifying both OnExitCodes and OnPodConditions is not supported"
-            errors.append(invalid(here, rule, text))
+            errors.append(invalid(here, OMITTED, text))
         elif codes is None and not patterns:
-            errors.append(invalid(here, rule, "specifying one of OnExitCodes and OnPodConditions is required"))
+            text = "specifying one of OnExitCodes and OnPodConditions is required"
+            errors.append(invalid(here, OMITTED, text))
+        elif codes is not None and not codes.get("values"):
+            errors.append(invalid(f"{here}.onExitCodes.values", [], "at least one value is required"))
     return errors
 
 

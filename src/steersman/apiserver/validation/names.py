@@ -33,6 +33,12 @@ _HEADER_RULE = (
 )
 ADDRESS_RULE = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 CIDR_RULE = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_SEARCH = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*"
+_SEARCH_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must "
+    f"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SEARCH}')"
+)
+_IS_SEARCH = re.compile(_SEARCH).fullmatch
 _IS_PORT_NAME = re.compile(r"[-a-z0-9]+").fullmatch
 _IS_KEY = re.compile(r"[-._a-zA-Z0-9]+").fullmatch
 _IS_ENV = re.compile(r"[ -<>-~]+").fullmatch
@@ -85,13 +91,18 @@ def port_name_faults(name: str) -> list[str]:
         faults.append(f"must be no more than {_PORT_NAME_LIMIT} characters")
     if not _IS_PORT_NAME(name):
         faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    elif not re.search("[a-z]", name):
+    if not re.search("[a-z]", name):
         faults.append("must contain at least one letter (a-z)")
     if "--" in name:
         faults.append("must not contain consecutive hyphens")
     if name[:1] == "-" or name[-1:] == "-":
         faults.append("must not begin or end with a hyphen")
     return faults
+
+
+def search_errors(text: str, field: str) -> Errors:
+    """Complain about a domain in which names are looked up; underscores are common there."""
+    return [] if _IS_SEARCH(text) and len(text) <= _KEY_LIMIT else [invalid(field, text, _SEARCH_RULE)]
 
 
 def config_key_faults(key: str) -> list[str]:
@@ -138,12 +149,11 @@ def address_errors(text: str, field: str) -> Errors:
     return [] if parsed_address(text) is not None else [invalid(field, text, ADDRESS_RULE)]
 
 
+_LOCAL_MULTICAST = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_network("ff02::/16"))
 #: Property of an address → what is said about it where addresses of endpoints are wanted.
 _UNREACHABLE = (
-    ("is_unspecified", "may not be unspecified (0.0.0.0 or ::)"),
     ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
     ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
-    ("is_multicast", "may not be in the multicast range (224.0.0.0/4, ff00::/10)"),
 )
 
 
@@ -152,8 +162,14 @@ def endpoint_address_errors(text: str, field: str) -> Errors:
     address = parsed_address(text)
     if address is None:
         return [invalid(field, text, "must be a valid IP address")]
+    if address.is_unspecified:
+        return [invalid(field, text, f"may not be unspecified ({text})")]
     found = {name: getattr(address, name) for name, _ in _UNREACHABLE}
-    return [invalid(field, text, why) for name, why in _UNREACHABLE if found[name]]
+    errors = [invalid(field, text, why) for name, why in _UNREACHABLE if found[name]]
+    if any(address in block for block in _LOCAL_MULTICAST if block.version == address.version):
+        why = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"
+        errors.append(invalid(field, text, why))
+    return errors
 
 
 def cidr_errors(text: str, field: str) -> Errors:

@@ -15,6 +15,7 @@ from steersman.apiserver.validation.names import (
     label_errors,
     labels_errors,
     qualified_errors,
+    search_errors,
     subdomain_errors,
 )
 from steersman.apiserver.validation.numbers import MAX_INT32, range_errors
@@ -63,7 +64,7 @@ def _alias_errors(aliases: Sequence[Document], path: str) -> Errors:
 def _overhead_errors(amounts: Document, path: str) -> Errors:
     errors: Errors = []
     for name, text in amounts.items():
-        errors += amount_errors(name, text, f"{path}[{name}]")
+        errors += amount_errors(name, text, f"{path}.limits[{name}]")
     return errors
 
 
@@ -126,13 +127,20 @@ def _search_errors(config: Document, path: str) -> Errors:
         errors.append(invalid(f"{path}.searches", searches, text))
     for index, search in enumerate(searches):
         if search != ".":
-            errors += subdomain_errors(search.removesuffix(".").replace("_", "-"), f"{path}.searches[{index}]")
+            errors += search_errors(search.removesuffix("."), f"{path}.searches[{index}]")
     errors += [
         required(f"{path}.options[{index}]", "must not be empty")
         for index, option in enumerate(config.get("options") or ())
         if not option.get("name")
     ]
     return errors
+
+
+def _host_user_errors(spec: Document, path: str) -> Errors:
+    if spec["hostUsers"]:
+        return []
+    names = ("hostNetwork", "hostPID", "hostIPC")
+    return [forbidden(f"{path}.{name}", "when `hostUsers` is false") for name in names if spec.get(name)]
 
 
 def _choice_errors(spec: Document, path: str) -> Errors:
@@ -168,6 +176,7 @@ _WHOLES: tuple[tuple[str, Callable[[Document, str], Errors]], ...] = (
     ("activeDeadlineSeconds", _deadline_errors),
     ("dnsPolicy", _dns_errors),
     ("os", operating_system_errors),
+    ("hostUsers", _host_user_errors),
 )
 
 

@@ -38,8 +38,7 @@ def _sleep_errors(action: Document, path: str, grace: int) -> Errors:
     seconds = action.get("seconds") or 0
     if 0 <= seconds <= grace:
         return []
-    why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace}). "
-    return [invalid(path, seconds, why + "Note: zero is allowed as a no-op")]
+    return [invalid(path, seconds, f"must be non-negative and less than terminationGracePeriodSeconds ({grace})")]
 
 
 #: In the order in which Kubernetes looks at them.

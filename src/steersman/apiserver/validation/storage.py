@@ -6,7 +6,7 @@ from typing import Any
 from steersman.apiserver.validation.containers import backstep_errors
 from steersman.apiserver.validation.internal_form import internal_form, shown_difference
 from steersman.apiserver.validation.label_selectors import selector_errors
-from steersman.apiserver.validation.names import qualified_errors, required_name, subdomain_errors
+from steersman.apiserver.validation.names import qualified_errors, subdomain_errors
 from steersman.apiserver.validation.placement import node_selector_errors
 from steersman.apiserver.validation.quantities import amount_of, positive_errors
 from steersman.protocol.equality import json_equal
@@ -47,10 +47,6 @@ def claim_spec_errors(spec: Document, path: str) -> Errors:
     mode = spec.get("volumeMode")
     if mode is not None and mode not in _MODES:
         errors.append(not_supported(f"{path}.volumeMode", mode, _MODES))
-    for name in ("dataSource", "dataSourceRef"):
-        if spec.get(name) is not None:
-            errors += required_name(spec[name], "kind", f"{path}.{name}")
-            errors += required_name(spec[name], "name", f"{path}.{name}")
     return errors
 
 

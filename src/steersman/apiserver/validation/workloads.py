@@ -18,8 +18,10 @@ from steersman.apiserver.validation.numbers import (
     over_hundred_errors,
 )
 from steersman.apiserver.validation.pods import template_errors
+from steersman.apiserver.validation.storage import claim_spec_errors
 from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, forbidden, invalid, not_supported, required
+from steersman.schema.go_text import GoStruct
 
 Document = dict[str, Any]
 Errors = list[FieldError]
@@ -224,12 +226,22 @@ def stateful_set_errors(obj: Document, old: Document | None, subresource: str) -
     errors += negative_errors(
         {"ordinals.start": (spec.get("ordinals") or {}).get("start")}, ("ordinals.start",), "spec"
     )
-    if old is None and spec.get("serviceName"):
-        errors += label_errors(spec["serviceName"], "spec.serviceName")
+    if old is None:
+        errors += _new_stateful_errors(spec)
     errors += _selector_errors(spec, "statefulset")
     errors += _selected_template_errors(_with_claims(spec), "StatefulSet", "")
     if old is not None and not _same_but(spec, old["spec"], _STATEFUL_MUTABLE):
         errors.append(forbidden("spec", _STATEFUL_CHANGES))
+    return errors
+
+
+def _new_stateful_errors(spec: Document) -> Errors:
+    """Complain about what never changes later."""
+    errors: Errors = []
+    for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+        errors += claim_spec_errors(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec")
+    if spec.get("serviceName"):
+        errors += label_errors(spec["serviceName"], "spec.serviceName")
     return errors
 
 
@@ -347,7 +359,8 @@ def _daemon_strategy_errors(strategy: Document) -> Errors:
     if kind == "OnDelete":
         return []
     if kind != "RollingUpdate":
-        return [not_supported("spec.updateStrategy.type", kind, ["RollingUpdate", "OnDelete"])]
+        shown = GoStruct({"Type": kind, "RollingUpdate": rolling})
+        return [not_supported("spec.updateStrategy", shown, ["RollingUpdate", "OnDelete"])]
     if rolling is None:
         return [required(path)]
     down, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
