@@ -59,3 +59,16 @@ async def test_an_endless_expression_is_stopped() -> None:
     await _policy(api, {"expression": expression})
     answer = await api.ask("POST", MAPS, {"metadata": {"name": "a"}})
     assert answer["code"] == 422
+
+
+async def test_coming_back_to_a_snapshot_takes_policies_and_roles_back() -> None:
+    """Tests that share a server must not judge each other's objects."""
+    api = Api()
+    before = api.server.snapshot()
+    await _policy(api, {"expression": "false"})
+    assert (await api.send("POST", MAPS, {"metadata": {"name": "a"}})).status == 422
+    api.server.restore(before)
+    assert (await api.send("POST", MAPS, {"metadata": {"name": "a"}})).status == 201
+    api.server.restore(before)
+    await _policy(api, {"expression": "object.metadata.name == 'b'"})
+    assert (await api.send("POST", MAPS, {"metadata": {"name": "b"}})).status == 201

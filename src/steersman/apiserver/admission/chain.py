@@ -40,7 +40,9 @@ class Admission:
             self.look_again()
 
     def look_again(self) -> None:
-        """Find out whether anybody has a say: the store was changed as a whole."""
+        """Find out who has a say: a configuration was written, or the store was changed as a whole."""
+        self._webhooks.forget()
+        self._policies.forget()
         self.is_active = any(self._ledger.store.count(resource) for resource in _CONFIGURATIONS)
 
     def concerns(self, call: Call) -> bool:

@@ -1,7 +1,6 @@
 """Which requests a webhook or a policy is about: rules on resources, and selectors on labels."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
@@ -30,12 +29,23 @@ def is_exempt(served: Served) -> bool:
     return served.group == "admissionregistration.k8s.io" and served.plural in _EXEMPT
 
 
-@dataclass(frozen=True, slots=True)
 class Matching:
     """Finds out whether a configuration is about a request."""
 
-    ledger: Ledger
-    catalog: Catalog
+    def __init__(self, ledger: Ledger, catalog: Catalog) -> None:
+        self._ledger = ledger
+        self.catalog = catalog
+        #: All versions of what is stored under one name; made anew when what is served changes.
+        self._versions: dict[str, list[Served]] = {}
+        self._revision = -1
+
+    def _versions_of(self, served: Served) -> list[Served]:
+        if self._revision != self.catalog.revision:
+            self._revision = self.catalog.revision
+            self._versions.clear()
+            for known in self.catalog:
+                self._versions.setdefault(known.stored_as, []).append(known)
+        return self._versions.get(served.stored_as, [])
 
     def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> Served | None:
         """Give the version of the resource in which the request is told; ``None`` if it is none of their business."""
@@ -47,7 +57,7 @@ class Matching:
             return None
         if attributes.subresource not in ("", "status"):
             return None
-        others = (other for other in self.catalog if other.stored_as == served.stored_as and other is not served)
+        others = (other for other in self._versions_of(served) if other is not served)
         return next((other for other in others if any(_rule_matches(rule, attributes, other) for rule in rules)), None)
 
     def selects(self, attributes: Attributes, spec: Document) -> bool:
@@ -68,7 +78,7 @@ class Matching:
             return attributes.labels[0]
         if not namespace:
             return None
-        record = self.ledger.store.get("namespaces", "", namespace)
+        record = self._ledger.store.get("namespaces", "", namespace)
         if record is None:
             raise not_found("namespaces", "", namespace)
         return dict(record.labels or {})

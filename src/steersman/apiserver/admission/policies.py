@@ -12,6 +12,7 @@ from steersman.apiserver.label_selectors import selects
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, details, qualified
+from steersman.apiserver.storage.record import Record
 from steersman.objects.codec import decode_json
 from steersman.schema.cel.values import from_json
 
@@ -39,16 +40,28 @@ class Policies:
         self._ledger = ledger
         self._matching = matching
         self._authorizer = authorizer
+        self._read: dict[tuple[str, str], tuple[int, Document]] = {}
+
+    def forget(self) -> None:
+        """Read every policy and binding again."""
+        self._read.clear()
 
     def validate(self, attributes: Attributes) -> None:
         """Refuse what a policy denies; tell what others only warn about."""
         bound: dict[str, list[Document]] = {}
         for record in self._ledger.records_of(BINDINGS):
-            binding = decode_json(record.raw)
+            binding = self._document(BINDINGS, record)
             bound.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
         for record in self._ledger.records_of(POLICIES) if bound else ():
             if record.name in bound:
-                self._judge(attributes, decode_json(record.raw), bound[record.name])
+                self._judge(attributes, self._document(POLICIES, record), bound[record.name])
+
+    def _document(self, resource: str, record: Record) -> Document:
+        """Give a policy or a binding, which nobody may change; each is read once."""
+        known = self._read.get((resource, record.name))
+        if known is None or known[0] != record.version:
+            known = self._read[resource, record.name] = record.version, decode_json(record.raw)
+        return known[1]
 
     def _judge(self, attributes: Attributes, policy: Document, bindings: list[Document]) -> None:
         spec = policy["spec"]

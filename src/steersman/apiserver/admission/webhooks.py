@@ -89,6 +89,10 @@ class Webhooks:
         #: Configurations as they were last read: by version, so that each is read once.
         self._read: dict[tuple[str, str], tuple[int, list[Webhook]]] = {}
 
+    def forget(self) -> None:
+        """Read every configuration again."""
+        self._read.clear()
+
     def mutate(self, attributes: Attributes) -> Document | None:
         """Give the object as webhooks want it; ask those again that want to see what others did to it."""
         rounds = _Rounds()
