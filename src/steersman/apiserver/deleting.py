@@ -41,13 +41,13 @@ class Deleting:
         """Answer a DELETE of one object."""
         options = delete_options(call.query, self._body(call))
         served = call.served
+        if served.plural == "jobs" and not options.policy and options.orphan is None:
+            call.warnings.append(_JOB_WARNING)
         record = self._ledger.get(served, call.info.namespace, call.info.name)
         if record is None:
             raise served.not_found(call.info.name)
         served.strategy.check_delete(record.name)
         self._check_preconditions(served, record, options)
-        if served.plural == "jobs" and not options.policy and options.orphan is None:
-            call.warnings.append(_JOB_WARNING)
         if self._admission.is_active:
             self._admit(call, record, options)
         gone, raw, live = self.delete_record(served, record, options)

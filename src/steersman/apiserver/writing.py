@@ -242,6 +242,9 @@ class Writing:
         if record is None:
             if not served.strategy.create_on_update or call.info.subresource:
                 raise served.not_found(name)
+            given = metadata.get("resourceVersion", "0")
+            if not given.isdigit():
+                raise internal_error(_bad_version(given))
             return Answer(201, self.create_object(call, obj, options))
         live = self._ledger.document(served, record)
         change = Change(record, live, obj, call.info.subresource)

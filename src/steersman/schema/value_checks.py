@@ -63,6 +63,10 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
     return lambda text: bool(match(text)) or search(text) is not None
 
 
+def _as_integer(number: float) -> int | None:
+    return int(number) if INT64_MIN <= number <= INT64_MAX else None
+
+
 def enum_check(node: Structural) -> Check | None:
     """Check that a value is one of an enum; null in an enum matches nothing, as on the server."""
     allowed = node.schema.get("enum")
@@ -72,9 +76,13 @@ def enum_check(node: Structural) -> Check | None:
     # 1 and True are one key to Python, but never one value to JSON.
     plain = {(value.__class__ is bool, value) for value in allowed if value.__class__ not in (dict, list, type(None))}
     nested = [value for value in allowed if value.__class__ in (dict, list)]
+    # Go compares after conversion: a fraction is cut off before it meets an integer.
+    integers = {value for value in allowed if value.__class__ is int}
 
     def check(value: Any) -> list[Finding] | None:
         if value in nested if value.__class__ in (dict, list) else (value.__class__ is bool, value) in plain:
+            return None
+        if value.__class__ is float and _as_integer(value) in integers:
             return None
         error = not_supported("", value, words)
         return [Finding(ErrorType.NOT_SUPPORTED, value, error.detail, Style.BESIDE)]

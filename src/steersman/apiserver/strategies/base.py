@@ -1,5 +1,6 @@
 """`BuiltinStrategy`: the rules that built-in kinds share; most have no others."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -28,6 +29,8 @@ def _known_kinds() -> frozenset[GroupVersionKind]:
     return frozenset(resource.gvk for resource, _, _ in builtin_resources())
 
 
+#: A claim inside a StatefulSet is a whole object: it may say what it is.
+_INNER_TYPE = re.compile(r"spec\.volumeClaimTemplates\[\d+\]\.(?:apiVersion|kind)")
 _META = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -60,7 +63,7 @@ class BuiltinStrategy(Strategy):
         noted = WireReading()
         content = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
         read = self._struct.read(content, "", noted)
-        reading.strict += [f'unknown field "{path}"' for path in noted.unknown]
+        reading.strict += [f'unknown field "{path}"' for path in noted.unknown if not _INNER_TYPE.fullmatch(path)]
         return {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version, **read}
 
     def default(self, obj: Document) -> None:

@@ -176,6 +176,11 @@ class ClaimStrategy(BuiltinStrategy):
 
     ledger: Ledger
 
+    def default(self, obj: Document) -> None:
+        """Let a claim be pending as long as nobody says otherwise."""
+        super().default(obj)
+        obj["status"] = {"phase": "Pending", **(obj.get("status") or {})}
+
     def initial_status(self, obj: Document) -> Document:
         """Begin pending."""
         del obj
