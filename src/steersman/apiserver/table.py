@@ -225,5 +225,6 @@ def table(objects: Sequence[Document], metadata: Document, style: TableStyle, no
         "apiVersion": f"meta.k8s.io/{style.version}",
         "metadata": metadata,
         "columnDefinitions": [column.definition() for column in style.columns],
-        "rows": [_row(obj, style, now) for obj in objects],
+        # Only kinds with columns of their own tell an empty list from none.
+        "rows": [_row(obj, style, now) for obj in objects] or (None if CREATED_AT in style.columns else []),
     }
