@@ -1,13 +1,13 @@
 """`Admission`: everyone who has a say in a write, in their order."""
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes, write_document
+from steersman.apiserver.admission.configurations import BINDINGS, MUTATING, POLICIES, VALIDATING
 from steersman.apiserver.admission.guards import Guards
 from steersman.apiserver.admission.matching import Matching, is_exempt
-from steersman.apiserver.admission.policies import BINDINGS, POLICIES, Policies
 from steersman.apiserver.admission.targets import WebhookOptions
-from steersman.apiserver.admission.webhooks import MUTATING, VALIDATING, Webhooks
 from steersman.apiserver.authorization import is_privileged
 from steersman.apiserver.call import Call
 from steersman.apiserver.catalog import Catalog
@@ -15,6 +15,10 @@ from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.options import WriteOptions
 from steersman.apiserver.rbac.authorizer import Rbac
 from steersman.randomness import Randomness
+
+if TYPE_CHECKING:
+    from steersman.apiserver.admission.policies import Policies
+    from steersman.apiserver.admission.webhooks import Webhooks
 
 Document = dict[str, Any]
 _CONFIGURATIONS = frozenset({MUTATING, VALIDATING, POLICIES, BINDINGS})
@@ -27,9 +31,10 @@ class Admission:
         self, ledger: Ledger, catalog: Catalog, rbac: Rbac, randomness: Randomness, options: WebhookOptions | None
     ) -> None:
         self._ledger = ledger
-        matching = Matching(ledger, catalog)
-        self._webhooks = Webhooks(ledger, matching, rbac, randomness, options)
-        self._policies = Policies(ledger, matching, rbac)
+        self._matching = Matching(ledger, catalog)
+        self._rbac = rbac
+        self._randomness = randomness
+        self._options = options
         self._guards = Guards(rbac)
         #: Whether anybody outside has a say in anything: most servers never have such configurations.
         self.is_active = False
@@ -41,9 +46,24 @@ class Admission:
 
     def look_again(self) -> None:
         """Find out who has a say: a configuration was written, or the store was changed as a whole."""
-        self._webhooks.forget()
-        self._policies.forget()
+        for name in ("_webhooks", "_policies"):
+            self.__dict__.pop(name, None)
         self.is_active = any(self._ledger.store.count(resource) for resource in _CONFIGURATIONS)
+
+    # Made when somebody has a say for the first time, and again when that changes: most servers never need them, and
+    # the language of conditions and policies takes its time to load.
+
+    @cached_property
+    def _webhooks(self) -> "Webhooks":
+        from steersman.apiserver.admission.webhooks import Webhooks  # noqa: PLC0415 - see above
+
+        return Webhooks(self._ledger, self._matching, self._rbac, self._randomness, self._options)
+
+    @cached_property
+    def _policies(self) -> "Policies":
+        from steersman.apiserver.admission.policies import Policies  # noqa: PLC0415 - see above
+
+        return Policies(self._ledger, self._matching, self._rbac)
 
     def concerns(self, call: Call) -> bool:
         """Tell whether anybody may want to change or refuse what a call writes: a quick look before the real one."""

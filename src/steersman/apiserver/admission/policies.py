@@ -6,6 +6,7 @@ from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import Failed, Scope, holds
+from steersman.apiserver.admission.configurations import BINDINGS, POLICIES
 from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.authorization import Authorizer
 from steersman.apiserver.label_selectors import selects
@@ -17,9 +18,6 @@ from steersman.objects.codec import decode_json
 from steersman.schema.cel.values import from_json
 
 Document = dict[str, Any]
-GROUP = "admissionregistration.k8s.io"
-POLICIES = f"validatingadmissionpolicies.{GROUP}"
-BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
 _NO_PARAMETERS = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
 _LONGEST_MESSAGE = 5 << 10
@@ -41,10 +39,6 @@ class Policies:
         self._matching = matching
         self._authorizer = authorizer
         self._read: dict[tuple[str, str], tuple[int, Document]] = {}
-
-    def forget(self) -> None:
-        """Read every policy and binding again."""
-        self._read.clear()
 
     def validate(self, attributes: Attributes) -> None:
         """Refuse what a policy denies; tell what others only warn about."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import Failed, Scope, holds
+from steersman.apiserver.admission.configurations import MUTATING, VALIDATING
 from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.admission.reviews import Verdict, denial, failure, internal, review_of, verdict_of
 from steersman.apiserver.admission.targets import CallFailed, WebhookOptions, target_of, url_of
@@ -24,9 +25,6 @@ from steersman.randomness import Randomness
 from steersman.schema.wire_types import WireTypeError
 
 Document = dict[str, Any]
-GROUP = "admissionregistration.k8s.io"
-MUTATING = f"mutatingwebhookconfigurations.{GROUP}"
-VALIDATING = f"validatingwebhookconfigurations.{GROUP}"
 _USUAL_SECONDS = 10
 
 
@@ -88,10 +86,6 @@ class Webhooks:
         self._options = options
         #: Configurations as they were last read: by version, so that each is read once.
         self._read: dict[tuple[str, str], tuple[int, list[Webhook]]] = {}
-
-    def forget(self) -> None:
-        """Read every configuration again."""
-        self._read.clear()
 
     def mutate(self, attributes: Attributes) -> Document | None:
         """Give the object as webhooks want it; ask those again that want to see what others did to it."""

@@ -1,0 +1,7 @@
+"""Where the configurations of admission are stored."""
+
+GROUP = "admissionregistration.k8s.io"
+MUTATING = f"mutatingwebhookconfigurations.{GROUP}"
+VALIDATING = f"validatingwebhookconfigurations.{GROUP}"
+POLICIES = f"validatingadmissionpolicies.{GROUP}"
+BINDINGS = f"validatingadmissionpolicybindings.{GROUP}"
