@@ -19,6 +19,7 @@ GOLDEN = Path(__file__).parent.parent / "golden"
 #: What a real server answers with 500 too: the client's mistake, by a path that upstream reports as its own.
 KNOWN_500 = (
     "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'",
+    "Internal error occurred: the spec replicas field ",
     "The order in patch list:",
     "expected a []interface {}, but received a ",
     "expected a map[string]interface {}, but received a ",

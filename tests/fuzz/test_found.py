@@ -122,3 +122,14 @@ def test_the_next_page_begins_after_the_last_object(asking: Asking) -> None:
             break
     assert names == sorted(set(names))
     assert set("abcdef") <= set(names)
+
+
+def test_a_job_without_a_name_is_refused_by_its_missing_name(asking: Asking) -> None:
+    """The labels that a Job gives to its pods hold its name, before anybody has looked whether it has one."""
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {}, "spec": {"template": template}}
+    answer = asking.ask("POST", "/apis/batch/v1/namespaces/default/jobs", json.dumps(job).encode())
+    assert answer is not None
+    assert answer.status == 422
+    wanted = 'Job.batch "" is invalid: metadata.name: Required value: name or generateName is required'
+    assert json.loads(answer.body)["message"] == wanted

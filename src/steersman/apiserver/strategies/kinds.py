@@ -148,7 +148,7 @@ class JobStrategy(BuiltinStrategy):
         template = spec.setdefault("template", {}).setdefault("metadata", {})
         had_labels = bool(metadata.get("labels"))
         labels = dict(template.get("labels") or {})
-        uid, name = metadata["uid"], metadata["name"]
+        uid, name = metadata["uid"], metadata.get("name") or ""
         for prefix in ("", "batch.kubernetes.io/"):
             labels[f"{prefix}controller-uid"] = uid
             labels[f"{prefix}job-name"] = name
