@@ -25,7 +25,6 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.writing import Change, Writing
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError
 from steersman.schema.field_errors import invalid as invalid_field
 from steersman.schema.strict_decoding import strict_message
@@ -182,14 +181,13 @@ class Scaling:
         set_at(obj, self._spec_path(served), replicas)
         # What gets its first replicas may get its first spec, with defaults of its own.
         obj = served.strategy.reread(obj)
-        if not json_equal(obj, live):
-            if entries is None:
-                entries = self._entries(call, live, self._scale(served, record, missing=0), replicas)
-            before = live["metadata"].get("managedFields") or []
-            kept = parent_entries(before, entries, self._paths(served), served.api_version)
-            obj["metadata"].pop("managedFields", None)
-            if kept:
-                obj["metadata"]["managedFields"] = kept
+        if entries is None:
+            entries = self._entries(call, live, self._scale(served, record, missing=0), replicas)
+        before = live["metadata"].get("managedFields") or []
+        kept = parent_entries(before, entries, self._paths(served), served.api_version)
+        obj["metadata"].pop("managedFields", None)
+        if kept:
+            obj["metadata"]["managedFields"] = kept
         self._writing.update_object(call, Change(record, live, obj, "scale", is_owned=True, is_patch=True), options)
         after = self._ledger.get(served, record.namespace, record.name) or record
         scale = self._scale(served, after, missing=replicas)

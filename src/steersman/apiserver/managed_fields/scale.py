@@ -33,6 +33,7 @@ def parent_entries(parent: Entries, scale: Entries, paths: ReplicasPaths, api_ve
     left = read(scale)
     before = read(parent)
     result: Managers = {}
+    doubles: Entries = []
     for key, ownership in before.items():
         if ownership.api_version not in paths:
             continue
@@ -45,8 +46,16 @@ def parent_entries(parent: Entries, scale: Entries, paths: ReplicasPaths, api_ve
         if is_subset(_IN_SCALE, ownership.fields):
             # Its time is not known: recorded entries of scale writers have none.
             home = key._replace(api_version=api_version if key.operation == "Update" else "")
-            result[home] = Ownership(_replicas(paths, api_version), api_version)
-    return write(result)
+            added = {home: Ownership(_replicas(paths, api_version), api_version)}
+            if home not in result:
+                result |= added
+            else:
+                # The same writer's rest stays beside it, until the next write takes the two for one.
+                doubles += write(added)
+    written = write(result)
+    applied = [entry for entry in written if entry["operation"] == "Apply"]
+    # Entries without a time come first among those of their operation.
+    return [*applied, *doubles, *(entry for entry in written if entry["operation"] != "Apply")]
 
 
 def _replicas(paths: ReplicasPaths, version: str) -> Fields:
