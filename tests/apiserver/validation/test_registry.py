@@ -1,5 +1,6 @@
 from steersman.apiserver.builtin import builtin_resources
-from steersman.apiserver.validation.registry import CHECKS, check_of
+from steersman.apiserver.validation.registry import CHECKS, check_of, validation_warnings
+from steersman.objects.identity import GroupVersionKind
 
 
 def test_every_named_check_is_there() -> None:
@@ -16,3 +17,10 @@ def test_every_checked_kind_is_served() -> None:
 def test_a_kind_without_rules_is_let_through() -> None:
     """Most kinds have no rules beyond their metadata."""
     assert check_of(("", "ServiceAccount")) is None
+
+
+def test_a_kind_without_effect_says_so() -> None:
+    """A quota that is accepted and never enforced would be a silent success."""
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
+    warnings = validation_warnings(GroupVersionKind("", "v1", "ResourceQuota"), quota, None)
+    assert warnings == ["this server does not enforce ResourceQuotas"]

@@ -80,9 +80,18 @@ def validation_errors(gvk: GroupVersionKind, obj: Document, old: Document | None
     return [] if check is None else check(obj, old, subresource)
 
 
+#: Kinds that are kept and judged, but have no effect here: whoever writes one is told.
+_NOT_ACTED_ON = {
+    (_ADMISSION, "MutatingAdmissionPolicy"): "this server does not evaluate MutatingAdmissionPolicies",
+    ("", "ResourceQuota"): "this server does not enforce ResourceQuotas",
+}
+
+
 def validation_warnings(gvk: GroupVersionKind, obj: Document, old: Document | None) -> list[str]:
     """Warn about an object of a built-in kind that is accepted."""
     key = (gvk.group, gvk.kind)
+    if old is None and key in _NOT_ACTED_ON:
+        return [_NOT_ACTED_ON[key]]
     if key in _TEMPLATED:
         if old is not None and old["metadata"].get("generation") == obj["metadata"].get("generation"):
             return []
