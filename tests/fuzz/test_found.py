@@ -133,3 +133,11 @@ def test_a_job_without_a_name_is_refused_by_its_missing_name(asking: Asking) -> 
     assert answer.status == 422
     wanted = 'Job.batch "" is invalid: metadata.name: Required value: name or generateName is required'
     assert json.loads(answer.body)["message"] == wanted
+
+
+@pytest.mark.parametrize("media", ["application/yaml", "application/vnd.kubernetes.protobuf", JSON])
+def test_delete_options_that_cannot_be_read_are_the_mistake_of_the_client(asking: Asking, media: str) -> None:
+    """Whatever form they claim to have."""
+    answer = asking.ask("DELETE", MAP, b"k8s\0\xff\x00: [", {"content-type": media})
+    assert answer is not None
+    assert answer.status == 400

@@ -16,6 +16,7 @@ from steersman.apiserver.status import bad_request, conflict, success
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Page
 from steersman.clock import Clock
+from steersman.errors import DecodeError
 from steersman.objects.times import format_time
 
 Document = dict[str, Any]
@@ -63,19 +64,10 @@ class Deleting:
             return None
         check_size(data)
         media = body_media(call.request.headers.get("content-type", ""))
-        if media == PROTOBUF:
-            from steersman.apiserver import protobuf  # noqa: PLC0415 - its tables are large
-
-            return protobuf.decode(data)
-        if media != JSON:
-            from steersman.apiserver.yaml_text import parse_yaml  # noqa: PLC0415 - YAML bodies are rare
-
-            document: Any = parse_yaml(data)[0]
-        else:
-            try:
-                document = parse_json(data)
-            except ValueError as error:
-                raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+        try:
+            document = _read(data, media)
+        except (ValueError, DecodeError) as error:
+            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
         return _options_document(document)
 
     def _admit(self, call: Call, record: Record, options: DeleteOptions) -> None:
@@ -197,6 +189,22 @@ def _told(options: DeleteOptions) -> Document:
     if options.dry_run:
         told["dryRun"] = ["All"]
     return told
+
+
+def _read(data: bytes, media: str) -> Any:
+    """Read the options in whatever form they came."""
+    if media == JSON:
+        return parse_json(data)
+    if media == PROTOBUF:
+        from steersman.apiserver import protobuf  # noqa: PLC0415 - its tables are large
+
+        return protobuf.decode(data)
+    from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - YAML bodies are rare
+
+    try:
+        return parse_yaml(data)[0]
+    except YamlFault as fault:
+        raise ValueError(str(fault)) from None
 
 
 def _options_document(document: Any) -> Document:
