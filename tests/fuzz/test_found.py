@@ -141,3 +141,13 @@ def test_delete_options_that_cannot_be_read_are_the_mistake_of_the_client(asking
     answer = asking.ask("DELETE", MAP, b"k8s\0\xff\x00: [", {"content-type": media})
     assert answer is not None
     assert answer.status == 400
+
+
+@pytest.mark.parametrize("version", [None, ""])
+def test_an_apply_without_a_version_to_check_is_an_apply(asking: Asking, version: str | None) -> None:
+    """A version that is null or empty is no precondition."""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": version}}
+    target = f"{MAP}?fieldManager=m&force=true"
+    answer = asking.ask("PATCH", target, json.dumps(config).encode(), {"content-type": APPLY})
+    assert answer is not None
+    assert answer.status == 200

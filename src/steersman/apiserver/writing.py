@@ -270,7 +270,7 @@ class Writing:
     @staticmethod
     def check_version(served: Served, record: Record, metadata: Document, *, unconditional: bool) -> None:
         """Refuse a write that was made from another version than the live one."""
-        given = metadata.get("resourceVersion", "")
+        given = str(metadata.get("resourceVersion") or "")
         if given in ("", "0"):
             if not unconditional:
                 error = invalid_field("metadata.resourceVersion", 0, "must be specified for an update")
