@@ -309,7 +309,10 @@ class ApiServer:
             return self._verbs.run(verb, call, exchange)
         except Refusal as refusal:
             self._refuse(call, exchange, refusal)
-            return None
+        except RecursionError:
+            # Nothing was written: a write commits as its last step.
+            self._refuse(call, exchange, bad_request("the document is nested too deeply for this server"))
+        return None
 
     @staticmethod
     def _refuse(call: Call, exchange: Exchange, refusal: Refusal) -> None:
