@@ -151,3 +151,21 @@ def test_an_apply_without_a_version_to_check_is_an_apply(asking: Asking, version
     answer = asking.ask("PATCH", target, json.dumps(config).encode(), {"content-type": APPLY})
     assert answer is not None
     assert answer.status == 200
+
+
+@pytest.mark.parametrize("managed", [True, "x", [None], [True]])
+def test_owners_of_fields_that_are_none_are_quoted_as_they_are(asking: Asking, managed: Any) -> None:
+    """The object that a patch made unreadable is quoted, whatever the patch put into it."""
+    patch = [{"op": "add", "path": "/metadata/managedFields", "value": managed}]
+    answer = asking.ask("PATCH", MAP, json.dumps(patch).encode(), {"content-type": JSON_PATCH})
+    assert answer is not None
+    assert answer.status in (200, 422)
+
+
+def test_bytes_that_are_no_ascii_are_no_base64(asking: Asking) -> None:
+    """A character that base64 does not have may lie beyond ASCII."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"k": "\ufffd"}}
+    answer = asking.ask("POST", "/api/v1/namespaces/default/secrets", json.dumps(secret).encode())
+    assert answer is not None
+    assert answer.status == 400
+    assert "illegal base64 data at input byte 0" in json.loads(answer.body)["message"]

@@ -6,7 +6,6 @@ Made from the same tables as protobuf decoding and OpenAPI, each structure when 
 """
 
 import base64
-import binascii
 import lzma
 import re
 from collections.abc import Callable
@@ -243,7 +242,7 @@ def _bytes(value: Any, path: str, reading: Reading) -> Any:
     text = re.sub(r"[\r\n]", "", value)
     try:
         return base64.b64encode(base64.b64decode(text, validate=True)).decode()
-    except binascii.Error:
+    except ValueError:  # binascii's own error is one, and so is that of a character beyond ASCII
         raise WireTypeError(f"illegal base64 data at input byte {_bad_base64(text)}") from None
 
 

@@ -306,12 +306,15 @@ def _struct_text(metadata: Document) -> str:
             shown[key] = _sorted(shown[key])
     if shown.get("ownerReferences").__class__ is list:
         shown["ownerReferences"] = [_in_order(owner, _OWNER) for owner in shown["ownerReferences"]]
-    if metadata.get("managedFields"):
-        shown["managedFields"] = [
-            _in_order({**entry, "fieldsV1": _sorted(entry.get("fieldsV1"))}, _MANAGED)
-            for entry in metadata["managedFields"]
-        ]
+    if shown.get("managedFields").__class__ is list:
+        shown["managedFields"] = [_entry_in_order(entry) for entry in shown["managedFields"]]
     return encode_json(shown).decode()
+
+
+def _entry_in_order(entry: Any) -> Any:
+    if entry.__class__ is not dict:
+        return entry
+    return _in_order({**entry, "fieldsV1": _sorted(entry.get("fieldsV1"))}, _MANAGED)
 
 
 _OWNER = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
