@@ -29,6 +29,13 @@ def test_rules_that_nobody_contributes_any_more_go() -> None:
     assert aggregated_rules(roles) == {"admin": []}
 
 
+def test_a_rule_that_a_role_holds_twice_is_taken_once() -> None:
+    """Otherwise roles that aggregate each other would hand their duplicates to and fro."""
+    rule = {"verbs": ["get"]}
+    roles = {"sum": _role("sum", [], [], ["part"]), "twice": _role("twice", ["part"], [rule, rule], [])}
+    assert aggregated_rules(roles) == {"sum": [rule]}
+
+
 _LABELS = st.lists(st.sampled_from(["a", "b"]), max_size=2, unique=True)
 _RULES = st.lists(st.sampled_from([{"verbs": ["get"]}, {"verbs": ["list"]}]), max_size=2)
 

@@ -67,12 +67,17 @@ def aggregated_rules(roles: dict[str, Document]) -> dict[str, list[Document]]:
         is_settled = True
         for name in aggregated:
             found = _collected(roles, rules, name)
-            if found != rules[name]:
+            if not _are_alike(found, rules[name]):
                 rules[name] = changed[name] = found
                 is_settled = False
         if is_settled:
             break
     return changed
+
+
+def _are_alike(some: list[Document], others: list[Document]) -> bool:
+    """Tell whether two lists hold the same rules, in any order: roles that select each other would reorder for ever."""
+    return len(some) == len(others) and all(rule in others for rule in some)
 
 
 def _collected(roles: dict[str, Document], rules: dict[str, list[Document]], name: str) -> list[Document]:
@@ -81,5 +86,8 @@ def _collected(roles: dict[str, Document], rules: dict[str, list[Document]], nam
     for other in sorted(roles):
         labels = roles[other]["metadata"].get("labels")
         if other != name and any(selector.matches(labels) for selector in selectors):
-            found += [rule for rule in rules[other] if rule not in found]
+            for rule in rules[other]:
+                # One by one: a role may hold the same rule twice.
+                if rule not in found:
+                    found.append(rule)
     return found
