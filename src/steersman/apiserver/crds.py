@@ -24,6 +24,7 @@ _PART_VERBS = ("get", "patch", "update")
 _CONFLICTS = {
     "plural": "PluralConflict",
     "singular": "SingularConflict",
+    "shortNames": "ShortNamesConflict",
     "kind": "KindConflict",
     "listKind": "ListKindConflict",
 }
@@ -68,9 +69,9 @@ class CustomResources:
             if old is not None and old["spec"] != crd["spec"]:
                 self._serve_changed(crd, conditions)
             return
-        conflict = self._name_conflict(crd)
+        accepted, conflict = self._judged_names(crd)
         if conflict is not None:
-            self._refuse_names(crd, *conflict)
+            self._refuse_names(crd, accepted, *conflict)
             return
         self._establish(crd)
         self.serve(crd)
@@ -81,16 +82,19 @@ class CustomResources:
         self.serve(crd)
         self._hub.close_resource(crd["metadata"]["name"])
 
-    def _name_conflict(self, crd: Document) -> tuple[str, str] | None:
-        """Give the reason and text of a name that another definition of the group has already."""
+    def _judged_names(self, crd: Document) -> tuple[Document, tuple[str, str] | None]:
+        """Give the names that no other definition of the group has, and reason and text of the last that one has."""
         names, taken = crd["spec"]["names"], self._taken_names(crd)
+        accepted: Document = {"plural": "", "kind": ""}
+        conflict: tuple[str, str] | None = None
         for key, reason in _CONFLICTS.items():
-            if names.get(key) in taken:
-                return reason, f'"{names[key]}" is already in use'
-        for short in names.get("shortNames") or ():
-            if short in taken:
-                return "ShortNamesConflict", f'"{short}" is already in use'
-        return None
+            asked = names.get(key) or ()
+            used = [name for name in ([asked] if isinstance(asked, str) else asked) if name in taken]
+            if used:
+                conflict = reason, f'"{used[0]}" is already in use'
+            elif asked:
+                accepted[key] = asked
+        return accepted, conflict
 
     def _taken_names(self, crd: Document) -> set[str]:
         """Give every name that other definitions of the group have."""
@@ -100,11 +104,11 @@ class CustomResources:
                 continue
             other = self._ledger.document(self._served(), record)
             accepted = (other.get("status") or {}).get("acceptedNames") or {}
-            taken.update(accepted[key] for key in _CONFLICTS if accepted.get(key))
+            taken.update(accepted[key] for key in _CONFLICTS if isinstance(accepted.get(key), str))
             taken.update(accepted.get("shortNames") or ())
         return taken
 
-    def _refuse_names(self, crd: Document, reason: str, message: str) -> None:
+    def _refuse_names(self, crd: Document, accepted: Document, reason: str, message: str) -> None:
         time = format_time(self._clock.now())
         waiting = "not all names are accepted"
         self._set_status(
@@ -113,7 +117,7 @@ class CustomResources:
                 _condition("NamesAccepted", "False", reason, message, time),
                 _condition("Established", "False", "NotAccepted", waiting, time),
             ],
-            accepted=False,
+            accepted=accepted,
         )
 
     def _establish(self, crd: Document) -> None:
@@ -126,7 +130,7 @@ class CustomResources:
         self._set_status(crd, [accepted, installing])
         self._set_status(crd, [accepted, established])
 
-    def _set_status(self, crd: Document, conditions: list[Document], *, accepted: bool = True) -> None:
+    def _set_status(self, crd: Document, conditions: list[Document], *, accepted: Document | None = None) -> None:
         served = self._served()
         record = self._ledger.get(served, "", crd["metadata"]["name"])
         if record is None:
@@ -137,7 +141,7 @@ class CustomResources:
         storage = next(entry["name"] for entry in live["spec"]["versions"] if entry["storage"])
         if storage not in stored:
             stored.append(storage)
-        names = live["spec"]["names"] if accepted else status.get("acceptedNames", {"plural": "", "kind": ""})
+        names = live["spec"]["names"] if accepted is None else accepted
         after = {"conditions": conditions, "acceptedNames": names, "storedVersions": stored}
         if after != status:
             made = {**live, "status": after}

@@ -79,6 +79,10 @@ class BuiltinStrategy(Strategy):
         """Read the result of an apply as this kind."""
         return self.read(merged, Reading())
 
+    def wrong_kind_text(self, kind: str, served: Served) -> str:
+        """Say why an object of another kind cannot be read as this one."""
+        return f"converting (v1.{kind}) to (core.{served.kind}): unknown conversion"
+
     def typed(self, document: Document, served: Served) -> Document:
         """Fill in apiVersion and kind where they are left out; refuse those of another kind."""
         kind, api_version = document.get("kind") or served.kind, document.get("apiVersion") or served.api_version
@@ -86,8 +90,8 @@ class BuiltinStrategy(Strategy):
             raise _other_version(str(api_version), str(kind), served)
         if kind != served.kind:
             raise bad_request(
-                f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: converting '
-                f"(v1.{kind}) to (core.{served.kind}): unknown conversion"
+                f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: '
+                f"{self.wrong_kind_text(str(kind), served)}"
             )
         return {**document, "kind": kind, "apiVersion": api_version}
 

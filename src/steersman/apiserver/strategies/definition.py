@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from steersman.apiserver.crds import FINALIZER
+from steersman.apiserver.served import Served
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document, Verdict
 from steersman.errors import DecodeError
@@ -30,6 +31,11 @@ class DefinitionStrategy(BuiltinStrategy):
         service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
         if service.__class__ is dict and not service.get("port"):
             service["port"] = 443
+
+    def wrong_kind_text(self, kind: str, served: Served) -> str:
+        """Name the part of a real server that keeps definitions: it knows no other kinds."""
+        known = f'version "{served.api_version}" in scheme "pkg/apiserver/apiserver.go:55"'
+        return f'no kind "{kind}" is registered for {known}'
 
     def initial_status(self, obj: Document) -> Document:
         """Begin with nothing accepted."""
