@@ -55,6 +55,7 @@ lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
 	$(BIN)/python -m pip install -q uv
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group bench pyproject.toml -o requirements/bench.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group databases pyproject.toml -o requirements/databases.txt
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
