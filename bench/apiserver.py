@@ -286,6 +286,7 @@ class _Counter(asyncio.Protocol):
         self._opened = opened
         self._done = done
         self._is_open = False
+        self._last = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.write(self._request)  # type: ignore[attr-defined]  # the loop's own transport
@@ -296,11 +297,17 @@ class _Counter(asyncio.Protocol):
             self._is_open = True
             self._opened.release()
             data = data.partition(b"\r\n\r\n")[2]
-        # A chunk's own line breaks are CRLF.
-        self._left -= data.count(b"}\n")
+        # A chunk's own line breaks are CRLF, and may be cut anywhere.
+        seen = self._last + data
+        self._left -= data.count(b"\n") - seen.count(b"\r\n")
+        self._last = data[-1:]
         if self._left <= 0:
             self._left = sys.maxsize
             self._done.release()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._left != sys.maxsize:
+            sys.exit(f"a watch ended early ({exc}), {self._left} events before its end: too slow for its server?")
 
 
 async def _read(kubeconfig: str, version: str, watchers: int, updates: int) -> None:
