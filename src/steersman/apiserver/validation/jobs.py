@@ -5,13 +5,13 @@ import zoneinfo
 from collections.abc import Sequence
 from typing import Any
 
-from steersman.apiserver.validation.cron_schedule import ScheduleError, check_schedule
 from steersman.apiserver.validation.internal_form import internal_pod_spec
 from steersman.apiserver.validation.label_selectors import selector_errors, shown_selector
 from steersman.apiserver.validation.networking import domain_prefixed_errors
 from steersman.apiserver.validation.numbers import negative_errors
 from steersman.apiserver.validation.pods import template_errors
 from steersman.apiserver.validation.workloads import IMMUTABLE, mismatch_errors, selector_change_errors
+from steersman.objects.cron import CronSchedule, ScheduleError
 from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import OMITTED, FieldError, invalid, not_supported, required
 from steersman.schema.go_text import GoStruct
@@ -233,7 +233,7 @@ def _schedule_errors(spec: Document, before: Document, *, is_new: bool) -> Error
         return [required("spec.schedule")]
     errors: Errors = []
     try:
-        check_schedule(schedule)
+        CronSchedule.parse(schedule)
     except ScheduleError as error:
         errors.append(invalid("spec.schedule", schedule, str(error)))
     if "TZ" in schedule:
