@@ -95,6 +95,8 @@ class Informer(StoreReader[K], Generic[K]):
             for namespace in dict.fromkeys(selection.namespaces or ("",))
         ]
         self._subscriptions: list[Subscription] = []
+        #: The tasks of each handler that is being told, to end them with it.
+        self._telling: dict[Subscription, list[asyncio.Task[None]]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._waiters: list[asyncio.Future[None]] = []
         self._exit = AsyncExitStack()
@@ -117,6 +119,13 @@ class Informer(StoreReader[K], Generic[K]):
         if self._tasks is not None:
             self._start(subscription, self._tasks)
         return subscription
+
+    def remove_handler(self, subscription: Subscription) -> None:
+        """Tell a handler nothing more, not even what waits for it; one that is gone already is fine."""
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+        for task in self._telling.pop(subscription, ()):
+            task.cancel()
 
     def handle(
         self,
@@ -215,6 +224,7 @@ class Informer(StoreReader[K], Generic[K]):
                 await asyncio.get_running_loop().create_future()
             finally:
                 self._tasks = None
+                self._telling.clear()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -229,9 +239,11 @@ class Informer(StoreReader[K], Generic[K]):
         return await self._exit.__aexit__(kind, error, trace)
 
     def _start(self, subscription: Subscription, tasks: asyncio.TaskGroup) -> None:
-        tasks.create_task(subscription.run(), name=f"handler/{subscription.name}")
+        telling = [tasks.create_task(subscription.run(), name=f"handler/{subscription.name}")]
         if subscription.resync is not None:
-            tasks.create_task(self._resync(subscription, subscription.resync), name=f"resync/{subscription.name}")
+            resync = self._resync(subscription, subscription.resync)
+            telling.append(tasks.create_task(resync, name=f"resync/{subscription.name}"))
+        self._telling[subscription] = telling
 
     async def _resync(self, subscription: Subscription, seconds: float) -> None:
         while True:

@@ -9,10 +9,28 @@ from typing import Any, Self, TypeVar, cast
 from steersman.concurrency import background
 from steersman.informer.informer import EVERYTHING, Informer, InformerOptions, Selection
 from steersman.informer.reflector import Link
-from steersman.objects.identity import GroupVersionKind
-from steersman.objects.resource import KubeObject, gvk_of
+from steersman.informer.subscription import Handler, Subscription
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.resource import KubeObject, Unstructured, gvk_of
 
 K = TypeVar("K", bound=KubeObject)
+
+
+class Following:
+    """One handler's interest in a kind. The replica lives as long as anybody is interested in it."""
+
+    def __init__(self, informers: "Informers", informer: Informer[Any], subscription: Subscription) -> None:
+        self._informers = informers
+        self.informer = informer
+        self.subscription = subscription
+
+    def end(self) -> None:
+        """Be told nothing more; if nobody else is interested, the watch ends too. A second time is fine."""
+        self.informer.remove_handler(self.subscription)
+        self._informers.leave(self)
+
+    def __repr__(self) -> str:
+        return f"<Following {self.informer.resource.gvr} {self.subscription!r}>"
 
 
 class Informers:
@@ -21,7 +39,11 @@ class Informers:
     def __init__(self, link: Link) -> None:
         self._link = link
         self._informers: dict[tuple[GroupVersionKind, Selection], Informer[Any]] = {}
+        #: Those that end with the last interest in them, and who is interested; ``get`` makes one that stays.
+        self._followed: dict[tuple[GroupVersionKind, Selection], Informer[Any]] = {}
+        self._followings: dict[Informer[Any], list[Following]] = {}
         self._tasks: asyncio.TaskGroup | None = None
+        self._running: dict[Informer[Any], asyncio.Task[None]] = {}
         self._exit = AsyncExitStack()
 
     def get(
@@ -32,20 +54,49 @@ class Informers:
         known = self._informers.get(place)
         if known is None:
             known = self._informers[place] = Informer(kind, self._link, selection, options=options)
-            if self._tasks is not None:
-                self._start(known, self._tasks)
+            self._begin(known)
         return cast("Informer[K]", known)
+
+    def follow(
+        self, resource: ApiResource, handler: Handler, selection: Selection = EVERYTHING, *, name: str = ""
+    ) -> Following:
+        """Tell a handler of the changes of a kind that need not have a class, until it ends that.
+
+        It is told first of what is there, marked as initial. All who follow the same share one watch.
+        """
+        place = (resource.gvk, selection)
+        informer = self._informers.get(place, self._followed.get(place))
+        if informer is None:
+            informer = self._followed[place] = Informer(Unstructured, self._link, selection, resource=resource)
+            self._begin(informer)
+        following = Following(self, informer, informer.add_handler(handler, name=name))
+        self._followings.setdefault(informer, []).append(following)
+        return following
+
+    def leave(self, following: Following) -> None:
+        """Take note that a following ended; an informer that was made for followers stops with the last one."""
+        informer = following.informer
+        others = [other for other in self._followings.pop(informer, ()) if other is not following]
+        if others:
+            self._followings[informer] = others
+            return
+        place = (informer.resource.gvk, informer.selection)
+        if self._followed.get(place) is informer:
+            del self._followed[place]
+            if (task := self._running.pop(informer, None)) is not None:
+                task.cancel()
 
     async def run(self) -> None:
         """Run all informers until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             try:
-                for informer in self._informers.values():
-                    self._start(informer, tasks)
+                for informer in self:
+                    self._begin(informer)
                 await asyncio.get_running_loop().create_future()
             finally:
                 self._tasks = None
+                self._running.clear()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -59,14 +110,15 @@ class Informers:
         return await self._exit.__aexit__(kind, error, trace)
 
     def __iter__(self) -> Iterator[Informer[Any]]:
-        return iter(list(self._informers.values()))
+        return iter([*self._informers.values(), *self._followed.values()])
 
     def __len__(self) -> int:
-        return len(self._informers)
+        return len(self._informers) + len(self._followed)
 
-    @staticmethod
-    def _start(informer: Informer[Any], tasks: asyncio.TaskGroup) -> None:
-        tasks.create_task(informer.run(), name=f"informer/{informer.resource.plural}")
+    def _begin(self, informer: Informer[Any]) -> None:
+        if self._tasks is not None:
+            task = self._tasks.create_task(informer.run(), name=f"informer/{informer.resource.plural}")
+            self._running[informer] = task
 
     def __repr__(self) -> str:
         return f"<Informers {', '.join(repr(informer) for informer in self)}>"

@@ -1,0 +1,101 @@
+"""HTTP services that are no Kubernetes API: what operators call beside their cluster.
+
+Connections are kept alive, one set for each server, and closed together. In a test an app of the same process answers
+for a URL, so that nothing listens and time can stand still.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from steersman.clock import Clock
+from steersman.errors import ConfigError
+from steersman.objects.codec import encode_json
+from steersman.protocol.http import App, Request, Response
+from steersman.transport.base import Transport
+from steersman.transport.config import ClusterConfig
+from steersman.transport.endpoint import Endpoint
+from steersman.transport.http import HttpTransport
+from steersman.transport.in_memory import InMemoryTransport
+from steersman.transport.limits import Limits
+
+#: Seconds that one call may take unless told otherwise, retries included.
+SERVICE_TIMEOUT = 30.0
+_LIMITS = Limits(connect=10.0, body=64 << 20)
+
+
+class HttpService:
+    """A place on one server, by its URL. An answer of any status is an answer; none is a ``TransportError``."""
+
+    def __init__(self, url: str, transport: Transport) -> None:
+        parts = urlsplit(url)
+        self.url = url
+        self._path, self._query = parts.path, parts.query
+        self._transport = transport
+
+    async def request(
+        self,
+        method: str,
+        path: str = "",
+        *,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = SERVICE_TIMEOUT,  # noqa: ASYNC109 - measured by the injected clock, retries included
+    ) -> Response:
+        """Send a request to the URL, or to a path below it, with a JSON body if one is given; give the whole answer.
+
+        It is repeated only where that is safe: reads whose connection broke, and what the server asks to repeat by
+        ``Retry-After``. Whoever writes repeats by himself, with a key that makes it the same write.
+        """
+        sent = {"accept": "application/json"}
+        body = b""
+        if json is not None:
+            body = encode_json(json)
+            sent["content-type"] = "application/json"
+        sent |= {name.lower(): value for name, value in (headers or {}).items()}
+        return await self._transport.request(Request(method, self._target(path), sent, body), timeout=timeout)
+
+    def _target(self, path: str) -> str:
+        place = (self._path.rstrip("/") + path if path else self._path) or "/"
+        return f"{place}{'&' if '?' in place else '?'}{self._query}" if self._query else place
+
+    def __repr__(self) -> str:
+        # Paths and queries of webhooks are often secrets.
+        return f"<HttpService {_server_of(self.url)}>"
+
+
+class HttpServices:
+    """Every server that was called. Close it when done."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._transports: dict[Endpoint, Transport] = {}
+
+    def at(self, url: str) -> HttpService:
+        """Give the place that a URL names; nothing is sent yet. What is no URL is a ``ConfigError``."""
+        endpoint = _server_of(url)
+        transport = self._transports.get(endpoint)
+        if transport is None:
+            config = ClusterConfig(server=str(endpoint))
+            transport = self._transports[endpoint] = HttpTransport(config, clock=self._clock, limits=_LIMITS)
+        return HttpService(url, transport)
+
+    def serve(self, url: str, app: App) -> None:
+        """Let an app of this process answer for the server of a URL from now on: nothing is sent anywhere then."""
+        self._transports[_server_of(url)] = InMemoryTransport(app, clock=self._clock)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for transport in self._transports.values():
+            await transport.close()
+
+    def __repr__(self) -> str:
+        return f"<HttpServices {', '.join(str(endpoint) for endpoint in self._transports)}>"
+
+
+def _server_of(url: str) -> Endpoint:
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        raise ConfigError(f"not a URL: {url!r} has no scheme, such as https://")
+    return Endpoint.parse(f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0]}")

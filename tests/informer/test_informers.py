@@ -1,0 +1,104 @@
+"""Informers that come and go while others run."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from steersman.informer.changes import Added, Change, record_of
+from steersman.informer.informer import Selection
+from steersman.informer.informers import Informers
+from steersman.informer.reflector import Link
+from steersman.kinds.core_v1 import ConfigMap
+from steersman.objects.meta import meta
+from steersman.objects.resource import resource_of
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+
+CONFIG_MAPS = resource_of(ConfigMap)
+
+
+class Told:
+    """A handler that writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __call__(self, change: Change) -> None:
+        """Write it down."""
+        initial = isinstance(change, Added) and change.is_initial
+        self.lines.append(f"{'initial ' if initial else ''}{type(change).__name__} {record_of(change).key.name}")
+
+
+@asynccontextmanager
+async def informers_of(cluster: Cluster) -> AsyncIterator[Informers]:
+    """Run a collection of informers against the cluster."""
+    async with Informers(Link(cluster.transport, cluster.clock, cluster.randomness)) as informers:
+        yield informers
+
+
+async def test_a_follower_is_told_what_was_there_and_what_comes(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The boundary between the two is what lets a notifier stay silent about old objects."""
+    await cluster.client.create(ConfigMap(meta("old")))
+    async with informers_of(cluster) as informers:
+        told = Told()
+        informers.follow(CONFIG_MAPS, told)
+        await fake_clock.settle()
+        await cluster.client.create(ConfigMap(meta("new")))
+        await fake_clock.settle()
+    assert told.lines == ["initial Added old", "Added new"]
+
+
+async def test_followers_share_a_watch_and_the_last_one_ends_it(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Ten notifiers of one kind must not be ten watches, and none of them must leave one behind."""
+    async with informers_of(cluster) as informers:
+        first, second = Told(), Told()
+        one, two = informers.follow(CONFIG_MAPS, first), informers.follow(CONFIG_MAPS, second)
+        await fake_clock.settle()
+        assert len(cluster.faults.watches("/configmaps")) == 1
+
+        one.end()
+        await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.settle()
+        assert (first.lines, second.lines) == ([], ["Added a"])
+
+        two.end()
+        await fake_clock.settle()
+        assert cluster.faults.watches("/configmaps") == []
+        assert len(informers) == 0
+
+
+async def test_a_selection_has_a_watch_of_its_own(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Followers with different wishes do not see each other's objects."""
+    async with informers_of(cluster) as informers:
+        told = Told()
+        informers.follow(CONFIG_MAPS, Told())
+        informers.follow(CONFIG_MAPS, told, Selection(label_selector="app=web"))
+        await fake_clock.settle()
+        await cluster.client.create(ConfigMap(meta("other")))
+        await cluster.client.create(ConfigMap(meta("web", labels={"app": "web"})))
+        await fake_clock.settle()
+    assert told.lines == ["Added web"]
+
+
+async def test_an_informer_that_was_asked_for_outlives_its_followers(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A controller's cache must not end because a follower leaves."""
+    async with informers_of(cluster) as informers:
+        kept = informers.get(ConfigMap)
+        following = informers.follow(CONFIG_MAPS, Told())
+        assert following.informer is kept
+        await fake_clock.settle()
+        following.end()
+        following.end()
+        await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.settle()
+        assert [one.name for one in kept.list()] == ["a"]
+
+
+async def test_following_again_begins_anew(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Whoever comes back gets the state of now, marked as initial."""
+    async with informers_of(cluster) as informers:
+        informers.follow(CONFIG_MAPS, Told()).end()
+        await cluster.client.create(ConfigMap(meta("a")))
+        told = Told()
+        informers.follow(CONFIG_MAPS, told)
+        await fake_clock.settle()
+    assert told.lines == ["initial Added a"]
