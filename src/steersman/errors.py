@@ -5,6 +5,7 @@
     SteersmanError
     ├── ConfigError             a kubeconfig, option or file is wrong; names it
     ├── DeclarationError        a Python class cannot become a Kubernetes kind
+    ├── ConversionError         an object cannot become one of another version without loss
     ├── DecodeError             bytes are not what they should be
     ├── SelectorError           a label or field selector does not parse
     ├── TransportError          no answer came, or not an HTTP answer
@@ -21,6 +22,7 @@
     ├── RegistryError           a container registry refused something; has its words
     ├── WaitTimeout             a condition did not become true in time
     ├── LeadershipLost          a write was refused because this process no longer leads
+    ├── Deny                    what a validating or defaulting function raises to refuse a write
     └── ReconcileError          what a reconciler raises to steer its own retries
         ├── Retry               try again later
         └── Permanent           do not try again until the object changes
@@ -42,6 +44,10 @@ class ConfigError(SteersmanError):
 
 class DeclarationError(SteersmanError):
     """A class, a constraint or a rule cannot become a Kubernetes API; the message names the class and field."""
+
+
+class ConversionError(SteersmanError):
+    """An object cannot become one of another version; the message names the object, the version and the field."""
 
 
 class DecodeError(SteersmanError):
@@ -196,6 +202,16 @@ class WaitTimeout(SteersmanError, TimeoutError):
 
 class LeadershipLost(SteersmanError):
     """A write was refused on this side, because this process can no longer be sure that it leads."""
+
+
+class Deny(SteersmanError):
+    """Refuse the write that a webhook was asked about; with a field it is Invalid (422), else Forbidden (403)."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.message = message
+        #: The path of the field that is wrong, such as ``spec.replicas``.
+        self.field = field
 
 
 class ReconcileError(SteersmanError):

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         UniqueItems,
         constrained,
     )
+    from steersman.schema.conversions import converts, renames
     from steersman.schema.declaration import Column, Scale, custom_resource
 
 __all__ = [
@@ -69,17 +70,24 @@ __all__ = [
     "Scale",
     "UniqueItems",
     "constrained",
+    "converts",
     "custom_resource",
+    "renames",
 ]
 
-_DECLARATION = frozenset({"Column", "Scale", "custom_resource"})
+_HOMES = {
+    "Column": "declaration",
+    "Scale": "declaration",
+    "converts": "conversions",
+    "custom_resource": "declaration",
+    "renames": "conversions",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Load a name from its home on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'steersman.schema' has no attribute {name!r}")
-    home = "declaration" if name in _DECLARATION else "constraints"
-    value = getattr(import_module(f"steersman.schema.{home}"), name)
+    value = getattr(import_module(f"steersman.schema.{_HOMES.get(name, 'constraints')}"), name)
     globals()[name] = value
     return value

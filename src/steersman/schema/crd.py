@@ -116,7 +116,13 @@ def _storages(kinds: tuple[CustomClass, ...]) -> list[bool]:
     return [bool(storage) for storage in declared]
 
 
-def _check_same_kind(kinds: tuple[CustomClass, ...]) -> None:
+def stored_of(*kinds: CustomClass) -> CustomClass:
+    """Give the class of the version that is stored."""
+    return next((kind for kind, storage in zip(kinds, _storages(kinds), strict=True) if storage), kinds[0])
+
+
+def check_same_kind(*kinds: CustomClass) -> None:
+    """Refuse classes that are not versions of one kind."""
     first = declaration_of(kinds[0]).resource
     for kind in kinds[1:]:
         other = declaration_of(kind).resource
@@ -162,6 +168,11 @@ def _told(errors: list[FieldError], origins: list[dict[str, Origin]]) -> str:
     return "\n".join(lines)
 
 
+def schema_of(kind: CustomClass) -> Schema:
+    """Build the schema of whole objects of one version."""
+    return _root_schema(kind, {})
+
+
 def crd_of(*kinds: CustomClass) -> dict[str, Any]:
     """Build the CustomResourceDefinition of a kind from its classes, one for each version.
 
@@ -169,7 +180,7 @@ def crd_of(*kinds: CustomClass) -> dict[str, Any]:
     """
     if not kinds:
         raise DeclarationError("crd_of() needs at least one class")
-    _check_same_kind(kinds)
+    check_same_kind(*kinds)
     origins: list[dict[str, Origin]] = [{} for _ in kinds]
     storages = _storages(kinds)
     versions = [

@@ -197,3 +197,8 @@ def declaration_of(kind: type) -> Declaration:
     if found is None:
         raise _refuse(kind, 'it is not a custom kind: decorate it with @custom_resource("group/version")')
     return found
+
+
+def is_custom(kind: type) -> bool:
+    """Tell whether a kind is one of somebody's own: it needs a definition."""
+    return kind in _DECLARATIONS

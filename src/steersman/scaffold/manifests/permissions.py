@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from steersman.controller.declaration import Reconciler
-from steersman.manager.definitions import is_custom
 from steersman.manager.operator import Operator
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import resource_of
 from steersman.scaffold.manifests.shape import Shape, metadata, name_of
+from steersman.schema.declaration import is_custom
 
 _READ: Final = ("get", "list", "watch")
 _OWN: Final = (*_READ, "create", "patch", "delete")

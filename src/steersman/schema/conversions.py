@@ -1,0 +1,129 @@
+"""`@converts` and `renames`: how objects of one version of a kind become objects of another.
+
+A conversion is declared beside the classes and lives with them. How several of them make a way between any two versions
+is said in `schema.versions`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from steersman.errors import ConversionError, DeclarationError, DecodeError
+from steersman.objects.codec import from_json, to_json
+from steersman.objects.resource import Resource
+from steersman.schema.declaration import declaration_of, place_of
+from steersman.schema.object_paths import Document, ObjectPath, object_path, put_at, take_at
+from steersman.schema.structural import ABSENT
+
+S = TypeVar("S", bound=Resource[Any, Any])
+T = TypeVar("T", bound=Resource[Any, Any])
+CustomClass = type[Resource[Any, Any]]
+
+_HOME = "__conversions__"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """One way from a version to another."""
+
+    #: Makes a new document of another version; the one that is given may be used up.
+    change: Callable[[Document], Document]
+    #: Fields of the source that the target has no place for: an annotation keeps them.
+    keeps: tuple[ObjectPath, ...]
+    #: Who converts, for messages.
+    name: str
+
+
+def converts(
+    source: type[S], target: type[T], *, keeps: Sequence[str] = ()
+) -> Callable[[Callable[[S], T]], Callable[[S], T]]:
+    """Decorate a function that makes an object of one version from an object of another.
+
+    Of the metadata only labels and annotations are the function's business: the rest stays as it is, whatever it gives.
+    ``keeps`` names fields that the target has no place for, such as ``.spec.color``: an annotation keeps them, and they
+    are there again when the object comes back.
+    """
+
+    def decorate(function: Callable[[S], T]) -> Callable[[S], T]:
+        name = f"{function.__module__}.{function.__qualname__}"
+
+        def change(document: Document) -> Document:
+            try:
+                made = function(from_json(source, document))
+            except DecodeError as error:
+                raise ConversionError(str(error)) from None
+            except ConversionError:
+                raise
+            except Exception as error:
+                raise ConversionError(f"{name} raised {type(error).__name__}: {error}") from error
+            if type(made) is not target:
+                raise ConversionError(f"{name} gave {type(made).__name__}, not {target.__name__}")
+            return to_json(made)
+
+        _declare(source, target, Conversion(change, _paths(keeps), name))
+        return function
+
+    return decorate
+
+
+def renames(source: CustomClass, target: CustomClass, fields: Mapping[str, str], *, keeps: Sequence[str] = ()) -> None:
+    """Declare that two versions differ only in the names of fields: ``{".spec.replicas": ".spec.copies"}``.
+
+    This is both directions at once. ``keeps`` names fields that one of the versions does not have.
+    """
+    moves = [(object_path(old), object_path(new)) for old, new in fields.items()]
+    kept = _paths(keeps)
+    there = f"renames({source.__name__}, {target.__name__})"
+    _declare(source, target, Conversion(_moving(moves), kept, there))
+    _declare(target, source, Conversion(_moving([(new, old) for old, new in moves]), kept, there))
+
+
+def _moving(moves: Sequence[tuple[ObjectPath, ObjectPath]]) -> Callable[[Document], Document]:
+    def change(document: Document) -> Document:
+        # All are taken before one is put: names may be exchanged.
+        taken = [(new, take_at(document, old)) for old, new in moves]
+        for path, value in taken:
+            if value is not ABSENT and not put_at(document, path, value):
+                raise ConversionError(f".{'.'.join(path)} has no place: something else stands there")
+        return document
+
+    return change
+
+
+def conversion_between(source: CustomClass, target: CustomClass) -> Conversion | None:
+    """Give what was declared for going from one version to another directly."""
+    return _declared(source).get(_version(target))
+
+
+def has_conversions(kinds: Sequence[CustomClass]) -> bool:
+    """Tell whether versions of a kind are converted by functions: their definition then needs a conversion webhook."""
+    return any(conversion_between(one, other) for one in kinds for other in kinds)
+
+
+def _declared(kind: CustomClass) -> dict[str, Conversion]:
+    # They live and die with the class, in an attribute of it; a table here would keep the class alive.
+    known: dict[str, Conversion] | None = kind.__dict__.get(_HOME)
+    if known is None:
+        known = {}
+        type.__setattr__(kind, _HOME, known)
+    return known
+
+
+def _version(kind: CustomClass) -> str:
+    return declaration_of(kind).resource.gvk.version
+
+
+def _declare(source: CustomClass, target: CustomClass, conversion: Conversion) -> None:
+    one, other = declaration_of(source).resource.gvk, declaration_of(target).resource.gvk
+    if (one.group, one.kind) != (other.group, other.kind) or one.version == other.version:
+        raise DeclarationError(f"{place_of(source)} and {place_of(target)} are no two versions of one kind")
+    known = _declared(source).get(other.version)
+    if known is not None and known.name != conversion.name:
+        raise DeclarationError(
+            f"two conversions from {one.version} to {other.version} of {one.kind}: {known.name} and {conversion.name}"
+        )
+    _declared(source)[other.version] = conversion
+
+
+def _paths(texts: Sequence[str]) -> tuple[ObjectPath, ...]:
+    return tuple(object_path(text) for text in texts)

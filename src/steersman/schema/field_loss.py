@@ -1,0 +1,56 @@
+"""What got lost: the fields of an object that a copy of it does not have, or has with another value."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from steersman.errors import DecodeError
+from steersman.objects.codec import from_json, to_json
+from steersman.objects.resource import Resource
+from steersman.schema.object_paths import Document
+
+_ABSENT = object()
+
+
+def lost_fields(before: Document, after: Document, kind: type[Resource[Any, Any]]) -> list[str]:
+    """Name the fields that are in an object and not, or not the same, in what came back of it.
+
+    Values are compared as the class reads them: ``60s`` and ``1m`` are one duration. What came on top is no loss, and
+    empty lists and objects say nothing.
+    """
+    read, returned = _as_read(before, kind), _as_read(after, kind)
+    absent = {path for path, value in _leaves(before) if _at(after, path) is _ABSENT and value is not None}
+    changed = {
+        path for path, value in _leaves(read) if _at(returned, path) != value and _at(before, path) is not _ABSENT
+    }
+    return [_text(path) for path in sorted(absent | changed, key=_text)]
+
+
+def _as_read(document: Document, kind: type[Resource[Any, Any]]) -> Document:
+    try:
+        return to_json(from_json(kind, document))
+    except DecodeError:
+        return document
+
+
+def _leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if value.__class__ is dict:
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, key))
+    elif value.__class__ is list:
+        for place, inner in enumerate(value):
+            yield from _leaves(inner, (*path, place))
+    else:
+        yield path, value
+
+
+def _at(value: Any, path: tuple[str | int, ...]) -> Any:
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return _ABSENT
+    return value
+
+
+def _text(path: tuple[str | int, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)

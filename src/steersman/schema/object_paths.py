@@ -1,0 +1,55 @@
+"""Fields of objects by their paths, `.spec.replicas`: as columns and scales are named. Paths lead through objects only."""
+
+from typing import Any
+
+from steersman.errors import DeclarationError
+from steersman.schema.structural import ABSENT
+
+Document = dict[str, Any]
+ObjectPath = tuple[str, ...]
+
+
+def object_path(text: str) -> ObjectPath:
+    """Read a path; what is written otherwise, or leads into a list, is a `DeclarationError`."""
+    names = tuple(text[1:].split("."))
+    if not text.startswith(".") or not all(names) or "[" in text:
+        raise DeclarationError(
+            f"{text!r} is no path of a field: write one such as '.spec.replicas', with the names of the wire; "
+            "items of lists have none"
+        )
+    return names
+
+
+def value_at(document: Document, path: ObjectPath) -> Any:
+    """Give the value of a field, or `ABSENT`."""
+    value: Any = document
+    for name in path:
+        if value.__class__ is not dict or name not in value:
+            return ABSENT
+        value = value[name]
+    return value
+
+
+def put_at(document: Document, path: ObjectPath, value: Any) -> bool:
+    """Set a field, and the objects around it where there are none; answer no where something else stands in the way."""
+    *parents, last = path
+    for name in parents:
+        inner = document.setdefault(name, {})
+        if inner.__class__ is not dict:
+            return False
+        document = inner
+    document[last] = value
+    return True
+
+
+def take_at(document: Document, path: ObjectPath) -> Any:
+    """Remove a field and give its value, or `ABSENT`; objects that are empty then go too, but never a whole part."""
+    found = value_at(document, path)
+    if found is ABSENT:
+        return ABSENT
+    for length in range(len(path), 0, -1):
+        parent: Document = value_at(document, path[: length - 1]) if length > 1 else document
+        del parent[path[length - 1]]
+        if parent or length <= 2:  # noqa: PLR2004 - .spec and .status stay
+            break
+    return found

@@ -1,0 +1,68 @@
+"""Whether objects survive the way to another version and back, found out with made-up objects."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from steersman.errors import ConversionError, DeclarationError
+from steersman.schema.field_loss import lost_fields
+from steersman.schema.generated_objects import generated
+from steersman.schema.object_paths import Document
+from steersman.schema.versions import Version, Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What does not survive: fields of one version on the way over another, or an object that cannot go at all."""
+
+    source: Version
+    target: Version
+    #: Fields that did not come back; none where the way itself failed.
+    fields: tuple[str, ...]
+    #: Why the way failed.
+    reason: str = ""
+
+    def __str__(self) -> str:
+        way = f"{self.source.gvk.version} → {self.target.gvk.version} → {self.source.gvk.version}"
+        if not self.fields:
+            return f"{way}: {self.reason}"
+        one, other = self.source.kind.__name__, self.target.kind.__name__
+        listed = ", ".join(f'"{name}"' for name in self.fields)
+        return (
+            f"{way}: {', '.join(self.fields)} of {one} gets lost: let the conversion carry it, or keep it in an "
+            f"annotation: @converts({one}, {other}, keeps=[{listed}]), or renames(…, keeps=[{listed}])"
+        )
+
+
+def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[Document] = ()) -> Iterator[Loss]:
+    """Try every pair of versions with made-up objects, and examples of any version; give the first loss of each pair."""
+    given = list(examples)
+    for source in versions.all:
+        gvk = source.gvk
+        own = [example for example in given if example.get("apiVersion") == gvk.api_version]
+        objects = own + list(generated(source.schema, gvk.api_version, gvk.kind, count=count, seed=seed))
+        if not objects:
+            raise DeclarationError(
+                f"{gvk}: no valid object can be made up from its schema: hand an example of it to assert_round_trips"
+            )
+        for target in versions.all:
+            if target is not source and (loss := _first_loss(versions, source, target, objects)) is not None:
+                yield loss
+
+
+def check_round_trips(versions: Versions, *, count: int = 12) -> None:
+    """Refuse versions between which something gets lost, with the fields by name."""
+    found = [str(loss) for loss in losses(versions, count=count)]
+    if found:
+        raise DeclarationError(f"versions of {versions.name} lose something:\n  " + "\n  ".join(found))
+
+
+def _first_loss(versions: Versions, source: Version, target: Version, objects: list[Document]) -> Loss | None:
+    for document in objects:
+        try:
+            there = versions.carry(document, target.gvk.api_version)
+            back = versions.carry(there, source.gvk.api_version)
+        except ConversionError as error:
+            return Loss(source, target, (), str(error))
+        if lost := lost_fields(document, back, source.kind):
+            return Loss(source, target, tuple(lost))
+    return None
