@@ -19,10 +19,9 @@ def lost_fields(before: Document, after: Document, kind: type[Resource[Any, Any]
     """
     read, returned = _as_read(before, kind), _as_read(after, kind)
     absent = {path for path, value in _leaves(before) if _at(after, path) is _ABSENT and value is not None}
-    changed = {
-        path for path, value in _leaves(read) if _at(returned, path) != value and _at(before, path) is not _ABSENT
-    }
-    return [_text(path) for path in sorted(absent | changed, key=_text)]
+    changed = {path for path, value in _leaves(read) if _at(returned, path) != value}
+    lost = absent | {path for path in changed if _at(before, path) is not _ABSENT}
+    return sorted(map(_text, lost))
 
 
 def _as_read(document: Document, kind: type[Resource[Any, Any]]) -> Document:

@@ -1,4 +1,4 @@
-"""Fields of objects by their paths, `.spec.replicas`: as columns and scales are named. Paths lead through objects only."""
+"""Fields of objects by their paths, `.spec.replicas`, as columns and scales are named; items of lists have none."""
 
 from typing import Any
 

@@ -34,7 +34,7 @@ class Loss:
 
 
 def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[Document] = ()) -> Iterator[Loss]:
-    """Try every pair of versions with made-up objects, and examples of any version; give the first loss of each pair."""
+    """Try every pair of versions with made-up objects, and with examples; give the first loss of each pair."""
     given = list(examples)
     for source in versions.all:
         gvk = source.gvk

@@ -1,7 +1,7 @@
 """`Versions`: all versions of one kind, and the way of an object from any of them to any other.
 
-The stored version is the hub: where no conversion was declared for two versions, the way leads over it. Versions without
-any declared conversion differ only in their name, as for a server without a conversion webhook.
+The stored version is the hub: where no conversion was declared for two versions, the way leads over it. Versions
+without any declared conversion differ only in their name, as for a server without a conversion webhook.
 """
 
 from collections.abc import Iterable, Sequence

@@ -32,6 +32,9 @@ class Reading:
     #: The struct whose field is being read, and the names of the fields down to it: Go names both.
     record: str = ""
     trail: tuple[str, ...] = ()
+    #: Whether empty maps and lists that would not be written are kept all the same; and whether there was one.
+    keeps_empty: bool = False
+    has_empty: bool = False
 
     def refuse(self, value: Any, wanted: str) -> WireTypeError:
         """Give the error for a value that is not of the wanted Go type."""

@@ -1,7 +1,7 @@
 """`Conversions`: answers the reviews in which an API server asks for objects in another version.
 
-A pure function from bytes to bytes: the webhook server mounts `review`. What cannot be converted is told with the object
-and the field, and then nothing of that review is converted.
+A pure function from bytes to bytes: the webhook server mounts `review`. What cannot be converted is told with the
+object and the field, and then nothing of that review is converted.
 """
 
 from collections.abc import Iterable
