@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bench._results import Results
 from steersman.clock import RealClock
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.reflector import Link
@@ -24,6 +25,7 @@ from steersman.transport.http import HttpTransport
 
 OBJECTS = 20_000
 UPDATES = 60_000
+ROUNDS = 3
 WIDGETS = ApiResource(gvk=GroupVersionKind("bench.example.com", "v1", "Widget"), plural="widgets")
 JSON = [("content-type", "application/json")]
 
@@ -46,8 +48,9 @@ def widget(number: int, version: int, *, padding: int) -> dict[str, Any]:
             "resourceVersion": str(1000 + version),
             "uid": f"00000000-0000-4000-8000-{number:012d}",
         },
-        "spec": {"size": number, "text": "x" * padding},
-        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Ok", "message": "m" * 40}]},
+        # Nothing that the Go type does not know: it would have less to keep.
+        "spec": {"color": "red", "replicas": number, "notes": ["x" * 73 for _ in range(padding // 76)]},
+        "status": {"observedGeneration": version % 7 + 1, "ready": number, "phase": "Ready"},
     }
 
 
@@ -129,8 +132,8 @@ def rss() -> float:
     return int(pages) * resource.getpagesize() / 2**20
 
 
-async def steersman(port: int) -> tuple[float, float]:
-    """Measure our informer; give the CPU seconds of the cold sync and of the ingest."""
+async def steersman(port: int) -> dict[str, float]:
+    """Measure our informer."""
     clock = RealClock()
     transport = HttpTransport(ClusterConfig(server=f"http://127.0.0.1:{port}", compression=False), clock=clock)
     informer = Informer(
@@ -155,17 +158,23 @@ async def steersman(port: int) -> tuple[float, float]:
         assert any(one.resource_version == last for one in informer.store.records())
         rate = (OBJECTS + UPDATES - first) / took
         each = took_cpu / (OBJECTS + UPDATES - first)
-    stored = sum(len(one.data) for one in informer.store.records()) / OBJECTS
-    print(f"cold sync of {OBJECTS} objects: {synced:.2f} s wall, {synced_cpu:.2f} s CPU")
-    print(f"memory: +{memory:.0f} MiB, {memory * 2**20 / OBJECTS:.0f} B an object (of 2.7 KB JSON on the wire)")
-    print(f"watch ingest of {UPDATES} updates: {rate:,.0f}/s, {each * 1e6:.1f} µs CPU each")
-    print(f"stored JSON after the updates: {stored:.0f} B an object")
     await transport.close()
-    return synced_cpu, each * UPDATES
+    return _measures(synced, synced_cpu, memory, rate, each)
 
 
-def client_go(port: int) -> tuple[float, float] | None:
-    """Measure client-go's informer on the same server, if Go is there to build it; give its CPU seconds of both."""
+def _measures(synced: float, synced_cpu: float, memory: float, rate: float, each: float) -> dict[str, float]:
+    """Name what was measured."""
+    return {
+        "cold sync, s": synced,
+        "cold sync, CPU s": synced_cpu,
+        "cached, KiB an object": memory * 1024 / OBJECTS,
+        "CPU, µs an event": each * 1e6,
+        "ms for 1,000 events": 1e6 / rate,
+    }
+
+
+def client_go(port: int) -> dict[str, float] | None:
+    """Measure client-go's informer on the same server, if Go is there to build it."""
     with tempfile.TemporaryDirectory() as directory:
         binary, kubeconfig = Path(directory) / "informer", Path(directory) / "kubeconfig"
         cluster = {"name": "bench", "cluster": {"server": f"http://127.0.0.1:{port}"}}
@@ -181,27 +190,32 @@ def client_go(port: int) -> tuple[float, float] | None:
         except (OSError, subprocess.SubprocessError):
             print("client-go: cannot be built or did not finish")
             return None
-    sync, ingest = map(json.loads, answer.stdout.splitlines())
-    wall, cpu = sync["wall_seconds"], sync["cpu_seconds"]
-    print(f"client-go: cold sync {wall:.2f} s wall, {cpu:.2f} s CPU, {sync['mib']:.0f} MiB")
-    rate = UPDATES / ingest["wall_seconds"]
-    print(f"client-go: watch ingest {rate:,.0f}/s, {ingest['cpu_seconds'] / UPDATES * 1e6:.1f} µs CPU each")
-    return sync["cpu_seconds"], ingest["cpu_seconds"]
+    sync, memory, ingest = map(json.loads, answer.stdout.splitlines())
+    rate, each = UPDATES / ingest["wall_seconds"], ingest["cpu_seconds"] / UPDATES
+    return _measures(sync["wall_seconds"], sync["cpu_seconds"], memory["cached_mib"], rate, each)
 
 
 def main() -> None:
-    """Start the server in a process of its own, then measure."""
+    """Start the server in a process of its own, then let both take turns."""
     code = "import asyncio; from bench.informer import serve; asyncio.run(serve())"
+    ours = "import asyncio, json, sys; from bench.informer import steersman; "
+    ours += "print(json.dumps(asyncio.run(steersman(int(sys.argv[1])))))"
+    title = f"An informer of {OBJECTS:,} objects of 2.7 KB, then {UPDATES:,} updates of 1.7 KB, from a scripted server"
+    results = Results("informer", title)
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
     assert process.stdout is not None
     try:
         port = int(process.stdout.readline())
-        sync, ingest = asyncio.run(steersman(port))
-        if (peer := client_go(port)) is not None:
-            print(f"CPU, ours to client-go's: cold sync {sync / peer[0]:.2f} : 1, ingest {ingest / peer[1]:.2f} : 1")
+        for _ in range(ROUNDS):
+            command = [sys.executable, "-c", ours, str(port)]
+            shown = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - ourselves
+            results.add("steersman", **json.loads(shown.stdout))
+            if (peer := client_go(port)) is not None:
+                results.add("client-go", **peer)
     finally:
         process.kill()
         process.wait()
+    results.show()
 
 
 if __name__ == "__main__":

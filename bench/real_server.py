@@ -1,7 +1,8 @@
 """On a real kube-apiserver: cold sync of 20,000 custom resources, and 3,000 reconciles with a status patch each.
 
-Beside client-go (as it ships, and with plain lists) and `kubernetes`; each contender is a process of its own, they take
-turns, and the medians of the rounds are compared. Needs the programs that `make control-plane` builds, and Go.
+Beside client-go (as it ships, and with plain lists), controller-runtime, kopf, `kubernetes`, lightkube and kr8s; each
+contender is a process of its own, they take turns, and the medians of the rounds are compared. Needs the programs that
+`make control-plane` builds, and Go.
 """
 
 import asyncio
@@ -82,6 +83,70 @@ KUBERNETES_SYNC = textwrap.dedent(
 )
 
 
+LIGHTKUBE_SYNC = textwrap.dedent(
+    """
+    import json, sys, time
+    from lightkube import Client, KubeConfig
+    from lightkube.generic_resource import create_namespaced_resource
+    from bench.informer import rss
+    started, cpu = time.perf_counter(), time.process_time()
+    Widget = create_namespaced_resource("bench.example.com", "v1", "Widget", "widgets")
+    client = Client(config=KubeConfig.from_file(sys.argv[1]))
+    items = list(client.list(Widget, namespace="*"))
+    assert len(items) == int(sys.argv[2]), len(items)
+    wall, used = time.perf_counter() - started, time.process_time() - cpu
+    print(json.dumps({"wall_seconds": wall, "cpu_seconds": used, "mib": rss()}))
+    """
+)
+KR8S_SYNC = textwrap.dedent(
+    """
+    import asyncio, json, sys, time
+    import kr8s.asyncio
+    from bench.informer import rss
+
+    async def main():
+        started, cpu = time.perf_counter(), time.process_time()
+        api = await kr8s.asyncio.api(kubeconfig=sys.argv[1])
+        items = [item async for item in api.get("widgets.bench.example.com", namespace=kr8s.ALL)]
+        assert len(items) == int(sys.argv[2]), len(items)
+        wall, used = time.perf_counter() - started, time.process_time() - cpu
+        print(json.dumps({"wall_seconds": wall, "cpu_seconds": used, "mib": rss()}))
+
+    asyncio.run(main())
+    """
+)
+KOPF_RECONCILE = textwrap.dedent(
+    """
+    import asyncio, json, os, sys, time
+    import kopf
+    from bench.informer import rss
+
+    os.environ["KUBECONFIG"] = sys.argv[1]
+    done = 0
+
+    @kopf.on.startup()
+    def configure(settings, **_):
+        settings.posting.enabled = False
+        settings.batching.worker_limit = 16
+
+    @kopf.on.create("bench.example.com", "v1", "widgets")
+    async def handle(spec, meta, patch, **_):
+        global done
+        patch.status["observedGeneration"] = meta["generation"]
+        patch.status["ready"] = spec.get("replicas", 0)
+        patch.status["phase"] = "Ready"
+        done += 1
+        if done == int(sys.argv[2]):
+            wall, used = time.perf_counter() - started, time.process_time() - cpu
+            print(json.dumps({"wall_seconds": wall, "cpu_seconds": used, "mib": rss()}), flush=True)
+            os._exit(0)
+
+    started, cpu = time.perf_counter(), time.process_time()
+    asyncio.run(kopf.operator(clusterwide=True, standalone=True))
+    """
+)
+
+
 async def _fill(kubeconfig: Path, first: int, count: int) -> None:
     """Create objects of about 2.7 KB each."""
     limit = asyncio.Semaphore(32)
@@ -134,7 +199,7 @@ def _note(results: Results, name: str, found: dict[str, Any] | None) -> None:
 def _build(folder: Path) -> Path | None:
     source = Path(__file__).parent / "go"
     try:
-        for name in ("informer", "reconcile"):
+        for name in ("informer", "reconcile", "runtime"):
             command = ["go", "build", "-o", str(folder / name), f"./{name}"]
             subprocess.run(command, cwd=source, check=True, capture_output=True)  # noqa: S603 - go as the user has it
     except (OSError, subprocess.SubprocessError):
@@ -153,6 +218,9 @@ def _sync(plane: ControlPlane, go: Path | None) -> None:
             _note(results, "client-go, as it ships", _measured(command))
             _note(results, "client-go, plain list", _measured(command, KUBE_FEATURE_WatchListClient="false"))
         _note(results, "kubernetes, list only", _measured([sys.executable, "-c", KUBERNETES_SYNC, config, count]))
+        _note(results, "lightkube, list only", _measured([sys.executable, "-c", LIGHTKUBE_SYNC, config, count]))
+    # Once: it takes about a minute.
+    _note(results, "kr8s, list only", _measured([sys.executable, "-c", KR8S_SYNC, config, count]))
     results.show()
 
 
@@ -165,6 +233,11 @@ def _reconcile(plane: ControlPlane, go: Path | None) -> None:
         if go is not None:
             asyncio.run(_forget_statuses(plane.kubeconfig))
             _note(results, "client-go", _measured([str(go / "reconcile"), config, count, str(WORKERS)]))
+            asyncio.run(_forget_statuses(plane.kubeconfig))
+            _note(results, "controller-runtime", _measured([str(go / "runtime"), config, count, str(WORKERS)]))
+    # Once, and last: it takes about a minute, and leaves annotations on every object.
+    asyncio.run(_forget_statuses(plane.kubeconfig))
+    _note(results, "kopf", _measured([sys.executable, "-c", KOPF_RECONCILE, config, count]))
     results.show()
 
 

@@ -3,6 +3,7 @@ package widget
 import (
 	"encoding/json"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,6 +39,12 @@ func Report(since time.Time, cpu time.Duration, count int) {
 		panic(err)
 	}
 	os.Stdout.Write(append(line, '\n'))
+}
+
+// Resident gives the memory of this process after a collection, with what is free given back to the system.
+func Resident() float64 {
+	debug.FreeOSMemory()
+	return residentMiB()
 }
 
 func residentMiB() float64 {
