@@ -15,12 +15,32 @@ def server_context(*, certificate: bytes, key: bytes, client_ca: bytes | None = 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
+    _load(context, certificate, key)
+    if client_ca is not None:
+        context.verify_mode = ssl.CERT_OPTIONAL
+        try:
+            context.load_verify_locations(cadata=client_ca.decode("ascii", "replace"))
+        except ssl.SSLError as error:
+            raise _unusable(error) from None
+    return context
+
+
+def replace_certificate(context: ssl.SSLContext, *, certificate: bytes, key: bytes) -> None:
+    """Let a context in use present another certificate from the next handshake on.
+
+    Connections that are there go on. A pair that cannot be used is a ``ConfigError``, and the former one stays.
+    """
+    server_context(certificate=certificate, key=key)
+    _load(context, certificate, key)
+
+
+def _load(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
     try:
         with private_file(certificate) as certificate_path, private_file(key) as key_path:
             context.load_cert_chain(certificate_path, key_path, password=lambda: b"")
-        if client_ca is not None:
-            context.verify_mode = ssl.CERT_OPTIONAL
-            context.load_verify_locations(cadata=client_ca.decode("ascii", "replace"))
     except ssl.SSLError as error:
-        raise ConfigError(f"the serving certificate cannot be used: {error.reason}") from None
-    return context
+        raise _unusable(error) from None
+
+
+def _unusable(error: ssl.SSLError) -> ConfigError:
+    return ConfigError(f"the serving certificate cannot be used: {error.reason}")

@@ -1,0 +1,89 @@
+"""`Routes`: the table of what is asked where. Admission and conversion are mounted; it never sees a socket.
+
+``mount(path, review)`` takes any function from a review's bytes to its answer's bytes, waiting or not.
+"""
+
+import inspect
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+from urllib.parse import parse_qs, urlsplit
+
+from steersman.clock import Clock
+from steersman.errors import DeclarationError, DecodeError
+from steersman.protocol.http import Exchange, Request, Response
+from steersman.webhook.failure import ReviewFailed, refusal
+
+#: From the bytes of a review to those of its answer; ``ReviewFailed`` and ``DecodeError`` say that it is none.
+Review: TypeAlias = Callable[[bytes], bytes | Awaitable[bytes]]
+
+_log = logging.getLogger("steersman.webhook")
+_JSON: Final = "application/json"
+#: Bytes of a review: two objects of the largest size, and what is said about them.
+LARGEST: Final = 7 * 1024 * 1024
+_SECONDS: Final = re.compile(r"(\d{1,3}(?:\.\d+)?)s")
+#: Seconds that a review may take when the API server does not say, and at most.
+_USUAL, _LONGEST = 10.0, 30.0
+#: How much of the API server's patience is used: the answer that time is up should still arrive.
+_PATIENCE: Final = 0.9
+
+
+class Routes:
+    """An app that answers reviews by their path. Whatever comes, the worst that follows is a refusal."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._reviews: dict[str, Review] = {}
+
+    def __repr__(self) -> str:
+        return f"<Routes {sorted(self._reviews)}>"
+
+    def mount(self, path: str, review: Review) -> None:
+        """Let a function answer the reviews that are posted to a path."""
+        if path in self._reviews:
+            raise DeclarationError(f"two webhooks would be asked at {path}: name= one of them")
+        self._reviews[path] = review
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer one request."""
+        url = urlsplit(request.target)
+        review = self._reviews.get(url.path)
+        problem = self._problem(request, review)
+        if review is None or problem is not None:
+            exchange.respond(problem or refusal(404, "nothing is served here"))
+            return None
+        return self._answer(review, request.body, exchange, _limit(url.query))
+
+    @staticmethod
+    def _problem(request: Request, review: Review | None) -> Response | None:
+        if review is None:
+            return refusal(404, f"no webhook is asked at {urlsplit(request.target).path}")
+        if request.method != "POST":
+            return refusal(405, "reviews are posted")
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
+            return refusal(415, f"reviews are {_JSON}")
+        if len(request.body) > LARGEST:
+            return refusal(413, f"the review exceeds {LARGEST} bytes")
+        return None
+
+    async def _answer(self, review: Review, body: bytes, exchange: Exchange, limit: float) -> None:
+        try:
+            async with self._clock.timeout(limit):
+                answer = review(body)
+                content = await answer if inspect.isawaitable(answer) else answer
+        except TimeoutError:
+            exchange.respond(refusal(504, f"no verdict within {limit:g} s"))
+        except ReviewFailed as failure:
+            exchange.respond(refusal(failure.code, str(failure)))
+        except DecodeError as error:
+            exchange.respond(refusal(400, str(error)))
+        else:
+            exchange.respond(Response(200, [("content-type", _JSON)], content))
+
+
+def _limit(query: str) -> float:
+    """Give the seconds that an answer may take, from what the API server says about its own patience."""
+    told = _SECONDS.fullmatch(parse_qs(query).get("timeout", [""])[0])
+    seconds = float(told[1]) if told is not None else _USUAL
+    return max(min(seconds, _LONGEST), 0.1) * _PATIENCE
