@@ -14,11 +14,47 @@ class TypeMismatch(Exception):  # noqa: N818 - named as the fact, like the rest 
 
 
 def fits(value: Any, kind: FieldType) -> bool:
-    """Tell whether a value fits its type; unlike in a configuration, items of lists may be there twice."""
+    """Tell whether a value fits its type; unlike in a configuration, items of lists may be there twice.
+
+    Asked at every write, of the object before and after: so it gives no reasons and makes nothing.
+    """
+    if value is None:
+        return True
+    branch = kind.branch_of(value)
+    if branch.__class__ is str:
+        return value.__class__ in _SCALAR_CLASSES[branch]
+    if branch.__class__ is MapType:
+        return value.__class__ is dict and _map_fits(value, branch)
+    return isinstance(branch, ListType) and value.__class__ is list and _list_fits(value, branch)
+
+
+_SCALAR_CLASSES: Final[dict[str, frozenset[type]]] = {
+    "numeric": frozenset({int, float}),
+    "string": frozenset({str}),
+    "boolean": frozenset({bool}),
+    "untyped": frozenset({int, float, str, bool}),
+}
+
+
+def _map_fits(value: dict[str, Any], branch: MapType) -> bool:
+    declared, other = branch.fields, branch.element
+    for key, below in value.items():
+        kind = declared.get(key) or other
+        if kind is None or not fits(below, kind):
+            return False
+    return True
+
+
+def _list_fits(value: list[Any], branch: ListType) -> bool:
+    kind = branch.element
     try:
-        _node(value, kind, _CHECKED)
-    except _MisfitError:
-        return all(message.startswith(_DUPLICATE) for _, message in _errors(value, kind))
+        for item in value:
+            if not branch.is_atomic:
+                branch.element_of(item)
+            if not fits(item, kind):
+                return False
+    except ValueError:
+        return False
     return True
 
 
@@ -40,7 +76,6 @@ def explanation(value: Any, kind: FieldType) -> str:
 
 
 _Errors = Iterator[tuple[str, str]]
-_DUPLICATE: Final = "duplicate entries for key"
 
 
 def _errors(value: Any, kind: FieldType) -> _Errors:
@@ -51,30 +86,15 @@ def _errors(value: Any, kind: FieldType) -> _Errors:
         yield from _map_errors(value, branch)
     elif isinstance(branch, ListType):
         yield from _list_errors(value, branch)
-    else:
-        is_valid, complaint = _SCALAR_CHECKS[branch]
-        if not is_valid(value):
-            yield "", complaint(value)
+    elif value.__class__ not in _SCALAR_CLASSES[branch]:
+        yield "", _COMPLAINTS[branch](value)
 
 
-def _is_number(value: Any) -> bool:
-    return value.__class__ is int or value.__class__ is float
-
-
-_SCALAR_CHECKS: Final[dict[str, tuple[Callable[[Any], bool], Callable[[Any], str]]]] = {
-    "numeric": (_is_number, lambda value: f"expected numeric (int or float), got {go_text.type_name(value)}"),
-    "string": (
-        lambda value: value.__class__ is str,
-        lambda value: f"expected string, got &value.valueUnstructured{{Value:{go_text.syntax(value)}}}",
-    ),
-    "boolean": (
-        lambda value: value.__class__ is bool,
-        lambda value: f"expected boolean, got &{{{go_text.plain(value)}}}",
-    ),
-    "untyped": (
-        lambda value: value.__class__ is not dict and value.__class__ is not list,
-        lambda value: f"expected any scalar, got &{{{go_text.plain(value)}}}",
-    ),
+_COMPLAINTS: Final[dict[str, Callable[[Any], str]]] = {
+    "numeric": lambda value: f"expected numeric (int or float), got {go_text.type_name(value)}",
+    "string": lambda value: f"expected string, got &value.valueUnstructured{{Value:{go_text.syntax(value)}}}",
+    "boolean": lambda value: f"expected boolean, got &{{{go_text.plain(value)}}}",
+    "untyped": lambda value: f"expected any scalar, got &{{{go_text.plain(value)}}}",
 }
 
 
@@ -107,7 +127,7 @@ def _list_errors(value: Any, branch: ListType) -> _Errors:
                 return
             step = display(element)
             if element in seen:
-                yield "", f"{_DUPLICATE} {step}"
+                yield "", f"duplicate entries for key {step}"
             seen.add(element)
         for path, message in _errors(item, branch.element):
             yield step + path, message
@@ -129,7 +149,7 @@ def _node(value: Any, kind: FieldType, checked: bool) -> Fields | None:
     """Give the node of a value; ``None`` if neither its own path nor one below is set."""
     branch = kind.branch_of(value)
     if isinstance(branch, str):
-        if checked and value is not None and not _SCALAR_CHECKS[branch][0](value):
+        if checked and value is not None and value.__class__ not in _SCALAR_CLASSES[branch]:
             raise _MisfitError
         return LEAF
     if checked and value is not None and not _is_container_of(value, branch):
