@@ -1,10 +1,10 @@
 """`Cluster`: a fresh embedded API server, a client for it, and operators that run against it, in milliseconds."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from steersman.apiserver.admission.targets import WebhookOptions
 from steersman.apiserver.call import User
@@ -37,6 +37,14 @@ K = TypeVar("K", bound=KubeObject)
 _REST_LOOKS, _REST_PAUSE = 3, 0.002
 
 
+class Worker(Protocol):
+    """Somebody who works on a cluster, and can tell when there is nothing left to do."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is left to do."""
+
+
 class Cluster:
     """A server of its own for one test. Everything is in this process: nothing listens on a port.
 
@@ -60,7 +68,9 @@ class Cluster:
         self.faults = Faults(self.server)
         self.transport = InMemoryTransport(self.faults, clock=self.clock)
         self.client = Client(self.transport, clock=self.clock, randomness=self.randomness)
-        self._managers: list[Manager] = []
+        #: Seconds that ``eventually`` and ``settle`` wait unless told otherwise; other processes may need more.
+        self.patience = 5.0
+        self._workers: list[Worker] = []
 
     @classmethod
     @asynccontextmanager
@@ -82,13 +92,21 @@ class Cluster:
         manager = Manager(operators, self.transport, options, clock=self.clock, randomness=self.randomness)
         async with background(manager.run(), name="manager") as task:
             await self._drive(wait_ready(manager.wait_ready(), task))
-            self._managers.append(manager)
             try:
-                yield manager
+                with self.attended(manager):
+                    yield manager
             finally:
-                self._managers.remove(manager)
                 task.cancel()
                 await self._drive(_ended(task))
+
+    @contextmanager
+    def attended(self, worker: Worker) -> Iterator[None]:
+        """Let ``settle`` wait for somebody's work too, inside the block."""
+        self._workers.append(worker)
+        try:
+            yield
+        finally:
+            self._workers.remove(worker)
 
     async def install(self, *kinds: type[KubeObject]) -> None:
         """Install the definitions of custom kinds without running an operator."""
@@ -123,15 +141,17 @@ class Cluster:
         """Give the objects that the server has now, in all namespaces unless told otherwise."""
         return list_now(self.server, kind, namespace=namespace, selector=selector)
 
-    async def eventually(self, condition: Condition, *, within: float = 5.0, message: str = "") -> None:
+    async def eventually(self, condition: Condition, *, within: float | None = None, message: str = "") -> None:
         """Wait until a condition holds: it gives something true, and raises no ``AssertionError``."""
+        within = self.patience if within is None else within
         await eventually(condition, clock=self.clock, within=within, message=message)
 
-    async def settle(self, *, within: float = 5.0) -> None:
+    async def settle(self, *, within: float | None = None) -> None:
         """Wait until the operators have nothing to do, and the server has not changed meanwhile.
 
         Timers that are due later (``requeue_after``, back-off) are not waited for.
         """
+        within = self.patience if within is None else within
         looks = max(int(within / _REST_PAUSE), _REST_LOOKS)
         quiet, version = 0, ""
         for _ in range(looks):
@@ -140,11 +160,11 @@ class Cluster:
             else:
                 await self.clock.sleep(_REST_PAUSE)
             now = self._version()
-            is_quiet = now == version and all(manager.is_idle for manager in self._managers)
+            is_quiet = now == version and all(worker.is_idle for worker in self._workers)
             quiet, version = (quiet + 1 if is_quiet else 0), now
             if quiet == _REST_LOOKS:
                 return
-        raise WaitTimeout(f"no rest within {within:g} s: {self._managers}")
+        raise WaitTimeout(f"no rest within {within:g} s: {self._workers}")
 
     def _version(self) -> str:
         return str(self.server.ledger.version)
@@ -162,7 +182,7 @@ class Cluster:
                     await self.clock.advance(self.clock.next_timer() or 0.0)
 
     def __repr__(self) -> str:
-        return f"<Cluster {self.server!r} managers={len(self._managers)}>"
+        return f"<Cluster {self.server!r} workers={len(self._workers)}>"
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

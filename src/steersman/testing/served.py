@@ -1,0 +1,57 @@
+"""A test's cluster on a port of this machine: for kubectl, and for operators that are processes of their own."""
+
+import secrets
+import tempfile
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from steersman.objects.codec import encode_json
+from steersman.protocol.http import App, Exchange, Request, Response
+from steersman.serving.server import Server
+from steersman.testing.cluster import Cluster
+
+
+@asynccontextmanager
+async def served(cluster: Cluster, app: App | None = None) -> AsyncIterator[Path]:
+    """Serve a cluster inside the block; give the path of a kubeconfig for it.
+
+    The cluster's clock must be a real one, because other processes have no other. ``app`` stands in front of it if
+    given, such as a ``Fuse``.
+    """
+    token = secrets.token_urlsafe(24)
+    gate = _Gate(app if app is not None else cluster.faults, token)
+    with tempfile.TemporaryDirectory(prefix="steersman-") as directory:
+        async with Server(gate, clock=cluster.clock) as server:
+            path = Path(directory) / "kubeconfig"
+            path.touch(mode=0o600)
+            path.write_bytes(_kubeconfig(server.url, token))
+            yield path
+
+
+class _Gate:
+    """Lets only those in who know the token: the server behind it takes everyone for the admin."""
+
+    def __init__(self, app: App, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        shown = request.headers.get("authorization", "").encode("utf-8", "surrogateescape")
+        if not secrets.compare_digest(shown, self._expected):
+            exchange.respond(Response(401, [("content-type", "text/plain; charset=utf-8")], b"unknown token\n"))
+            return None
+        headers = {name: value for name, value in request.headers.items() if name != "authorization"}
+        return self._app.handle(Request(request.method, request.target, headers, request.body), exchange)
+
+
+def _kubeconfig(url: str, token: str) -> bytes:
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "test", "cluster": {"server": url}}],
+        "users": [{"name": "test", "user": {"token": token}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": "default"}}],
+        "current-context": "test",
+    }
+    return encode_json(document) + b"\n"

@@ -1,0 +1,56 @@
+"""Two runs of one story, compared: what must not matter does not, and what matters does."""
+
+from typing import Any
+
+from steersman.testing.end_state import difference, told
+
+UID_A = "11111111-1111-4111-8111-111111111111"
+UID_B = "22222222-2222-4222-8222-222222222222"
+
+
+def _pod(name: str, uid: str, **more: Any) -> dict[str, Any]:
+    metadata = {"name": name, "generateName": "web-", "uid": uid, "resourceVersion": "7", "managedFields": [{}]}
+    return {"kind": "Pod", "metadata": {**metadata, "creationTimestamp": "2030-01-01T00:00:00Z", **more}}
+
+
+def _owner(*names: str) -> dict[str, Any]:
+    return {"kind": "Web", "metadata": {"name": "web", "uid": UID_A}, "status": {"podNames": list(names)}}
+
+
+def _state(*documents: dict[str, Any]) -> list[str]:
+    return told(documents, documents)
+
+
+def test_names_that_the_server_made_up_are_the_same_wherever_they_stand() -> None:
+    """A name is random, and it is found in the status of others, also inside sentences."""
+    first = _state(_pod("web-abcde", UID_B), _owner("web-abcde", "created web-abcde."))
+    second = _state(_pod("web-fghij", UID_B), _owner("web-fghij", "created web-fghij."))
+    assert first == second
+    assert "web-*" in "".join(first)
+
+
+def test_a_missing_pod_is_a_difference() -> None:
+    """Equal names must not hide that there are fewer of them."""
+    two = _state(_pod("web-abcde", UID_B), _pod("web-fghij", UID_A))
+    one = _state(_pod("web-abcde", UID_B))
+    assert "-" in difference(two, one)
+    assert difference(two, two) == ""
+
+
+def test_uids_versions_and_times_do_not_matter() -> None:
+    """No two runs share them."""
+    later = _pod("web-abcde", UID_A, creationTimestamp="2031-01-01T00:00:00.123456Z", resourceVersion="9")
+    assert _state(_pod("web-abcde", UID_B)) == _state(later)
+
+
+def test_whom_a_uid_belongs_to_matters() -> None:
+    """A child of an owner that is gone is not the child of the one that is there."""
+    held = _pod("web-abcde", UID_B, ownerReferences=[{"uid": UID_A}])
+    lost = _pod("web-abcde", UID_B, ownerReferences=[{"uid": "33333333-3333-4333-8333-333333333333"}])
+    assert "something gone" in difference(_state(_owner(), held), _state(_owner(), lost))
+
+
+def test_a_name_is_not_replaced_inside_another() -> None:
+    """The name of one may be the beginning of another's, which is not made up."""
+    state = _state(_pod("web-abcde", UID_B), _owner("web-abcde-backup"))
+    assert "web-abcde-backup" in "".join(state)
