@@ -33,6 +33,8 @@ class Call:
     form: Form = PLAIN
     #: Whether the body has numbers that must be settled before they are stored.
     has_floats: bool = False
+    #: Whether the object that was read has marks of what was given empty.
+    has_empties: bool = False
     #: What the client will be told beside the answer.
     warnings: list[str] = field(default_factory=list)
     #: What somebody outside answered about this request so far; ``None`` for one that cannot wait for answers.

@@ -89,8 +89,9 @@ class CustomStrategy(Strategy):
         self.kind.schema.default(stored)
         return stored
 
-    def applied(self, merged: Document) -> Document:
+    def applied(self, merged: Document, reading: Reading) -> Document:
         """Default the result of an apply; nulls stay, and are refused by the schema."""
+        del reading
         obj = _content(merged)
         obj["metadata"], _ = read_object_meta(obj["metadata"])
         self.kind.default(obj)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from steersman.apiserver.builtin_types import load_types
+from steersman.apiserver.empties import GivenList, GivenMap
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.quantity import Quantity
 from steersman.objects.times import Duration, format_time, parse_time
@@ -131,22 +132,29 @@ class Struct:
             reading.record, reading.trail = self._go_name, (*before[1], *self._embedded.get(key, ()), key)
             found[key] = spec.read(part, here, reading)
         reading.record, reading.trail = before
-        return self._written(found)
+        return self._written(found, reading if reading.keeps_empty else None)
 
     def zero(self) -> Document:
         """Give what is written of a structure in which nothing was set."""
-        return self._written({})
+        return self._written({}, None)
 
-    def _written(self, found: Document) -> Document:
+    def _written(self, found: Document, marking: Reading | None) -> Document:
+        """Give the fields that are written, in their order; ``marking`` those that were given empty, too."""
         written: Document = {}
         for name, spec in self.fields.items():
             if name in found:
                 value = found[name]
                 if spec.keeps_zero or (spec.pointer and value is not None) or _is_set(value):
                     written[name] = value
+                elif marking is not None and (mark := _MARKS.get(value.__class__)):
+                    marking.has_empty = True
+                    written[name] = mark()
             elif spec.keeps_zero:
                 written[name] = spec.zero()
         return written
+
+
+_MARKS: dict[type, Callable[[], Any]] = {dict: GivenMap, list: GivenList}
 
 
 def _is_set(value: Any) -> bool:

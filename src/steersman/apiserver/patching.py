@@ -108,11 +108,12 @@ class Patching:
             _check_typed(document)
         elif media_type(call.request.headers.get("content-type", "")) != STRATEGIC_PATCH:
             _check_same_type(call, document)
-        reading = Reading(strict=_duplicates(call.request))
+        reading = Reading(strict=_duplicates(call.request), keeps_empty=True)
         try:
             obj = served.strategy.read(dict(document), reading)
         except WireTypeError as error:
             raise _UnreadableError(str(error)) from None
+        call.has_empties = reading.has_empty
         faults = list(dict.fromkeys(reading.strict))
         if faults and options.field_validation == "Strict":
             raise _UnreadableError(strict_message(faults))
@@ -133,14 +134,16 @@ class Patching:
         merged = self._ownership.applied(
             served, live, config, call.manager, self._writing.now(), force=options.force, subresource=subresource
         )
+        reading = Reading(keeps_empty=True)
         try:
-            obj = served.strategy.applied(merged)
+            obj = served.strategy.applied(merged, reading)
         except WireTypeError as error:
             text = f"failed to convert new object (/{name}; {_gv(served.group, served.version)}, Kind={served.kind})"
             raise internal_error(
                 f"{text} to proper version: unable to convert unstructured object to "
                 f"{_gv(served.group, served.version)}, Kind={served.kind}: error decoding from json: {error}"
             ) from None
+        call.has_empties = reading.has_empty
         self._check_name(call, config, is_new=record is None)
         if record is None or live is None:
             return Answer(201, self._writing.create_object(call, obj, options, is_owned=True))

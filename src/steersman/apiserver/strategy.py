@@ -21,6 +21,9 @@ class Reading:
     #: Complaints about unknown and duplicate fields: warnings, or the reason of a refusal when the client is strict.
     strict: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    #: Whether the reader can do with marks of what was given empty (see `empties`), and whether there are any.
+    keeps_empty: bool = False
+    has_empty: bool = False
 
 
 class Verdict(NamedTuple):
@@ -116,8 +119,9 @@ class Strategy(ABC):
         """Give a document with its apiVersion and kind, which clients may leave out; refuse those of others."""
         return {**document, "apiVersion": served.api_version, "kind": served.kind}
 
-    def applied(self, merged: Document) -> Document:
+    def applied(self, merged: Document, reading: Reading) -> Document:
         """Give the result of an apply as an object of this kind: defaulted, but not otherwise cleaned."""
+        del reading
         return merged
 
     def strategic_merge(self, live: Document, patch: Document) -> Document:

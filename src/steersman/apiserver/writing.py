@@ -11,6 +11,7 @@ from steersman.apiserver import metadata as meta
 from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.bodies import Body, read_body
 from steersman.apiserver.call import Answer, Call
+from steersman.apiserver.empties import put_back, without_empties
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
 from steersman.apiserver.negotiation import body_media
@@ -95,7 +96,8 @@ class Writing:
 
     def read_object(self, call: Call, kind: str) -> Document:
         """Read the body of a request that is not to be stored; ``kind`` names its options."""
-        return self.decode(call, self._body(call), write_options(call.query, kind))
+        obj: Document = without_empties(self.decode(call, self._body(call), write_options(call.query, kind)))
+        return obj
 
     def create(self, call: Call) -> Answer:
         """Answer a POST to a collection."""
@@ -113,7 +115,7 @@ class Writing:
     def decode(self, call: Call, body: Body, options: WriteOptions) -> Document:
         """Read a document as the served kind; complaints become warnings or a refusal."""
         served = call.served
-        reading = Reading(strict=body.complaints)
+        reading = Reading(strict=body.complaints, keeps_empty=True)
         document = self._typed(served, body.document, call.request.body, lenient=options.field_validation == "Ignore")
         try:
             obj = served.strategy.read(document, reading)
@@ -122,6 +124,7 @@ class Writing:
             raise bad_request(_cannot_handle(kind, served, str(error))) from None
         self._complain(call, reading, options)
         call.has_floats = call.has_floats or body.has_floats
+        call.has_empties = reading.has_empty
         return obj
 
     @staticmethod
@@ -154,7 +157,10 @@ class Writing:
 
     def create_object(self, call: Call, obj: Document, options: WriteOptions, *, is_owned: bool = False) -> bytes:
         """Make a new object of a document that was read; give it as bytes."""
-        served, metadata = call.served, obj["metadata"]
+        served, given = call.served, obj
+        if call.has_empties:
+            obj = without_empties(obj)
+        metadata = obj["metadata"]
         self.place(call, metadata)
         self._lifecycle.check_create(served, metadata.get("namespace", ""), metadata.get("name", ""))
         # What is no version at all is overlooked.
@@ -166,9 +172,7 @@ class Writing:
         if self.admission.concerns(call):
             obj = self.admission.mutate(call, obj, None, options)
         metadata = obj["metadata"] = self._identified(served, obj["metadata"])
-        served.strategy.prepare_create(obj)
-        served.strategy.created_by(obj, call.user)
-        self._judge(call, obj, None, "")
+        obj = self._settled(call, obj, given, None, "")
         if self.admission.is_active:
             self.admission.validate(call, obj, None, options)
         if version_given:
@@ -209,6 +213,22 @@ class Writing:
             raise bad_request(WRONG_NAMESPACE)
         if wanted and not given:
             metadata["namespace"] = wanted
+
+    def _settled(self, call: Call, obj: Document, given: Document, old: Document | None, subresource: str) -> Document:
+        """Prepare and judge an object by the rules of its kind; give it as it is to be stored.
+
+        ``given`` is the object as it was read: the rules are told what was empty in it, nobody else is.
+        """
+        strategy = call.served.strategy
+        if call.has_empties:
+            put_back(obj, given)
+        if old is None:
+            strategy.prepare_create(obj)
+            strategy.created_by(obj, call.user)
+        else:
+            strategy.prepare_update(obj, old, subresource)
+        self._judge(call, obj, old, subresource)
+        return without_empties(obj) if call.has_empties else obj
 
     def _judge(self, call: Call, obj: Document, old: Document | None, subresource: str) -> None:
         """Refuse an object that breaks rules; tell the client what it should know. Numbers are then as stored ones."""
@@ -284,7 +304,7 @@ class Writing:
     def update_object(self, call: Call, change: Change, options: WriteOptions) -> bytes:
         """Replace an object by one that was read; give it as bytes. Nothing is written when nothing changed."""
         served, live, record = call.served, change.live, change.record
-        obj = change.obj
+        obj = without_empties(change.obj) if call.has_empties else change.obj
         if change.is_patch:
             obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
         if not change.is_owned:
@@ -296,8 +316,7 @@ class Writing:
         obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
         meta.keep(obj["metadata"], live["metadata"])
         obj["metadata"] = ordered(obj["metadata"])
-        served.strategy.prepare_update(obj, live, change.subresource)
-        self._judge(call, obj, live, change.subresource)
+        obj = self._settled(call, obj, change.obj, live, change.subresource)
         if is_told and self.admission.is_active:
             self.admission.validate(call, obj, live, options)
         if _is_unchanged(obj, live):

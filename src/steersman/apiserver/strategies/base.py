@@ -7,6 +7,7 @@ from typing import Any
 from steersman.apiserver import builtin_types
 from steersman.apiserver.builtin import builtin_resources
 from steersman.apiserver.defaults.registry import defaults_of
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.go_structs import message_of, struct
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.metadata import plain_finalizer_errors, repeated_metadata_errors
@@ -18,7 +19,6 @@ from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
 from steersman.apiserver.validation.registry import validation_errors, validation_warnings
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
-from steersman.protocol.equality import json_equal
 from steersman.protocol.patches import MalformedPatch, PatchError
 from steersman.schema.object_meta import validate_object_meta, validate_object_meta_update
 from steersman.schema.wire_types import Reading as WireReading
@@ -60,9 +60,10 @@ class BuiltinStrategy(Strategy):
 
     def decode(self, document: Document, reading: Reading) -> Document:
         """Read a document without filling anything in."""
-        noted = WireReading()
+        noted = WireReading(keeps_empty=reading.keeps_empty)
         content = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
         read = self._struct.read(content, "", noted)
+        reading.has_empty = reading.has_empty or noted.has_empty
         reading.strict += [f'unknown field "{path}"' for path in noted.unknown if not _INNER_TYPE.fullmatch(path)]
         return {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version, **read}
 
@@ -75,9 +76,9 @@ class BuiltinStrategy(Strategy):
         """Built-in kinds do not change while the server runs."""
         return stored
 
-    def applied(self, merged: Document) -> Document:
+    def applied(self, merged: Document, reading: Reading) -> Document:
         """Read the result of an apply as this kind."""
-        return self.read(merged, Reading())
+        return self.read(merged, reading)
 
     def wrong_kind_text(self, kind: str, served: Served) -> str:
         """Say why an object of another kind cannot be read as this one."""
@@ -134,7 +135,7 @@ class BuiltinStrategy(Strategy):
         """Tell whether a change is more than metadata and status."""
         ignored = _META | {"status"} if self.has_status else _META
         before = {key: value for key, value in old.items() if key not in ignored}
-        return not json_equal(before, {key: value for key, value in obj.items() if key not in ignored})
+        return not same_content(before, {key: value for key, value in obj.items() if key not in ignored})
 
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
         """Judge the metadata; kinds add what they know."""

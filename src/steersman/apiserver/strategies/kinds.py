@@ -10,6 +10,7 @@ from steersman.apiserver.conversion import (
     event_to_core,
 )
 from steersman.apiserver.defaults.workloads import TEMPLATE_GENERATION
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.strategies.base import BuiltinStrategy
@@ -17,7 +18,6 @@ from steersman.apiserver.strategy import Document, Verdict
 from steersman.apiserver.validation.names import config_key_faults
 from steersman.objects.codec import decode_json
 from steersman.objects.identity import GroupVersionKind
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
 from steersman.schema.object_meta import url_name_faults
 
@@ -379,7 +379,7 @@ class DaemonSetStrategy(BuiltinStrategy):
         if subresource:
             return
         count = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "1"))
-        if not json_equal(obj["spec"].get("template"), old["spec"].get("template")):
+        if not same_content(obj["spec"].get("template"), old["spec"].get("template")):
             count += 1
         annotations = {**(obj["metadata"].get("annotations") or {}), TEMPLATE_GENERATION: str(count)}
         obj["metadata"]["annotations"] = annotations

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.quality_of_service import quality_of_service
 from steersman.apiserver.status import forbidden
@@ -9,7 +10,6 @@ from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategies.limits import limit_pod
 from steersman.apiserver.strategy import Document
 from steersman.objects.codec import decode_json
-from steersman.protocol.equality import json_equal
 
 _PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 #: Priority classes that every cluster has.
@@ -105,7 +105,7 @@ class PodStrategy(BuiltinStrategy):
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
         """Tell whether the spec changed."""
-        return not json_equal(obj.get("spec"), old.get("spec"))
+        return not same_content(obj.get("spec"), old.get("spec"))
 
     def grace_period(self, obj: Document, asked: int | None) -> int | None:
         """Give a running pod time to end; one that never ran, or has ended, goes at once."""

@@ -3,6 +3,7 @@
 from steersman.apiserver.builtin import builtin_resources
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.strategies import kinds
+from steersman.apiserver.strategies.as_given import NetworkPolicyStrategy, WebhookConfigurationStrategy
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategies.definition import DefinitionStrategy
 from steersman.apiserver.strategies.namespace import NamespaceStrategy
@@ -77,8 +78,9 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     (_RBAC, "RoleBinding"): kinds.UrlNamed,
     (_RBAC, "ClusterRole"): kinds.UrlNamed,
     (_RBAC, "ClusterRoleBinding"): kinds.UrlNamed,
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): kinds.ConditionalUpdate,
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): kinds.ConditionalUpdate,
+    ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): WebhookConfigurationStrategy,
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): WebhookConfigurationStrategy,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): DefinitionStrategy,
 }
 

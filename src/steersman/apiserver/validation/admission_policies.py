@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.validation.admission_rules import (
     FAILURE_POLICIES,
     choice_errors,
@@ -13,7 +14,6 @@ from steersman.apiserver.validation.admission_rules import (
 )
 from steersman.apiserver.validation.label_selectors import selector_errors
 from steersman.apiserver.validation.names import qualified_errors, required_name, subdomain_errors
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
 from steersman.schema.names import kind_faults, path_segment_faults
 
@@ -31,7 +31,7 @@ _REINVOCATIONS = ("IfNeeded", "Never")
 def policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     """Complain about a ValidatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
-    if subresource == "status" or (old is not None and json_equal(spec, old.get("spec"))):
+    if subresource == "status" or (old is not None and same_content(spec, old.get("spec"))):
         return []
     errors = _common_errors(spec)
     checks, notes = spec.get("validations") or (), spec.get("auditAnnotations") or ()
@@ -134,7 +134,7 @@ def _annotation_errors(notes: Sequence[Document], obj: Document, path: str) -> E
 def mutating_policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     """Complain about a MutatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
-    if subresource == "status" or (old is not None and json_equal(spec, old.get("spec"))):
+    if subresource == "status" or (old is not None and same_content(spec, old.get("spec"))):
         return []
     errors = _common_errors(spec)
     if not spec.get("mutations"):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.validation.names import qualified_errors
 from steersman.apiserver.validation.numbers import negative_errors
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, invalid, required
 from steersman.schema.go_text import GoStruct
 
@@ -113,11 +113,11 @@ _FIXED = (
 
 
 def _change_errors(obj: Document, old: Document) -> Errors:
-    errors = [] if json_equal(obj.get("series"), old.get("series")) else _series_errors(obj.get("series"))
+    errors = [] if same_content(obj.get("series"), old.get("series")) else _series_errors(obj.get("series"))
     errors += [
         invalid(told, _shown(obj.get(field)), "field is immutable")
         for field, told in _FIXED
-        if not json_equal(obj.get(field), old.get(field))
+        if not same_content(obj.get(field), old.get(field))
     ]
     return errors
 

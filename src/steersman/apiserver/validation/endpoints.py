@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.validation.names import (
     address_errors,
     endpoint_address_errors,
@@ -12,7 +13,6 @@ from steersman.apiserver.validation.names import (
     subdomain_errors,
 )
 from steersman.apiserver.validation.numbers import port_errors, protocol_errors
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, duplicate, invalid, not_supported, required, too_many
 
 Document = dict[str, Any]
@@ -36,7 +36,7 @@ def endpoint_slice_errors(obj: Document, old: Document | None, subresource: str)
         errors.append(not_supported("addressType", kind, _TYPES))
     errors += _port_list_errors(obj.get("ports") or ())
     endpoints = obj.get("endpoints") or ()
-    if old is not None and json_equal(endpoints, old.get("endpoints") or ()):
+    if old is not None and same_content(endpoints, old.get("endpoints") or ()):
         return errors
     if len(endpoints) > _MOST_ENDPOINTS:
         return [*errors, too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)]
@@ -98,7 +98,7 @@ def endpoints_errors(obj: Document, old: Document | None, subresource: str) -> E
     """Complain about Endpoints."""
     del subresource
     subsets = obj.get("subsets") or ()
-    if old is not None and json_equal(subsets, old.get("subsets") or ()):
+    if old is not None and same_content(subsets, old.get("subsets") or ()):
         return []
     errors: Errors = []
     for index, subset in enumerate(subsets):

@@ -38,14 +38,14 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
     "quantity": lambda value: shown(value or "0"),
     "selector": shown_selector,
     "plain": lambda value: value,
-    "map": lambda value: value or None,
-    "amounts": lambda value: {name: shown(text) for name, text in value.items()} if value else None,
+    "map": lambda value: value,
+    "amounts": lambda value: None if value is None else {name: shown(text) for name, text in value.items()},
 }
 
 
 def _value(kind: str, value: Any) -> Any:
     if kind.startswith("[]"):
-        return [_value(kind[2:], item) for item in value] if value else None
+        return [_value(kind[2:], item) for item in value] if value is not None else None
     if kind.startswith("*"):
         return None if value is None else _value(kind[1:], value)
     make = _SCALARS.get(kind)

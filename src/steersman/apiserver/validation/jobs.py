@@ -5,6 +5,7 @@ import zoneinfo
 from collections.abc import Sequence
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.validation.internal_form import internal_pod_spec
 from steersman.apiserver.validation.label_selectors import selector_errors, shown_selector
 from steersman.apiserver.validation.networking import domain_prefixed_errors
@@ -12,7 +13,6 @@ from steersman.apiserver.validation.numbers import negative_errors
 from steersman.apiserver.validation.pods import template_errors
 from steersman.apiserver.validation.workloads import IMMUTABLE, mismatch_errors, selector_change_errors
 from steersman.objects.cron import CronSchedule, ScheduleError
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import OMITTED, FieldError, invalid, not_supported, required
 from steersman.schema.go_text import GoStruct
 from steersman.schema.names import label_faults
@@ -139,7 +139,7 @@ def job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
         counts = ("active", "succeeded", "failed", "ready", "terminating")
         return negative_errors(obj.get("status") or {}, counts, "status")
     spec = obj["spec"]
-    if old is not None and json_equal(spec, old.get("spec")):
+    if old is not None and same_content(spec, old.get("spec")):
         return []
     errors = _generated_errors(obj) if old is None else []
     errors += _spec_errors(spec, "spec")
@@ -169,18 +169,18 @@ def _host_errors(obj: Document) -> Errors:
 def _change_errors(obj: Document, old: Document) -> Errors:
     spec, before = obj["spec"], old["spec"]
     errors = _completion_errors(spec, before) + selector_change_errors(obj, old)
-    if not json_equal(_directed(spec, before), before.get("template")):
+    if not same_content(_directed(spec, before), before.get("template")):
         errors.append(invalid("spec.template", _shown_template(spec.get("template") or {}), IMMUTABLE))
     errors += [
         invalid(f"spec.{name}", spec.get(name), IMMUTABLE)
         for name in _FIXED
-        if not json_equal(spec.get(name), before.get(name))
+        if not same_content(spec.get(name), before.get(name))
     ]
     return errors
 
 
 def _completion_errors(spec: Document, old: Document) -> Errors:
-    if json_equal(spec.get("completions"), old.get("completions")):
+    if same_content(spec.get("completions"), old.get("completions")):
         return []
     if spec.get("completionMode") != "Indexed":
         return [invalid("spec.completions", spec.get("completions"), IMMUTABLE)]
@@ -208,7 +208,7 @@ def _shown_template(template: Document) -> GoStruct:
 
 def cron_job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     """Complain about a CronJob."""
-    if subresource == "status" or (old is not None and json_equal(obj.get("spec"), old.get("spec"))):
+    if subresource == "status" or (old is not None and same_content(obj.get("spec"), old.get("spec"))):
         return []
     spec = obj["spec"]
     before = (old or {}).get("spec") or {}

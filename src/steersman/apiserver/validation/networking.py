@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.validation.label_selectors import selector_errors
 from steersman.apiserver.validation.names import (
     cidr_errors,
@@ -17,7 +18,6 @@ from steersman.apiserver.validation.names import (
 )
 from steersman.apiserver.validation.numbers import port_errors
 from steersman.apiserver.validation.services import balancer_status_errors
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, forbidden, invalid, not_supported, required
 from steersman.schema.names import path_segment_faults
 
@@ -42,7 +42,7 @@ def ingress_errors(obj: Document, old: Document | None, subresource: str) -> Err
     spec = obj.get("spec") or {}
     errors: Errors = []
     if not spec.get("rules") and spec.get("defaultBackend") is None:
-        errors.append(invalid("spec", None, "either `defaultBackend` or `rules` must be specified"))
+        errors.append(invalid("spec", spec.get("rules"), "either `defaultBackend` or `rules` must be specified"))
     if spec.get("defaultBackend") is not None:
         errors += _backend_errors(spec["defaultBackend"], "spec.defaultBackend")
     for index, rule in enumerate(spec.get("rules") or ()):
@@ -281,6 +281,6 @@ def service_cidr_errors(obj: Document, old: Document | None, subresource: str) -
     errors: Errors = []
     for index, text in enumerate(ranges):
         errors += cidr_errors(text, f"{path}[{index}]")
-    if old is not None and not json_equal(ranges, (old.get("spec") or {}).get("cidrs")):
+    if old is not None and not same_content(ranges, (old.get("spec") or {}).get("cidrs")):
         errors.append(invalid(path, ranges, _IMMUTABLE))
     return errors

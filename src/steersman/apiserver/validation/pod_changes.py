@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.quality_of_service import quality_of_service
 from steersman.apiserver.validation.internal_form import internal_form, internal_pod_spec, shown_difference
 from steersman.apiserver.validation.names import subdomain_errors
 from steersman.apiserver.validation.numbers import MAX_INT32, range_errors
 from steersman.apiserver.validation.placement import toleration_errors
 from steersman.apiserver.validation.pods import new_pod_errors, whole_pod_errors
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, forbidden, invalid, required
 
 Document = dict[str, Any]
@@ -84,7 +84,7 @@ def _gate_errors(new: Document, old: Document) -> Errors:
 
 def _update_errors(obj: Document, old: Document) -> Errors:
     new_spec, old_spec = obj["spec"], old["spec"]
-    if json_equal(new_spec, old_spec):
+    if same_content(new_spec, old_spec):
         # What was good stays good: most updates of pods change labels or finalizers.
         return []
     errors = whole_pod_errors(new_spec)
@@ -105,7 +105,7 @@ def _update_errors(obj: Document, old: Document) -> Errors:
 def _fixed_errors(new: Document, old: Document) -> Errors:
     """Complain about a change of anything that does not change."""
     rest = _without_changeable(new, old)
-    if json_equal(rest, old):
+    if same_content(rest, old):
         return []
     before, after = internal_pod_spec(old), internal_pod_spec(rest)
     if before == after:
@@ -179,7 +179,7 @@ def _ephemeral_errors(obj: Document, old: Document) -> Errors:
         name = container.get("name")
         if name not in found:
             errors.append(forbidden(field, f'existing ephemeral containers "{name}" may not be removed\n'))
-        elif not json_equal(found[name], container):
+        elif not same_content(found[name], container):
             before, after = (internal_form("EphemeralContainer", item) for item in (container, found[name]))
             text = f'existing ephemeral containers "{name}" may not be changed\n{shown_difference(before, after)}'
             errors.append(forbidden(field, text))
@@ -195,7 +195,7 @@ def _resize_errors(obj: Document, old: Document) -> Errors:
         zip(obj["spec"].get("containers") or (), old["spec"].get("containers") or (), strict=False)
     ):
         errors += _removed_errors(new, before, f"spec.containers[{index}].resources")
-        if not json_equal(_without_compute(new), _without_compute(before)):
+        if not same_content(_without_compute(new), _without_compute(before)):
             errors.append(forbidden("spec", "only cpu and memory resources are mutable"))
     return errors
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.validation.label_selectors import selector_errors
 from steersman.apiserver.validation.names import required_name, subdomain_errors
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, invalid, not_supported, required
 from steersman.schema.go_text import GoStruct
 from steersman.schema.names import path_segment_faults
@@ -78,7 +78,7 @@ def _binding_errors(obj: Document, old: Document | None, kinds: Sequence[str], *
     reference = obj.get("roleRef") or {}
     group, kind, name = (reference.get(field) or "" for field in ("apiGroup", "kind", "name"))
     errors: Errors = []
-    if old is not None and not json_equal(reference, old.get("roleRef")):
+    if old is not None and not same_content(reference, old.get("roleRef")):
         shown = GoStruct({"APIGroup": group, "Kind": kind, "Name": name})
         errors.append(invalid("roleRef", shown, "cannot change roleRef"))
     if group != _GROUP:

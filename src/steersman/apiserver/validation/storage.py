@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.validation.containers import backstep_errors
 from steersman.apiserver.validation.internal_form import internal_form, shown_difference
 from steersman.apiserver.validation.label_selectors import selector_errors
 from steersman.apiserver.validation.names import qualified_errors, subdomain_errors
 from steersman.apiserver.validation.placement import node_selector_errors
 from steersman.apiserver.validation.quantities import amount_of, positive_errors
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, forbidden, invalid, not_supported, required
 
 Document = dict[str, Any]
@@ -57,7 +57,7 @@ def claim_errors(obj: Document, old: Document | None, subresource: str) -> Error
     spec = obj.get("spec") or {}
     if old is None:
         return claim_spec_errors(spec, "spec")
-    if json_equal(spec, old.get("spec")):
+    if same_content(spec, old.get("spec")):
         return []
     return claim_spec_errors(spec, "spec") + _claim_change_errors(obj, old)
 
@@ -152,7 +152,7 @@ def volume_errors(obj: Document, old: Document | None, subresource: str) -> Erro
     if subresource == "status":
         return []
     spec = obj.get("spec") or {}
-    if old is not None and json_equal(spec, old.get("spec")):
+    if old is not None and same_content(spec, old.get("spec")):
         return []
     modes = spec.get("accessModes") or ()
     errors: Errors = [] if modes else [required("spec.accessModes")]
@@ -208,7 +208,7 @@ def _volume_change_errors(spec: Document, old: Document) -> Errors:
         errors.append(forbidden(field, text))
     if spec.get("volumeMode") != old.get("volumeMode"):
         errors.append(invalid("volumeMode", spec.get("volumeMode"), _IMMUTABLE))
-    if old.get("nodeAffinity") is not None and not json_equal(spec.get("nodeAffinity"), old["nodeAffinity"]):
+    if old.get("nodeAffinity") is not None and not same_content(spec.get("nodeAffinity"), old["nodeAffinity"]):
         errors.append(invalid("spec.nodeAffinity", spec.get("nodeAffinity"), _IMMUTABLE))
     return errors
 
@@ -233,6 +233,6 @@ def storage_class_errors(obj: Document, old: Document | None, subresource: str) 
         ("reclaimPolicy", None),
         ("volumeBindingMode", None),
     ):
-        if not json_equal(obj.get(name) or empty, old.get(name) or empty):
+        if not same_content(obj.get(name) or empty, old.get(name) or empty):
             errors.append(invalid(name, obj.get(name) or empty, _IMMUTABLE))
     return errors

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from steersman.apiserver.empties import same_content
 from steersman.apiserver.validation.internal_form import internal_form
 from steersman.apiserver.validation.label_selectors import (
     is_empty,
@@ -19,7 +20,6 @@ from steersman.apiserver.validation.numbers import (
 )
 from steersman.apiserver.validation.pods import template_errors
 from steersman.apiserver.validation.storage import claim_spec_errors
-from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError, forbidden, invalid, not_supported, required
 from steersman.schema.go_text import GoStruct
 
@@ -47,7 +47,7 @@ _RETENTION = ("Retain", "Delete")
 
 def _unchanged(obj: Document, old: Document | None) -> bool:
     """Tell whether only metadata changed: what was good stays good."""
-    return old is not None and json_equal(obj.get("spec"), old.get("spec"))
+    return old is not None and same_content(obj.get("spec"), old.get("spec"))
 
 
 def _selector_errors(spec: Document, kind: str) -> Errors:
@@ -68,7 +68,7 @@ def mismatch_errors(spec: Document) -> Errors:
 
 
 def _mismatch(labels: Document | None) -> FieldError:
-    return invalid("spec.template.metadata.labels", labels or None, MISMATCH)
+    return invalid("spec.template.metadata.labels", labels, MISMATCH)
 
 
 def _template_errors(spec: Document, kind: str) -> Errors:
@@ -96,7 +96,7 @@ def _selected_template_errors(spec: Document, kind: str, why: str) -> Errors:
 
 def selector_change_errors(obj: Document, old: Document | None) -> Errors:
     """Complain about a selector that is not the one with which its object began."""
-    if old is None or json_equal(obj["spec"].get("selector"), old["spec"].get("selector")):
+    if old is None or same_content(obj["spec"].get("selector"), old["spec"].get("selector")):
         return []
     return [invalid("spec.selector", shown_selector(obj["spec"].get("selector")), IMMUTABLE)]
 
@@ -298,7 +298,7 @@ def _same_but(spec: Document, old: Document, mutable: frozenset[str]) -> bool:
     def rest(document: Document) -> Document:
         return {key: value for key, value in document.items() if key not in mutable}
 
-    return json_equal(rest(spec), rest(old))
+    return same_content(rest(spec), rest(old))
 
 
 _STATEFUL_COUNTS = (
@@ -379,6 +379,6 @@ def controller_revision_errors(obj: Document, old: Document | None, subresource:
     del subresource
     errors: Errors = [] if obj.get("data") is not None else [required("data", "data is mandatory")]
     errors += negative_errors(obj, ("revision",), "")
-    if old is not None and not json_equal(obj.get("data"), old.get("data")):
+    if old is not None and not same_content(obj.get("data"), old.get("data")):
         errors.append(invalid("data", obj.get("data"), IMMUTABLE))
     return errors
