@@ -14,6 +14,7 @@ _INTERRUPTED = 130
 _COMMANDS = {
     "init": "Begin a project in this folder.",
     "create": "Add a kind to the project.",
+    "dev": "Develop an operator: an API server, reload, all in one terminal.",
     "run": "Run an operator.",
     "install": "Create or update the definitions in a cluster.",
     "uninstall": "Remove the definitions from a cluster.",

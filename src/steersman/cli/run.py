@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steersman.cli.loop import loop_factory
 from steersman.cli.target import load_operator, project_target
 from steersman.cli.webhooks import LateCalls, webhook_options
 
@@ -85,7 +86,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     )
     cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(_run(operators, options, cluster, (lease_namespace or "") if leader_elect else None))
     except ConfigError as error:
         raise _Unusable(str(error)) from None
@@ -150,12 +151,3 @@ async def _run(
             )
             options = replace(options, election=election)
         await run_operators(operators, config, options, stop)
-
-
-def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: type[asyncio.AbstractEventLoop] = uvloop.Loop
-    return factory

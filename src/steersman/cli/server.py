@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from steersman.cli.loop import loop_factory
 from steersman.cli.webhooks import LateCalls, webhook_options
 
 if TYPE_CHECKING:
@@ -95,21 +96,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     )
     path = kubeconfig.expanduser()
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(_serve(options, path, calls))
     except ConfigError as error:
         raise _Unusable(str(error)) from None
     except OSError as error:
         raise _Unusable(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}") from None
-
-
-def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: type[asyncio.AbstractEventLoop] = uvloop.Loop
-    return factory
 
 
 async def _serve(options: "LocalOptions", path: Path, calls: LateCalls) -> None:

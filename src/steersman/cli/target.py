@@ -68,13 +68,17 @@ def _place(error: Exception) -> str:
     return f" ({own[-1].filename}, line {own[-1].lineno})" if len(own) > 1 else ""
 
 
-def project_target() -> str:
-    """Give the operator of the project in this folder, as its ``pyproject.toml`` names it."""
+def project_target(root: Path | None = None) -> str:
+    """Give the operator of the project in a folder, this one unless told, as its ``pyproject.toml`` names it."""
+    from steersman.errors import ConfigError
     from steersman.scaffold.project import settings_of
 
-    target = settings_of(Path.cwd()).get("operator")
+    target = settings_of(root or Path.cwd()).get("operator")
     if not isinstance(target, str):
-        raise click.UsageError("name an operator as MODULE:OPERATOR, or go to the folder of a project")
+        place = "this folder" if root is None else str(root)
+        raise ConfigError(
+            f"there is no project in {place}: go to one, begin one with 'steer init NAME', or name MODULE:OPERATOR"
+        )
     return target
 
 

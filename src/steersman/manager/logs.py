@@ -39,7 +39,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line.update((name, _plain(value)) for name, value in fields_of(record).items())
+        line.update((name, plain_value(value)) for name, value in fields_of(record).items())
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return encode_json(line).decode()
@@ -54,11 +54,12 @@ def configure_logging(*, json: bool, level: int = logging.INFO, stream: TextIO |
     root.setLevel(level)
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Give the value of a field as JSON has it: plain values and lists of them as they are, others as their text."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [plain_value(one) for one in value]
     return str(value)
 
 

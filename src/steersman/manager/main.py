@@ -3,8 +3,10 @@
 import asyncio
 import gc
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import Any
 
 from steersman.clock import RealClock
 from steersman.concurrency import background
@@ -21,11 +23,16 @@ _COLLECT_AFTER = (50_000, 20, 50)
 
 
 async def run_operators(
-    operators: Sequence[Operator], config: ClusterConfig, options: ManagerOptions, stop: asyncio.Event
+    operators: Sequence[Operator],
+    config: ClusterConfig,
+    options: ManagerOptions,
+    stop: asyncio.Event,
+    *,
+    beside: Callable[[Manager], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
     """Run operators against a cluster until ``stop`` is set; what ends them before is raised.
 
-    An election runs in a thread with a connection of its own.
+    An election runs in a thread with a connection of its own. What is to run ``beside`` the manager ends with it.
     """
     clock = RealClock()
     transport = HttpTransport(config, clock=clock)
@@ -37,11 +44,15 @@ async def run_operators(
         log_stall(seconds, place)
 
     try:
-        async with watch_event_loop(clock, on_stall=on_stall), background(manager.run(), name="manager") as running:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(watch_event_loop(clock, on_stall=on_stall))
+            running = await stack.enter_async_context(background(manager.run(), name="manager"))
+            if beside is not None:
+                await stack.enter_async_context(background(beside(manager), name="beside"))
             gc.freeze()
             gc.set_threshold(*_COLLECT_AFTER)
-            async with background(_wait(stop), name="stop") as stopping:
-                await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            stopping = await stack.enter_async_context(background(_wait(stop), name="stop"))
+            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await transport.close()
     _log.info("stopped")

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 _log = logging.getLogger("steersman.manager")
@@ -14,14 +14,16 @@ IMPATIENT = 1
 
 
 @asynccontextmanager
-async def stop_on_signals() -> AsyncIterator[asyncio.Event]:
-    """Give an event that SIGTERM and SIGINT set; a second signal ends the process at once."""
+async def stop_on_signals(*, at_once: Callable[[], object] | None = None) -> AsyncIterator[asyncio.Event]:
+    """Give an event that SIGTERM and SIGINT set; a second signal calls ``at_once`` and ends the process."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
 
     def on_signal(number: signal.Signals) -> None:
         if stop.is_set():
             _log.warning("second signal: leaving at once", extra={"signal": number.name})
+            if at_once is not None:
+                at_once()
             os._exit(IMPATIENT)
         _log.info("stopping", extra={"signal": number.name})
         stop.set()

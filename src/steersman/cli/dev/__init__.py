@@ -1,0 +1,67 @@
+"""`steer dev`: everything that an operator's author needs in one terminal, started anew when a file is saved."""
+
+import sys
+from pathlib import Path
+
+import click
+
+_FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("dev", short_help="Develop: API server, operator, reload.")
+@click.argument("path", type=_FOLDER, default=Path())
+@click.option("--operator", "target", metavar="MODULE:OPERATOR", help="Default: the project's.")
+@click.option("--plain", is_flag=True, help="Write lines instead of a screen; so it is where there is no terminal.")
+@click.option("--data", type=click.Path(file_okay=False, path_type=Path), help="Directory to keep the cluster in.")
+@click.option("--kubeconfig", type=_FILE, help="File for kubectl; default: .steer/kubeconfig in the project.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port of the API.")
+@click.option("--verbose", "-v", is_flag=True, help="Log more.")
+def command(  # noqa: PLR0913 - the options of the command, each by its name
+    path: Path,
+    *,
+    target: str | None,
+    plain: bool,
+    data: Path | None,
+    kubeconfig: Path | None,
+    port: int,
+    verbose: bool,
+) -> None:
+    """Run a Kubernetes API and the operator of the project in PATH, and start the operator anew on every save.
+
+    The API is for development: it is gone at the end, unless --data keeps it. kubectl in another terminal reaches it
+    by the KUBECONFIG that is shown. Ctrl-C ends it all with exit code 0; a second Ctrl-C does not wait.
+
+    \b
+    Examples:
+      $ steer dev
+      $ steer dev examples/custompod --plain
+    """
+    import gc
+
+    gc.disable()  # until the server is up: all that is made now stays
+    import asyncio
+
+    from steersman.cli.dev.session import DevOptions, Session
+    from steersman.cli.loop import loop_factory
+    from steersman.cli.target import project_target
+    from steersman.clock import RealClock
+
+    root = path.resolve()
+    options = DevOptions(
+        root=root,
+        target=target,
+        kubeconfig=(kubeconfig or root / ".steer/kubeconfig").absolute(),
+        port=port,
+        data=data,
+        is_plain=plain or not sys.stdout.isatty(),
+        verbose=verbose,
+    )
+    if target is None:
+        project_target(root)  # whoever is in the wrong folder is told before anything is started
+
+    async def run() -> None:
+        await Session(options, RealClock()).run()
+
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(run())

@@ -1,0 +1,184 @@
+"""The operator's own process: a fresh interpreter for each start, so that no module is older than its file.
+
+It loads the operator, installs its definitions, runs it, and reports through a pipe. A second pipe, into which nobody
+writes, ends when the process that started this one does, however that happened; then this one ends too.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from msgspec import Struct
+from msgspec.json import decode, encode
+
+from steersman.cli.dev.log_reports import CONTROLLER_LOG, ReportHandler
+from steersman.cli.dev.place import place_of, text_of
+from steersman.cli.dev.reports import Failed, Kind, Loaded, Queue, Queues, Report, Running, line_of
+from steersman.clock import Clock, RealClock
+
+if TYPE_CHECKING:
+    from steersman.manager.manager import Manager
+    from steersman.manager.operator import Operator
+
+#: Seconds that reconciles under way get to finish when the operator is started anew.
+GRACE = 2.0
+#: Seconds after which a process that was left alone ends, whatever it does.
+_ORPHANED = GRACE + 3.0
+#: Seconds between looks at the queues.
+_LOOK_EVERY = 0.1
+_FAILED = 1
+
+
+class Orders(Struct, frozen=True, kw_only=True):
+    """What the process is to do, handed over as its only argument."""
+
+    target: str
+    kubeconfig: str
+    #: Descriptors of the two pipes.
+    reports: int
+    lifeline: int
+    verbose: bool = False
+
+    def argument(self) -> str:
+        """Write it as the argument."""
+        return encode(self).decode()
+
+
+class Reporter:
+    """Writes reports into the pipe; where nobody reads them any more, nothing is said."""
+
+    def __init__(self, descriptor: int, clock: Clock) -> None:
+        self._descriptor = descriptor
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def now(self) -> float:
+        """Give the time of a report."""
+        return self._clock.now().timestamp()
+
+    def send(self, report: Report) -> None:
+        """Write one report; threads log too, so one at a time."""
+        rest = line_of(report)
+        with self._lock:
+            try:
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]
+            except BrokenPipeError:
+                pass
+
+
+def main() -> None:
+    """Do what the orders say, until told to stop."""
+    orders = decode(sys.argv[1].encode(), type=Orders)
+    root = Path.cwd()
+    reporter = Reporter(orders.reports, RealClock())
+    level = logging.DEBUG if orders.verbose else logging.INFO
+    logging.getLogger().handlers[:] = [ReportHandler(reporter.send, root, level)]
+    logging.getLogger().setLevel(level)
+    logging.getLogger(CONTROLLER_LOG).setLevel(logging.DEBUG)
+    if not orders.verbose:  # that it starts and stops is told otherwise
+        logging.getLogger("steersman.manager").setLevel(logging.WARNING)
+    threading.Thread(target=_end_with, args=(orders.lifeline,), name="lifeline", daemon=True).start()
+    try:
+        _run(orders, reporter)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told where the author looks
+        reporter.send(_failure(error, root, reporter.now()))
+        sys.exit(_FAILED)
+
+
+def _failure(error: Exception, root: Path, now: float) -> Failed:
+    """Say why the operator does not run, and where."""
+    from steersman.errors import SteersmanError
+
+    if isinstance(error, click.ClickException):
+        cause = error.__cause__
+        if cause is None:
+            return Failed(now, error.format_message())
+        return Failed(now, text_of(cause), place_of(cause, root))
+    text = str(error) if isinstance(error, SteersmanError) else text_of(error)
+    return Failed(now, text, place_of(error, root))
+
+
+def _end_with(lifeline: int) -> None:
+    """Wait until the other end of the pipe is closed, then stop: politely first."""
+    os.read(lifeline, 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    threading.Event().wait(_ORPHANED)
+    os._exit(_FAILED)
+
+
+def _run(orders: Orders, reporter: Reporter) -> None:
+    import asyncio
+
+    from steersman.cli.loop import loop_factory
+    from steersman.cli.target import load_operator
+    from steersman.manager import definitions, main  # noqa: F401 - loaded, and their bytecode kept, before the author's
+
+    # Bytecode is valid for a file's second and size: two quick saves of equal length would run the first.
+    sys.dont_write_bytecode = True
+    operator = load_operator(orders.target)
+    controllers = [reconciler.name for reconciler in operator.reconcilers]
+    reporter.send(Loaded(operator.name, controllers, list(kinds_of(operator))))
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(_operate(operator, Path(orders.kubeconfig), reporter))
+
+
+def kinds_of(operator: "Operator") -> Iterable[Kind]:
+    """Name every kind that an operator looks at, its own first."""
+    from steersman.objects.resource import resource_of
+
+    options = [reconciler.options for reconciler in operator.reconcilers]
+    owned = (kind for one in options for kind in one.owns)
+    watched = (watch.kind for one in options for watch in one.watches)
+    for kind in dict.fromkeys([*operator.kinds, *owned, *watched]):
+        resource = resource_of(kind)
+        yield Kind(resource.gvk.kind, resource.gvr.group_resource)
+
+
+async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -> None:
+    import socket
+
+    from steersman.manager.main import run_operators
+    from steersman.manager.manager import ManagerOptions
+    from steersman.manager.signals import stop_on_signals
+    from steersman.transport.config import ClusterConfig
+
+    options = ManagerOptions(install_crds=True, grace=GRACE, instance=socket.gethostname())
+
+    async def report(manager: "Manager") -> None:
+        await manager.wait_ready()
+        reporter.send(Running(reporter.now(), operator.name))
+        await _report_queues(manager, reporter, RealClock())
+
+    async with stop_on_signals() as stop:
+        await run_operators([operator], ClusterConfig.from_kubeconfig(kubeconfig), options, stop, beside=report)
+
+
+async def _report_queues(manager: "Manager", reporter: Reporter, clock: Clock) -> None:
+    """Tell how much work there is whenever it is another amount."""
+    told: dict[str, Queue] = {}
+    while True:
+        queues = queues_of(manager)
+        if queues != told:
+            reporter.send(Queues(queues))
+            told = queues
+        await clock.sleep(_LOOK_EVERY)
+
+
+def queues_of(manager: "Manager") -> dict[str, Queue]:
+    """Give how much work each controller has."""
+    found = {}
+    for controller in manager.controllers:
+        now = controller.queue.statistics()
+        found[controller.reconciler.name] = Queue(sum(now.ready.values()), now.running, now.delayed)
+    return found
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The kubeconfig that `steer dev` leaves for kubectl while it runs: private, one at a time, and gone afterwards."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from steersman.errors import ConfigError
+
+
+class KubeconfigFile:
+    """A file that this process holds; whoever wants the same one meanwhile is refused."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._made: list[Path] = []
+        self._descriptor = -1
+
+    def take(self) -> None:
+        """Claim the file, with its folder where there is none."""
+        try:
+            self._made = _make_folders(self.path.parent)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise ConfigError(f"cannot write {self.path}: {error.strerror}") from None
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._descriptor)
+            raise ConfigError(
+                f"{self.path} is in use: end the 'steer dev' in the other terminal, or name another --kubeconfig"
+            ) from None
+
+    def write(self, content: bytes) -> None:
+        """Put the content in place, readable by nobody else."""
+        os.fchmod(self._descriptor, 0o600)
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, content, 0)
+
+    def remove(self) -> None:
+        """Remove the file, and the folders that were made for it if they are empty."""
+        self.path.unlink(missing_ok=True)
+        for folder in reversed(self._made):
+            with suppress(OSError):
+                folder.rmdir()
+
+    def release(self) -> None:
+        """Let others have the file."""
+        os.close(self._descriptor)
+
+
+@contextmanager
+def kubeconfig_file(path: Path, *, keep: bool) -> Iterator[KubeconfigFile]:
+    """Hold a file inside the block; afterwards it is gone, unless it is to be kept."""
+    file = KubeconfigFile(path)
+    file.take()
+    try:
+        yield file
+    finally:
+        if not keep:
+            file.remove()
+        file.release()
+
+
+def _make_folders(folder: Path) -> list[Path]:
+    """Make a folder and those above it that are missing; give those that were made, outermost first."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return list(reversed(missing))

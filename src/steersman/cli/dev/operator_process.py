@@ -1,0 +1,149 @@
+"""The operator's process as seen from outside: started, listened to, and ended with everything that it started."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from steersman.cli.dev.child import GRACE, Orders
+from steersman.cli.dev.reports import Failed, Lines, Printed, Report, report_of
+from steersman.clock import Clock
+from steersman.concurrency import background, cleanup
+
+#: Seconds that the process gets to end before it is killed.
+_PATIENCE = GRACE + 1.0
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """How the operator is started."""
+
+    #: The project's folder.
+    root: Path
+    #: ``module:name`` of the operator.
+    target: str
+    kubeconfig: Path
+    verbose: bool = False
+
+
+@asynccontextmanager
+async def operator_process(
+    start: Start, tell: Callable[[Report], None], clock: Clock
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run an operator in a process of its own inside the block; whatever it has to say is told as it comes.
+
+    When it ends by itself that is told too, and the block goes on. At the end of the block it is asked to stop, killed
+    if it does not, and nothing that it started survives it.
+    """
+    reports, told = os.pipe()
+    lifeline, held = os.pipe()
+    orders = Orders(
+        target=start.target, kubeconfig=str(start.kubeconfig), reports=told, lifeline=lifeline, verbose=start.verbose
+    )
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "steersman.cli.dev.child", orders.argument()),
+            cwd=start.root,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            pass_fds=(told, lifeline),
+            start_new_session=True,  # Ctrl-C is for the one who started it
+        )
+    finally:
+        os.close(told)
+        os.close(lifeline)
+    try:
+        following = _Following(process, reports, tell, clock)
+        async with background(following.run(), name="operator"):
+            try:
+                yield process
+            finally:
+                following.is_expected_to_end = True
+                await cleanup(_stop(process, clock), clock=clock, within=2 * _PATIENCE)
+    finally:
+        os.close(held)
+
+
+async def _stop(process: asyncio.subprocess.Process, clock: Clock) -> None:
+    """Ask, wait, kill; then end what it started and left behind."""
+    if process.returncode is None:
+        process.terminate()
+        with suppress(TimeoutError):
+            async with clock.timeout(_PATIENCE):
+                await process.wait()
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+class _Following:
+    """Listens to a process until it has ended, and tells if it was not asked to."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, reports: int, tell: Callable[[Report], None], clock: Clock
+    ) -> None:
+        self._process = process
+        self._reports = reports
+        self._tell = tell
+        self._clock = clock
+        #: Whether its end needs no word: it was asked to, or has said itself why.
+        self.is_expected_to_end = False
+
+    async def run(self) -> None:
+        """Listen; it goes on when there is nothing more to hear."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._hear_reports(), name="operator/reports")
+            tasks.create_task(self._hear_output(), name="operator/output")
+        code = await self._process.wait()
+        if not self.is_expected_to_end:
+            ended = "ended by itself" if code == 0 else f"ended with {_named(code)}"
+            self._tell(Failed(self._now(), f"the operator's process {ended}"))
+
+    async def _hear_reports(self) -> None:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader()
+        transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(self._reports, "rb", buffering=0)
+        )
+        try:
+            async for line in _lines(reader):
+                if (report := report_of(line)) is not None:
+                    self.is_expected_to_end |= isinstance(report, Failed)
+                    self._tell(report)
+        finally:
+            transport.close()
+
+    async def _hear_output(self) -> None:
+        output = self._process.stdout
+        if output is not None:
+            async for line in _lines(output):
+                self._tell(Printed(self._now(), line.decode(errors="replace").rstrip("\r")))
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    lines = Lines()
+    while data := await reader.read(_CHUNK):
+        for line in lines.feed(data):
+            yield line
+    for line in lines.end():
+        yield line
+
+
+def _named(code: int) -> str:
+    """Name how a process ended."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

@@ -1,0 +1,32 @@
+"""Lines for logs, pipes and CI: where to find the API on standard output, everything else on standard error."""
+
+import click
+
+from steersman.cli.dev.reports import Report
+from steersman.cli.dev.wording import line_of
+
+_COLOURS = {"error": "red", "critical": "red", "warning": "yellow"}
+
+
+class PlainFace:
+    """Writes a line for each report that is news."""
+
+    def __init__(self, greeting: str) -> None:
+        self._greeting = greeting
+
+    def open(self) -> None:
+        """Say where the API is and what to type."""
+        click.echo(self._greeting)
+
+    def take(self, report: Report) -> None:
+        """Write one line."""
+        shown = line_of(report)
+        if shown is not None:
+            text, level = shown
+            click.echo(click.style(text, fg=_COLOURS[level]) if level in _COLOURS else text, err=True)
+
+    def refresh(self) -> None:
+        """Do nothing: what was written stays."""
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to restore."""

@@ -1,0 +1,69 @@
+"""The files of a project whose change starts the operator anew, found by looking: no daemon, no dependency.
+
+These are the Python files and the ``pyproject.toml`` of the folder, and whatever lies in the operator's own package:
+templates, manifests. Tests and what tools make are left out.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+#: Folders that nobody edits, or whose files the operator does not import.
+_IGNORED = frozenset({"__pycache__", "node_modules", "venv", "build", "dist", "tests"})
+_SUFFIX = ".py"
+_SETTINGS = "pyproject.toml"
+
+#: Name of each file within the project, and when and how large it was written.
+Snapshot = dict[str, tuple[int, int]]
+
+
+class ProjectFiles:
+    """Looks at a folder; what is hidden, or begins no Python package, is passed over."""
+
+    def __init__(self, root: Path, package: str) -> None:
+        self._root = root
+        self._package = package
+
+    def look(self) -> Snapshot:
+        """Give every file as it is now. Files that come and go meanwhile are there or not."""
+        found: Snapshot = {}
+        self._walk(self._root, "", found)
+        return found
+
+    def _walk(self, folder: Path, prefix: str, found: Snapshot) -> None:
+        is_package = prefix.partition("/")[0] == self._package
+        for entry in _entries(folder):
+            name = f"{prefix}{entry.name}"
+            try:
+                if entry.is_dir():
+                    if _is_looked_into(entry):
+                        self._walk(Path(entry.path), f"{name}/", found)
+                elif is_package or entry.name.endswith(_SUFFIX) or name == _SETTINGS:
+                    status = entry.stat()
+                    found[name] = (status.st_mtime_ns, status.st_size)
+            except OSError:  # it went while it was looked at
+                continue
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from sorted(
+                (entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name
+            )
+    except OSError:
+        return
+
+
+def _is_looked_into(entry: os.DirEntry[str]) -> bool:
+    """Tell whether a folder can hold the author's files; links are not followed, so there are no circles."""
+    return (
+        not entry.is_symlink()
+        and entry.name not in _IGNORED
+        and not Path(entry.path, "pyvenv.cfg").exists()  # a virtual environment by another name
+    )
+
+
+def changed_files(before: Snapshot, after: Snapshot) -> list[str]:
+    """Name the files that are new, gone or written since."""
+    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

@@ -1,0 +1,134 @@
+"""What there is to tell about an operator under development: typed reports, and the lines in which they are sent.
+
+The operator runs in a process of its own and writes one report a line, as JSON, into a pipe. What the process that
+watches over it has to tell has the same form, so that whoever shows it needs to know of nothing else.
+"""
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct, ValidationError
+from msgspec.json import Decoder, Encoder
+
+#: Bytes of the longest line that is read; whatever is longer is told as such.
+_LONGEST = 1 << 20
+
+
+class Kind(Struct, frozen=True, tag=False):
+    """A kind that an operator looks at: its name, and how its resource is called (``pods``, ``deployments.apps``)."""
+
+    kind: str
+    resource: str
+
+
+class Queue(Struct, frozen=True, tag=False):
+    """How much work one controller has: keys that are ready, being worked on, and waiting for their time."""
+
+    ready: int = 0
+    running: int = 0
+    waiting: int = 0
+
+
+class Loaded(Struct, frozen=True, tag="loaded"):
+    """The operator's modules were imported."""
+
+    operator: str
+    controllers: list[str]
+    kinds: list[Kind]
+
+
+class Running(Struct, frozen=True, tag="running"):
+    """Every controller of the operator runs."""
+
+    at: float
+    operator: str
+
+
+class Reconciled(Struct, frozen=True, tag="reconciled"):
+    """One run of a reconciler is over."""
+
+    at: float
+    controller: str
+    kind: str
+    key: str
+    #: ``success``, ``error``, ``requeue`` or ``requeue_after``, as in the metrics.
+    result: str
+    seconds: float
+    why: list[str]
+
+
+class Queues(Struct, frozen=True, tag="queues"):
+    """How much work each controller has now."""
+
+    queues: dict[str, Queue]
+
+
+class Said(Struct, frozen=True, tag="said"):
+    """A log line: a message and its fields; with the place in the project that a failure comes from."""
+
+    at: float
+    level: str
+    message: str
+    fields: dict[str, Any] = {}
+    place: str = ""
+    traceback: str = ""
+
+
+class Printed(Struct, frozen=True, tag="printed"):
+    """A line that the operator's process wrote to its standard output or error."""
+
+    at: float
+    text: str
+
+
+class Failed(Struct, frozen=True, tag="failed"):
+    """The operator does not run: it could not be loaded or started, or it ended."""
+
+    at: float
+    error: str
+    place: str = ""
+
+
+class Changed(Struct, frozen=True, tag="changed"):
+    """Files changed, and the operator is started anew."""
+
+    at: float
+    files: list[str]
+
+
+Report: TypeAlias = Loaded | Running | Reconciled | Queues | Said | Printed | Failed | Changed
+
+_decoder: Decoder[Report] = Decoder(Report)
+_encoder = Encoder()
+
+
+def line_of(report: Report) -> bytes:
+    """Write a report as one line."""
+    return _encoder.encode(report) + b"\n"
+
+
+class Lines:
+    """Cuts what comes out of a pipe into lines, whatever the chunks."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take what was read; give the lines that are complete, without their ends. A line too long loses its rest."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[:_LONGEST]
+        return [line[:_LONGEST] for line in lines]
+
+    def end(self) -> list[bytes]:
+        """Give what is left when nothing more comes."""
+        rest, self._rest = self._rest, b""
+        return [rest] if rest else []
+
+
+def report_of(line: bytes) -> Report | None:
+    """Read a line; ``None`` for one that is no report, such as one that was cut off."""
+    try:
+        return _decoder.decode(line)
+    except ValidationError:
+        return None
+    except ValueError:  # not even JSON
+        return None

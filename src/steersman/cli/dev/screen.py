@@ -1,0 +1,173 @@
+"""The screen of `steer dev`: the board as tables, for a terminal of any size. It decides and waits for nothing."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from steersman.cli.dev.board import Board, Phase, Problem
+from steersman.cli.dev.reports import Printed, Reconciled, Said
+from steersman.cli.dev.tally import Count
+from steersman.cli.dev.wording import duration, elapsed, names, result, said, time_of, why
+
+_PHASES = {Phase.STARTING: "bold yellow", Phase.RUNNING: "bold green", Phase.BROKEN: "bold red"}
+_RESULTS = {"success": "green", "error": "bold red", "requeue": "yellow", "requeue_after": "cyan"}
+_LEVELS = {"error": "red", "critical": "red", "warning": "yellow", "debug": "dim"}
+_HEADING = "bold cyan"
+#: Columns from which counts and controllers stand side by side.
+_WIDE = 64
+#: Lines that are always there: the title, three about the API, the last one.
+_FIXED = 6
+#: Columns of the time, the result and the duration of a run, and what its reasons get at least.
+_BESIDE_NAMES = 27 + 18
+#: A section is its heading, at least this many lines, and a blank one.
+_LEAST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What does not change while it runs."""
+
+    url: str
+    export: str
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """One picture of the board; rich asks it for its lines."""
+
+    board: Board
+    surroundings: Surroundings
+    counts: Sequence[tuple[str, Count]]
+    #: Seconds since it was started.
+    age: float
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Give the parts from top to bottom, as many lines of each as the terminal has room for."""
+        height = options.height or console.height
+        yield self._title()
+        yield Text(f"Kubernetes API at {self.surroundings.url} - in another terminal:", style="dim", no_wrap=True)
+        yield Text(self.surroundings.export, style="bold", overflow="fold")
+        yield Text("")
+        left = height - _FIXED - _lines_of(self.surroundings.export, options.max_width) + 1
+        overview = _overview(self.counts, self.board, is_wide=options.max_width >= _WIDE, rows=max(left // 3, 1))
+        yield overview
+        left -= overview.row_count + 2
+        yield Text("")
+        if self.board.problem is not None:
+            problem = _problem(self.board.problem, options.max_width, max(left // 4, 1))
+            yield from problem
+            left -= len(problem)
+        yield from self._history(left, options.max_width)
+        yield Text("Ctrl-C ends it and leaves nothing behind.", style="dim", no_wrap=True)
+
+    def _title(self) -> RenderableType:
+        board = self.board
+        title = Text.assemble((board.name, "bold"), "  ", (str(board.phase), _PHASES[board.phase]))
+        if board.reloads:
+            times = "reloaded" if board.reloads == 1 else f"reloaded {board.reloads} times"
+            title.append(f"  {times}, {names(board.changed)} changed", style="dim")
+        return _line(title, Text(elapsed(self.age), style="dim"))
+
+    def _history(self, left: int, width: int) -> Iterable[RenderableType]:
+        """Share the lines that are left between the last runs and the log: a third for the log, or what is free."""
+        runs, lines = list(self.board.runs), list(self.board.lines)
+        room = max(left - 4, 2)
+        shown_lines = min(len(lines), max(room // 3, room - max(len(runs), _LEAST)))
+        shown_runs = max(room - max(shown_lines, 1), 1)
+        yield _runs(runs[-shown_runs:], width)
+        yield Text("")
+        yield Text("LOG", style=_HEADING)
+        log = [_log_line(line) for line in lines[-shown_lines:]] if shown_lines else []
+        yield from log
+        yield from (Text("") for _ in range(room - max(len(runs[-shown_runs:]), 1) - len(log)))
+
+
+def _line(left: Text, right: Text) -> Table:
+    """Give one line with something at both ends; the left end is cut off where there is no room."""
+    grid = Table.grid(expand=True, padding=(0, 1, 0, 0))
+    grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+    grid.add_column(justify="right", no_wrap=True)
+    grid.add_row(left, right)
+    return grid
+
+
+def _lines_of(text: str, width: int) -> int:
+    return -(-len(text) // max(width, 1))
+
+
+def _table(*, expand: bool) -> Table:
+    return Table(box=None, expand=expand, padding=(0, 2, 0, 0), pad_edge=False, header_style=_HEADING)
+
+
+def _overview(counts: Sequence[tuple[str, Count]], board: Board, *, is_wide: bool, rows: int) -> Table:
+    """Give kinds and controllers side by side; on a narrow terminal the queues are left out."""
+    table = _table(expand=False)
+    table.add_column("KIND", no_wrap=True, max_width=24, overflow="ellipsis")
+    table.add_column("READY", justify="right", no_wrap=True)
+    table.add_column("", width=1)
+    table.add_column("CONTROLLER", no_wrap=True, max_width=20, overflow="ellipsis")
+    headings = ("RUNS", "FAILED", "QUEUED", "ACTIVE", "WAITING") if is_wide else ("RUNS", "FAILED")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    work = list(board.work.items())
+    for number in range(min(max(len(counts), len(work), 1), rows)):
+        cells: list[RenderableType] = ["", "", ""]
+        if number < len(counts):
+            kind, count = counts[number]
+            cells = [kind, Text(str(count), style=_count_style(count)), ""]
+        if number < len(work):
+            name, done = work[number]
+            numbers = (done.runs, done.failed, done.queue.ready, done.queue.running, done.queue.waiting)
+            cells += [name, *(_number(one, is_bad=place == 1) for place, one in enumerate(numbers[: len(headings)]))]
+        table.add_row(*cells)
+    return table
+
+
+def _count_style(count: Count) -> str:
+    if not count.judged:
+        return ""
+    return "green" if count.ready == count.total else "yellow"
+
+
+def _number(value: int, *, is_bad: bool) -> Text:
+    return Text(str(value), style="dim" if not value else "red" if is_bad else "")
+
+
+def _problem(problem: Problem, width: int, most: int) -> list[RenderableType]:
+    """Give the last error with the place to look at; a long one is cut off."""
+    where = "  ".join(part for part in (problem.place, problem.subject) if part)
+    heading = _line(Text.assemble(("LAST ERROR", "bold red"), f"  {where}"), Text(time_of(problem.at), style="dim"))
+    text = " ".join(problem.text.split())
+    lines = [text[start : start + width] for start in range(0, len(text), width)]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], f"{lines[most - 1][: width - 1]}…"]
+    return [heading, *(Text(line, style="red", no_wrap=True) for line in lines), Text("")]
+
+
+def _runs(runs: Sequence[Reconciled], width: int) -> Table:
+    """Give the last runs; an object's name gets the room that it needs, as long as some is left for the reasons."""
+    table = _table(expand=True)
+    table.add_column("TIME", no_wrap=True)
+    table.add_column("RECONCILED", no_wrap=True, overflow="ellipsis", max_width=max(width - _BESIDE_NAMES, 16))
+    table.add_column("", no_wrap=True)
+    table.add_column("TOOK", justify="right", no_wrap=True)
+    table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
+    for run in runs:
+        outcome = Text(result(run), style=_RESULTS.get(run.result, ""))
+        table.add_row(time_of(run.at), f"{run.kind} {run.key}", outcome, duration(run.seconds), why(run))
+    if not runs:
+        table.add_row(Text("none yet", style="dim"), "", "", "", "")
+    return table
+
+
+def _log_line(line: Said | Printed) -> Text:
+    if isinstance(line, Printed):
+        text = Text(f"{time_of(line.at)}  {line.text}")
+    else:
+        text = Text(f"{time_of(line.at)}  {said(line)}", style=_LEVELS.get(line.level, ""))
+    text.no_wrap = True
+    text.overflow = "ellipsis"
+    return text

@@ -1,0 +1,222 @@
+"""One `steer dev`: an API server in this process, the operator in another, started anew when a file changes.
+
+The order of starting: the kubeconfig is claimed, the server answers, the operator starts. The order of stopping is
+the reverse, and afterwards nothing is left but what the user asked to keep.
+"""
+
+import asyncio
+import gc
+import logging
+import os
+import shlex
+import signal
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.local import LocalOptions, LocalServer, local_server
+from steersman.cli.dev.board import Board
+from steersman.cli.dev.face import Face
+from steersman.cli.dev.file_watch import FileWatch
+from steersman.cli.dev.kubeconfig_file import KubeconfigFile, kubeconfig_file
+from steersman.cli.dev.log_reports import ReportHandler
+from steersman.cli.dev.operator_process import Start, operator_process
+from steersman.cli.dev.plain_face import PlainFace
+from steersman.cli.dev.project_files import ProjectFiles
+from steersman.cli.dev.reports import Changed, Failed, Report
+from steersman.cli.dev.tally import Count, Tally
+from steersman.cli.dev.wording import failure
+from steersman.cli.target import project_target
+from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.clock import Clock
+from steersman.concurrency import background
+from steersman.errors import ConfigError
+from steersman.manager.signals import stop_on_signals
+
+if TYPE_CHECKING:
+    from steersman.cli.dev.screen import Screen, Surroundings
+
+#: Objects between collections: a server makes many short-lived ones and hardly any cycles.
+_COLLECT_AFTER = (50_000, 20, 50)
+#: Seconds between two pictures at least, and at most.
+_FASTEST, _SLOWEST = 0.1, 1.0
+#: Kinds that are shown when there are objects of them, though the operator does not look at them.
+_WORKLOADS = (
+    ("Deployment", "deployments.apps"),
+    ("StatefulSet", "statefulsets.apps"),
+    ("DaemonSet", "daemonsets.apps"),
+    ("ReplicaSet", "replicasets.apps"),
+    ("CronJob", "cronjobs.batch"),
+    ("Job", "jobs.batch"),
+    ("Pod", "pods"),
+    ("Service", "services"),
+    ("PersistentVolumeClaim", "persistentvolumeclaims"),
+)
+#: Objects that every cluster has.
+_GIVEN = {"services": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevOptions:
+    """What the user said."""
+
+    #: The project's folder, and ``module:name`` of its operator; without it, what ``pyproject.toml`` says.
+    root: Path
+    target: str | None
+    kubeconfig: Path
+    port: int
+    data: Path | None
+    is_plain: bool
+    verbose: bool
+
+
+class Session:
+    """Runs it. What is shown is the board; reports change it."""
+
+    def __init__(self, options: DevOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self._board = Board(_name_of(options))
+        self._news = asyncio.Event()
+        self._face: Face | None = None
+        self._kubeconfig: KubeconfigFile | None = None
+        self._tally: Tally | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._started = clock.monotonic()
+
+    async def run(self) -> None:
+        """Run until Ctrl-C or SIGTERM; a second one ends it at once."""
+        options = self._options
+        calls = LateCalls()
+        async with AsyncExitStack() as stack:
+            stop = await stack.enter_async_context(stop_on_signals(at_once=self._abandon))
+            self._kubeconfig = file = stack.enter_context(
+                kubeconfig_file(options.kubeconfig, keep=options.data is not None)
+            )
+            stack.push_async_callback(calls.close)
+            served = LocalOptions(port=options.port, data=options.data, webhooks=webhook_options(calls))
+            server = await stack.enter_async_context(local_server(served))
+            file.write(server.access.kubeconfig())
+            self._tally = Tally(server.api.ledger, self._news.set)
+            self._face = face = self._make_face(server)
+            self._log_here()
+            face.open()
+            stack.callback(face.close)
+            await stack.enter_async_context(background(self._supervise(), name="supervisor"))
+            await stack.enter_async_context(background(self._draw_again(face), name="face"))
+            _collect_seldom()
+            await stop.wait()
+
+    # The operator.
+
+    async def _supervise(self) -> None:
+        """Start the operator, and again whenever a file has changed."""
+        options = self._options
+        while True:
+            target = self._target()
+            package = target.partition(":")[0].partition(".")[0]
+            watch = FileWatch(ProjectFiles(options.root, package), self._clock)
+            if not target:
+                await self._wait_changed(watch)
+                continue
+            start = Start(root=options.root, target=target, kubeconfig=options.kubeconfig, verbose=options.verbose)
+            async with operator_process(start, self._take, self._clock) as self._process:
+                await self._wait_changed(watch)
+
+    async def _wait_changed(self, watch: FileWatch) -> None:
+        files = await watch.wait_changed()
+        self._take(Changed(self._now(), files))
+
+    def _target(self) -> str:
+        """Give the operator that the project names now; an empty text, and word of it, where it names none."""
+        try:
+            return self._options.target or project_target(self._options.root)
+        except ConfigError as error:
+            self._take(Failed(self._now(), str(error)))
+            return ""
+
+    # Showing.
+
+    def _take(self, report: Report) -> None:
+        self._board.take(report)
+        if self._face is not None:
+            self._face.take(report)
+        self._news.set()
+
+    async def _draw_again(self, face: Face) -> None:
+        """Draw when there is news, and every second, because time is shown; but not more often than one can look."""
+        while True:
+            with suppress(TimeoutError):
+                async with self._clock.timeout(_SLOWEST):
+                    await self._news.wait()
+            self._news.clear()
+            face.refresh()
+            await self._clock.sleep(_FASTEST)
+
+    def _make_face(self, server: LocalServer) -> Face:
+        export = f"export KUBECONFIG={shlex.quote(str(self._options.kubeconfig))}"
+        url = server.access.url
+        if self._options.is_plain:
+            return PlainFace(f"Kubernetes API at {url} (for development and tests): {export}")
+        from rich.console import Console
+
+        from steersman.cli.dev.live_face import LiveFace
+        from steersman.cli.dev.screen import Surroundings
+
+        surroundings = Surroundings(url, export)
+        return LiveFace(Console(), lambda: self._screen(surroundings), self._farewell)
+
+    def _screen(self, surroundings: "Surroundings") -> "Screen":
+        from steersman.cli.dev.screen import Screen
+
+        return Screen(self._board, surroundings, self._counts(), self._clock.monotonic() - self._started)
+
+    def _counts(self) -> list[tuple[str, Count]]:
+        """Count the kinds that the operator looks at, then the workloads that there are."""
+        if self._tally is None:
+            return []
+        shown = [(kind.kind, kind.resource) for kind in self._board.kinds]
+        found = [(kind, self._tally.count(resource)) for kind, resource in shown]
+        more = [(kind, resource) for kind, resource in _WORKLOADS if (kind, resource) not in shown]
+        counts = [(kind, self._tally.count(resource), _GIVEN.get(resource, 0)) for kind, resource in more]
+        return found + [(kind, count) for kind, count, given in counts if count.total > given]
+
+    def _farewell(self) -> str:
+        """Say in the end what is worth to know after the screen is gone."""
+        done = sum(work.runs for work in self._board.work.values())
+        problem = self._board.problem
+        last = "" if problem is None else f"; last error: {failure(Failed(0, problem.text, problem.place))}"
+        kept = "" if self._options.data is None else f"; the cluster is kept in {self._options.data}"
+        return f"{self._board.name}: stopped after {done} reconciles{last}{kept}"
+
+    def _log_here(self) -> None:
+        """Let the log lines of this process, the server's, come where the operator's do."""
+        level = logging.INFO if self._options.verbose else logging.WARNING
+        logging.getLogger().handlers[:] = [ReportHandler(self._take, self._options.root, level)]
+        logging.getLogger().setLevel(level)
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()
+
+    def _abandon(self) -> None:
+        """Leave at once: nothing is finished, but nothing is left behind either."""
+        if self._face is not None:
+            self._face.close()
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        if self._kubeconfig is not None and self._options.data is None:
+            self._kubeconfig.remove()
+
+
+def _collect_seldom() -> None:
+    """Look for garbage as seldom as a server should; what was made so far stays."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECT_AFTER)
+    gc.enable()
+
+
+def _name_of(options: DevOptions) -> str:
+    """Name the operator before it is loaded."""
+    return options.root.resolve().name

@@ -1,0 +1,105 @@
+"""How reports read: times, durations, results and log lines as people write them."""
+
+from datetime import UTC, datetime
+from typing import Any, assert_never
+
+from steersman.cli.dev.reports import (
+    Changed,
+    Failed,
+    Loaded,
+    Printed,
+    Queues,
+    Reconciled,
+    Report,
+    Running,
+    Said,
+)
+
+_RESULTS = {"success": "ok", "error": "failed", "requeue": "retry", "requeue_after": "later"}
+#: Fields of a log line that say which run it is from: the object is enough.
+_OF_THE_RUN = frozenset({"controller", "reconcile", "kind", "key"})
+_SECOND, _MINUTE, _HOUR = 1.0, 60.0, 3600.0
+
+
+def time_of(at: float) -> str:
+    """Give the time of day here, to the second."""
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")
+
+
+def duration(seconds: float) -> str:
+    """Write a duration in five letters or so."""
+    if seconds < _SECOND:
+        return f"{seconds * 1000:.1f} ms"
+    return f"{seconds:.1f} s" if seconds < _MINUTE else f"{seconds / _MINUTE:.1f} min"
+
+
+def elapsed(seconds: float) -> str:
+    """Write how long something has been running: ``0:04``, ``1:02:03``."""
+    hours, rest = divmod(int(seconds), int(_HOUR))
+    minutes, left = divmod(rest, int(_MINUTE))
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
+
+
+def result(run: Reconciled) -> str:
+    """Say in one word how a run ended."""
+    return _RESULTS.get(run.result, run.result)
+
+
+def why(run: Reconciled) -> str:
+    """Say why there was a run; what happened to the object itself needs no name."""
+    own = f"{run.kind} {run.key} "
+    return ", ".join(dict.fromkeys(cause.removeprefix(own) for cause in run.why))
+
+
+def subject(line: Said) -> str:
+    """Name the object that a log line is about; empty if it is about none."""
+    return f"{line.fields.get('kind', '')} {line.fields.get('key', '')}".strip()
+
+
+def said(line: Said) -> str:
+    """Write a log line without its time and level: the object, the message, the fields."""
+    about = subject(line)
+    fields = "".join(f" {name}={_shown(value)}" for name, value in line.fields.items() if name not in _OF_THE_RUN)
+    place = f" ({line.place})" if line.place else ""
+    return f"{f'{about}: ' if about else ''}{line.message}{fields}{place}"
+
+
+def _shown(value: Any) -> str:
+    text = f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+    return repr(text) if " " in text or not text else text
+
+
+def failure(report: Failed) -> str:
+    """Say why the operator does not run, beginning with the place where to look."""
+    return f"{report.place}: {report.error}" if report.place else report.error
+
+
+def line_of(report: Report) -> tuple[str, str] | None:
+    """Give a report as one line of text and its level; ``None`` for what is no news by itself."""
+    match report:
+        case Reconciled():
+            text = f"{report.kind} {report.key} reconciled: {result(report)} in {duration(report.seconds)}"
+            return (
+                f"{time_of(report.at)} {'ERROR' if report.result == 'error' else 'INFO':<7} {text} ({why(report)})",
+                ("error" if report.result == "error" else "info"),
+            )
+        case Said():
+            trace = f"\n{report.traceback}" if report.traceback else ""
+            return f"{time_of(report.at)} {report.level.upper():<7} {said(report)}{trace}", report.level
+        case Printed(_, text):
+            return text, "printed"
+        case Failed():
+            return f"{time_of(report.at)} ERROR   {failure(report)}; waiting for a file to change", "error"
+        case Changed(at, files):
+            return f"{time_of(at)} INFO    {names(files)} changed: starting the operator anew", "info"
+        case Running(at, operator):
+            return f"{time_of(at)} INFO    {operator} is running", "info"
+        case Loaded() | Queues():
+            return None
+        case _:
+            assert_never(report)
+
+
+def names(files: list[str] | tuple[str, ...]) -> str:
+    """Name a file, or one of several."""
+    return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
