@@ -1,0 +1,20 @@
+"""One look at the clock: what people read, and what durations are measured by."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from steersman.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something happened."""
+
+    #: Seconds that never go back.
+    at: float
+    wall: datetime
+
+    @classmethod
+    def now(cls, clock: Clock) -> "Moment":
+        """Look at a clock."""
+        return cls(clock.monotonic(), clock.now())

@@ -1,0 +1,33 @@
+"""How long a container that ended waits before it runs again: a kubelet's rule. Pure."""
+
+from dataclasses import dataclass
+
+#: The longest wait in seconds; a run that comes so much later than the last restart, twice, begins anew.
+LIMIT = 300.0
+
+
+@dataclass(slots=True)
+class RestartBackoff:
+    """The waits of one container: none, then the base, then twice as long each time."""
+
+    #: Seconds of the first wait.
+    base: float = 10.0
+    _wait: float = 0.0
+    _restarted_at: float | None = None
+
+    def due(self, ended_at: float) -> float:
+        """Give when a container that ended then may run again. The wait counts from its end."""
+        return ended_at if self._is_forgotten(ended_at) else ended_at + self._wait
+
+    def restarted(self, now: float) -> None:
+        """Take note that it runs again: the next wait is longer, unless the last restart is long ago."""
+        self._wait = self.base if self._is_forgotten(now) else min(self._wait * 2, max(LIMIT, self.base))
+        self._restarted_at = now
+
+    @property
+    def seconds(self) -> float:
+        """How long the wait is."""
+        return self._wait
+
+    def _is_forgotten(self, now: float) -> bool:
+        return self._restarted_at is None or now - self._restarted_at > 2 * LIMIT
