@@ -94,7 +94,7 @@ class _Maker:
         if not node.types:
             return {"any": self._randomness.suffix()}
         if node.types == INT_OR_STRING:
-            return self._pick([self._integer(node), "50%"])
+            return self._pick([self._integer(node), self._string(node) if "pattern" in node.schema else "2"])
         makers: dict[str, Callable[[Structural], Any]] = {
             "object": self._object,
             "array": self._array,

@@ -73,7 +73,10 @@ class Versions:
         source = self.find(str(document.get("apiVersion")))
         if made["apiVersion"] == self.hub.gvk.api_version and source is not self.hub:
             back = self.carry(made, source.gvk.api_version)
-            if lost := lost_fields(document, back, source.kind):
+            given = _copied(document)
+            for version in self.all:
+                take_kept(given, annotation_of(version.gvk.group, version.gvk.version))
+            if lost := lost_fields(given, back, source.kind):
                 why = f"{', '.join(lost)} would be lost"
                 raise ConversionError(f"{_told(document)} cannot become {self.hub.gvk.version}: {why}")
         return made

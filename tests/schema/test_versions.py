@@ -1,0 +1,244 @@
+"""Several versions of one kind: ways between them, fields that are kept, and what is refused when it is declared."""
+
+from typing import Any
+
+import pytest
+
+from steersman.errors import ConversionError, DeclarationError
+from steersman.objects.meta import meta
+from steersman.objects.model import Model
+from steersman.objects.registry import Registry
+from steersman.objects.resource import Resource, Status
+from steersman.schema import converts, custom_resource, renames
+from steersman.schema.round_trips import check_round_trips
+from steersman.schema.versions import Versions
+from steersman.testing.round_trips import assert_round_trips
+from tests.schema.websites import GROUP, AlphaWebsite, BetaWebsite, Website
+
+ALL = (Website, BetaWebsite, AlphaWebsite)
+V1, BETA, ALPHA = f"{GROUP}/v1", f"{GROUP}/v1beta1", f"{GROUP}/v1alpha1"
+KEPT = f"{GROUP}/kept-from-v1"
+Document = dict[str, Any]
+
+
+def _website(api_version: str = V1, **spec: Any) -> Document:
+    metadata = {"name": "blog", "namespace": "web", "uid": "u-1", "resourceVersion": "7", "finalizers": ["a.dev/b"]}
+    return {"apiVersion": api_version, "kind": "Website", "metadata": metadata, "spec": spec}
+
+
+def test_declared_versions_lose_nothing() -> None:
+    """The sample kind is the proof that renames, functions and the way over the hub work together."""
+    assert_round_trips(*ALL, count=40)
+
+
+def test_renamed_fields_move_and_others_stay() -> None:
+    """A rename is the whole conversion: nobody should write a function for it."""
+    made = Versions(ALL).convert(_website(BETA, replicas=3, host="a.dev", pages=[{"text": "x", "weight": 2}]), V1)
+    assert made["apiVersion"] == V1
+    assert made["spec"] == {"copies": 3, "domain": "a.dev", "pages": [{"text": "x", "weight": 2}]}
+
+
+def test_the_object_that_is_given_stays_as_it_is() -> None:
+    """The caller may hold it in a cache."""
+    given = _website(BETA, replicas=3)
+    Versions(ALL).convert(given, V1)
+    assert given == _website(BETA, replicas=3)
+
+
+def test_metadata_stays_whatever_the_function_gives() -> None:
+    """A server refuses objects whose name or uid changed, and authors should not have to think of it."""
+    made = Versions(ALL).convert(_website(copies=2, domain="a.dev"), ALPHA)
+    given = _website()["metadata"]
+    assert {key: made["metadata"][key] for key in given} == given
+
+
+def test_a_function_that_renames_the_object_is_refused() -> None:
+    """The server would refuse it with less to go by."""
+    one, other = _pair(Registry())
+
+    @converts(one, other)
+    def rename(old: Any) -> Any:
+        return other(meta(f"{old.name}-new"), old.spec)
+
+    converts(other, one)(lambda new: one(new.metadata, new.spec, new.status))
+    with pytest.raises(ConversionError, match=r"Thing a cannot become v2: .*rename changed metadata.name"):
+        Versions((one, other)).convert(_thing("v1"), "x.dev/v2")
+
+
+def test_a_field_without_a_place_is_kept_and_comes_back() -> None:
+    """Clients of the old version read and write back; they must not erase what they cannot see."""
+    versions = Versions(ALL)
+    beta = versions.convert(_website(copies=2, domain="a.dev", color="red"), BETA)
+    assert beta["spec"] == {"replicas": 2, "host": "a.dev"}
+    beta["spec"]["replicas"] = 5
+    back = versions.convert(beta, V1)
+    assert back["spec"] == {"copies": 5, "domain": "a.dev", "color": "red"}
+    assert "annotations" not in back["metadata"]
+
+
+def test_a_change_in_the_other_version_wins_over_what_was_kept() -> None:
+    """Words are a poor view of pages; who changes the words means it."""
+    versions = Versions(ALL)
+    alpha = versions.convert(_website(domain="a.dev", pages=[{"text": "x", "weight": 2.0}]), ALPHA)
+    assert versions.convert(alpha, V1)["spec"]["pages"] == [{"text": "x", "weight": 2.0}]
+    alpha["spec"]["words"] = ["y"]
+    assert versions.convert(alpha, V1)["spec"]["pages"] == [{"text": "y", "weight": 1.0}]
+
+
+@pytest.mark.parametrize("spoilt", ["", "{", "[]", '{".spec.color":7}', '{".spec.color":{"was":{"deep":1}}}', "null"])
+def test_a_spoilt_annotation_keeps_nothing_and_breaks_nothing(spoilt: str) -> None:
+    """Anybody may write annotations: a list of all websites must not fail for one of them."""
+    beta = _website(BETA, replicas=1)
+    beta["metadata"]["annotations"] = {KEPT: spoilt}
+    made = Versions(ALL).convert(beta, V1)
+    assert made["spec"] == {"copies": 1}
+
+
+def test_an_annotation_sets_only_fields_that_are_kept() -> None:
+    """An annotation is no way around the schema of the version that is written."""
+    beta = _website(BETA, replicas=1)
+    beta["metadata"]["annotations"] = {KEPT: '{".spec.memory":{"was":"1Gi"},".spec.color":{"was":"red"}}'}
+    assert Versions(ALL).convert(beta, V1)["spec"] == {"copies": 1, "color": "red"}
+
+
+def test_versions_that_know_only_the_hub_reach_each_other_over_it() -> None:
+    """With n versions, n pairs of functions are enough."""
+    made = Versions(ALL).convert(_website(BETA, replicas=1, host="a.dev", pages=[{"text": "x"}]), ALPHA)
+    assert made["spec"] == {"words": ["x"], "domain": "a.dev"}
+
+
+def test_an_absent_status_stays_absent() -> None:
+    """A created object has none; a conversion must not make one up."""
+    assert "status" not in Versions(ALL).convert(_website(words=["a"]) | {"apiVersion": ALPHA}, V1)
+
+
+def test_an_unknown_version_is_told_with_those_that_are_known() -> None:
+    """The first guess of whoever reads it is a typo."""
+    with pytest.raises(ConversionError, match=r"no version 'web.example.com/v9' of Website.web.example.com: there are"):
+        Versions(ALL).convert(_website(), f"{GROUP}/v9")
+
+
+class Spec(Model):
+    """One field."""
+
+    size: int = 1
+
+
+class OtherSpec(Model):
+    """The same field, under another name."""
+
+    length: int = 1
+
+
+def _pair(kinds: Registry, other: type[Model] = Spec) -> tuple[Any, Any]:
+    """Declare two versions of a kind of the test's own."""
+
+    class Thing(Resource[Spec, Status]):
+        """A thing."""
+
+    class NewThing(Resource[other, Status]):  # type: ignore[valid-type] # the spec is a parameter here
+        """A new thing."""
+
+    one = custom_resource("x.dev/v1", kind="Thing", storage=True, into=kinds)(Thing)
+    return one, custom_resource("x.dev/v2", kind="Thing", into=kinds)(NewThing)
+
+
+def _thing(version: str, **spec: Any) -> Document:
+    return {"apiVersion": f"x.dev/{version}", "kind": "Thing", "metadata": {"name": "a"}, "spec": spec}
+
+
+def test_versions_without_conversions_must_look_alike() -> None:
+    """A server without a webhook changes only the name of the version, and drops what that does not know."""
+    check_round_trips(Versions(_pair(Registry())))
+    with pytest.raises(DeclarationError, match=r"v1 → v2 → v1: .spec.size of Thing gets lost"):
+        check_round_trips(Versions(_pair(Registry(), OtherSpec)))
+
+
+def test_a_function_that_drops_a_field_is_found_out_before_it_runs() -> None:
+    """The message says which field, on which way, and what to write."""
+    one, other = _pair(Registry(), OtherSpec)
+    converts(one, other)(lambda old: other(old.metadata, OtherSpec(), old.status))
+    converts(other, one)(lambda new: one(new.metadata, Spec(size=new.spec.length), new.status))
+    with pytest.raises(AssertionError) as caught:
+        assert_round_trips(one, other)
+    assert "v1 → v2 → v1: .spec.size of Thing gets lost" in str(caught.value)
+    assert '@converts(Thing, NewThing, keeps=[".spec.size"])' in str(caught.value)
+
+
+def test_labels_that_a_function_forgets_are_a_loss() -> None:
+    """Authors forget the metadata first."""
+    one, other = _pair(Registry())
+    converts(one, other)(lambda old: other(meta(old.name), old.spec))
+    converts(other, one)(lambda new: one(new.metadata, new.spec, new.status))
+    with pytest.raises(AssertionError, match=r"\.metadata\.annotations\.example\.com/annotation"):
+        assert_round_trips(one, other)
+
+
+def test_what_a_function_raises_is_told_with_the_object() -> None:
+    """A list of a thousand fails for one object: it must have a name."""
+    one, other = _pair(Registry())
+
+    @converts(one, other)
+    def fail(old: Any) -> Any:
+        raise ValueError(f"size {old.spec.size} is too much")
+
+    converts(other, one)(lambda new: one(new.metadata, new.spec, new.status))
+    with pytest.raises(ConversionError, match=r"Thing a cannot become v2: .*fail raised ValueError: size 9 is too mu"):
+        Versions((one, other)).convert(_thing("v1", size=9), "x.dev/v2")
+
+
+def test_a_write_that_would_lose_a_field_is_refused() -> None:
+    """Made-up objects do not find everything: what is stored is checked once more."""
+    one, other = _pair(Registry())
+    converts(one, other)(lambda old: other(old.metadata, old.spec, old.status))
+    converts(other, one)(lambda new: one(new.metadata, Spec(size=min(new.spec.size, 2000)), new.status))
+    assert_round_trips(one, other)
+    with pytest.raises(ConversionError, match=r"Thing a cannot become v1: .spec.size would be lost"):
+        Versions((one, other)).convert(_thing("v2", size=5000), "x.dev/v1")
+
+
+def test_a_missing_way_is_told_with_the_line_to_write() -> None:
+    """Half a pair is the usual mistake."""
+    one, other = _pair(Registry())
+    converts(one, other)(lambda old: other(old.metadata, old.spec, old.status))
+    with pytest.raises(DeclarationError, match=r"nothing converts v2 to v1: write @converts\(NewThing, Thing\)"):
+        Versions((one, other))
+
+
+def test_conversions_are_between_versions_of_one_kind_and_only_one_a_way() -> None:
+    """Two functions for one way would make the result depend on the order of imports."""
+    one, other = _pair(Registry())
+    with pytest.raises(DeclarationError, match="no two versions of one kind"):
+        renames(one, Website, {})
+    renames(one, other, {})
+    with pytest.raises(DeclarationError, match="two conversions from v1 to v2 of Thing"):
+        converts(one, other)(lambda old: other(old.metadata, old.spec, old.status))
+
+
+@pytest.mark.parametrize("path", ["spec.size", ".spec.", ".spec.list[0].size", ""])
+def test_a_path_that_names_no_field_is_refused(path: str) -> None:
+    """A typo would silently convert nothing."""
+    one, other = _pair(Registry())
+    with pytest.raises(DeclarationError, match="is no path of a field"):
+        renames(one, other, {path: ".spec.size"})
+
+
+def test_exchanged_names_do_not_overwrite_each_other() -> None:
+    """Both are taken before one is put."""
+
+    class Pair(Model):
+        left: int = 1
+        right: int = 2
+
+    class One(Resource[Pair, Status]):
+        """One."""
+
+    class Two(Resource[Pair, Status]):
+        """Two."""
+
+    kinds = Registry()
+    one = custom_resource("x.dev/v1", kind="Pair", storage=True, into=kinds)(One)
+    two = custom_resource("x.dev/v2", kind="Pair", into=kinds)(Two)
+    renames(one, two, {".spec.left": ".spec.right", ".spec.right": ".spec.left"})
+    document = {"apiVersion": "x.dev/v1", "kind": "Pair", "metadata": {"name": "a"}, "spec": {"left": 1, "right": 2}}
+    assert Versions((one, two)).convert(document, "x.dev/v2")["spec"] == {"left": 2, "right": 1}
