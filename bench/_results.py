@@ -33,17 +33,14 @@ class Results:
 
     def show(self) -> None:
         """Print the table, ours first, and write it and its charts to ``bench/results``."""
-        ours = next(iter(self.values))
-        mine = self.medians(ours)
-        lines = ["| | " + " | ".join(mine) + " |", "|---" * (len(mine) + 1) + "|"]
-        for contender in self.values:
-            medians = self.medians(contender)
-            cells = []
-            for measure, value in mine.items():
-                other = medians.get(measure)
-                ratio = "" if contender == ours or not other else f" ({value / other:.2f} : 1)"
-                cells.append("not measured" if other is None else f"{other:,.2f}{ratio}")
-            lines.append(f"| {contender} | " + " | ".join(cells) + " |")
+        medians = {contender: self.medians(contender) for contender in self.values}
+        lines = ["| | " + " | ".join(medians) + " |", "|---" * (len(medians) + 1) + "|"]
+        for measure, mine in next(iter(medians.values())).items():
+            cells = [f"{mine:,.2f}"]
+            for theirs in list(medians.values())[1:]:
+                other = theirs.get(measure)
+                cells.append(f"{other:,.2f} ({mine / other:.2f} : 1)" if other else "-")
+            lines.append(f"| {measure} | " + " | ".join(cells) + " |")
         print("\n".join(lines))
         self._write("\n".join(lines))
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import uvloop
 
+from bench._results import Results
 from steersman.clock import RealClock
 from steersman.protocol.http import Request
 from steersman.transport.config import ClusterConfig
@@ -371,10 +372,11 @@ def _verdict(*, is_kept: bool) -> str:
 
 
 def _report(ours: dict[str, float], theirs: dict[str, float]) -> None:
-    print(f"{'':34}{'steersman':>14}{'kube-apiserver':>16}")
-    for name, value in ours.items():
-        beside = f"{theirs[name]:16,.1f}" if name in theirs else ""
-        print(f"{name:34}{value:14,.1f}{beside}")
+    results = Results("apiserver", "The embedded API server beside kube-apiserver with etcd")
+    results.add("steersman", **ours)
+    if theirs:
+        results.add("kube-apiserver", **theirs)
+    results.show()
     print("\nbudgets")
     budgets = [
         ("start in-process ≤ 50 ms", ours["start in-process, first ms"] <= 50),

@@ -16,6 +16,7 @@ import aiohttp.web
 import httpx2
 import uvloop
 
+from bench._results import Results
 from steersman.clock import RealClock
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.serving.server import Server
@@ -173,17 +174,13 @@ async def _measure() -> tuple[dict[str, float], dict[str, float]]:
     return clients, servers
 
 
-def _print(title: str, costs: dict[str, float]) -> None:
-    print(f"{title:<32}{'µs CPU a request':>18}{'ratio to ours':>16}")
-    for name, cost in costs.items():
-        print(f"  {name:<30}{cost:>18.1f}{cost / costs['ours']:>16.1f}")
-
-
 def main() -> None:
     """Measure and print two tables."""
-    clients, servers = uvloop.run(_measure())
-    _print("client", clients)
-    _print("server", servers)
+    for end, costs in zip(("client", "server"), uvloop.run(_measure()), strict=True):
+        results = Results(f"http_{end}", f"An HTTP request, the {end}'s end, best of {_ROUNDS} rounds")
+        for name, cost in costs.items():
+            results.add(name, **{"CPU, µs a request": cost})
+        results.show()
 
 
 if __name__ == "__main__":

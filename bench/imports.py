@@ -10,6 +10,8 @@ import sys
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
+from bench._results import Results
+
 _ROUNDS = 5
 _PEERS = ["lightkube", "kubernetes", "kopf", "kr8s"]
 _KINDS = ["rbac_v1", "core_v1", "apps_v1", "resource_v1"]
@@ -45,8 +47,10 @@ def main() -> None:
     bare = took.pop("pass")
     msgspec = took["import msgspec"] - bare
     print(f"Python alone {bare:.0f} ms, taken off below; msgspec alone {msgspec:.0f} ms")
+    results = Results("imports", "Importing, milliseconds, the interpreter taken off")
     for program in peers:
-        print(f"{program:36}{took[program] - bare:6.0f}{(took[program] - bare) / (took[client] - bare):9.1f}x")
+        results.add(program, ms=took[program] - bare)
+    results.show()
     for program in kinds:
         print(f"{program:36}{took[program] - bare:6.0f}{took[program] - bare - msgspec:9.0f} beyond msgspec")
 

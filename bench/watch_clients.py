@@ -14,9 +14,9 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from statistics import median
 from typing import Any
 
+from bench._results import Results
 from steersman.apiserver.server import ApiServer
 from steersman.clock import RealClock
 from steersman.protocol.http import Exchange, Request, Stream
@@ -205,11 +205,11 @@ async def _measure() -> dict[str, list[float]]:
 
 def main() -> None:
     """Print the CPU time of an event for each client, and how it compares with ours."""
-    took = {name: median(times) for name, times in asyncio.run(_measure()).items()}
-    print(f"{EVENTS} watch events of {len(frame(1))} bytes, typed, median of {ROUNDS} runs in turns")
-    for name, micros in took.items():
-        ratio = micros / took["steersman"]
-        print(f"  {name:20} {micros:8.1f} µs an event {1e6 / micros:10,.0f}/s of CPU {ratio:7.1f} times ours")
+    results = Results("watch_clients", f"A typed watch event of {len(frame(1))} bytes, {EVENTS:,} of them")
+    for name, times in asyncio.run(_measure()).items():
+        for micros in times:
+            results.add(name, **{"CPU, µs an event": micros})
+    results.show()
 
 
 if __name__ == "__main__":
