@@ -19,13 +19,14 @@ from steersman.kinds.rbac_v1 import ClusterRole
 from steersman.manager.leader_election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
+from steersman.manager.permissions import grants_of, lease_rules
 from steersman.objects.resource import Unstructured
 from steersman.protocol.http import Request
 from steersman.protocol.manifests import load, load_documents
 from steersman.protocol.options import ListOptions
 from steersman.scaffold.manifests.bundle import bundle_files
 from steersman.scaffold.manifests.chart import chart_files
-from steersman.scaffold.manifests.permissions import grants_of, lease_rules, permission_objects, user_role_objects
+from steersman.scaffold.manifests.permissions import permission_objects, user_role_objects
 from steersman.scaffold.manifests.plain import all_objects, definition_objects, manifest_files
 from steersman.scaffold.manifests.releases import release_changes
 from steersman.scaffold.manifests.shape import Shape, name_of, shape_from

@@ -18,9 +18,9 @@ from steersman.kinds.authorization_v1 import (
     SubjectAccessReviewSpec,
 )
 from steersman.kinds.core_v1 import Service
+from steersman.manager.permissions import Grant
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import Unstructured
-from steersman.scaffold.manifests.permissions import Grant
 from steersman.schema.crd_diff import crd_diff
 from steersman.schema.schema_diff import Severity
 

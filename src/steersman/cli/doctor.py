@@ -118,7 +118,7 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
     from steersman.cli import diagnosis
     from steersman.client.client import Client
     from steersman.manager.definitions import operator_definitions
-    from steersman.scaffold.manifests.permissions import grants_of
+    from steersman.manager.permissions import grants_of
 
     async with Client.connect_to(config) as client:
         yield await _server(client, config)

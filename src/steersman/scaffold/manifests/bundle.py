@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from steersman.manager.operator import Operator
+from steersman.manager.permissions import cluster_grants, lease_rules, rules_of
 from steersman.protocol.manifests import dump
-from steersman.scaffold.manifests.permissions import cluster_grants, lease_rules, rules_of, user_role_objects
+from steersman.scaffold.manifests.permissions import user_role_objects
 from steersman.scaffold.manifests.plain import HEADER, definition_objects
 from steersman.scaffold.manifests.shape import Shape, labels_of, name_of, selector_of
 from steersman.scaffold.manifests.workload import pod_template, service_object
@@ -110,6 +111,6 @@ def _install(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
     return {
         "deployments": [deployment],
-        "clusterPermissions": [{"serviceAccountName": name, "rules": rules_of(cluster_grants(operator, shape))}],
+        "clusterPermissions": [{"serviceAccountName": name, "rules": rules_of(cluster_grants(operator, shape.watch))}],
         "permissions": [{"serviceAccountName": name, "rules": lease_rules(name)}],
     }
