@@ -4,24 +4,41 @@ from collections.abc import Iterable
 
 from steersman.manager.operator import Operator
 from steersman.objects.resource import KubeObject, Unstructured
+from steersman.schema.conversions import has_conversions
 from steersman.schema.crd import crd_of
 from steersman.schema.round_trips import check_round_trips
 from steersman.schema.versions import Versions, versions_of
+from steersman.webhook.address import Address
+from steersman.webhook.configurations import conversion_by
+from steersman.webhook.policies import policy_objects
 
 
-def definitions_of(kinds: Iterable[type[KubeObject]]) -> list[Unstructured]:
+def definitions_of(kinds: Iterable[type[KubeObject]], webhooks: Address | None = None) -> list[Unstructured]:
     """Make the definitions of the custom ones among some kinds; versions of one kind become one definition.
 
-    Raises ``DeclarationError`` for versions between which a field gets lost.
+    Where there are webhooks, they convert between versions that need it. Raises ``DeclarationError`` for versions
+    between which a field gets lost.
     """
     made = []
     for classes in versions_of(kinds):
-        made.append(Unstructured(crd_of(*classes)))
+        definition = crd_of(*classes)
+        if webhooks is not None and has_conversions(classes):
+            definition["spec"]["conversion"] = conversion_by(webhooks)
+        made.append(Unstructured(definition))
         if len(classes) > 1:
             check_round_trips(Versions(classes))
     return made
 
 
-def operator_definitions(operators: Iterable[Operator]) -> list[Unstructured]:
-    """Make the definitions of everything that operators reconcile or declare."""
-    return definitions_of(kind for operator in operators for kind in operator.kinds)
+def operator_definitions(operators: Iterable[Operator], webhooks: Address | None = None) -> list[Unstructured]:
+    """Make the definitions of everything that operators reconcile, judge or declare."""
+    return definitions_of((kind for operator in operators for kind in operator.kinds), webhooks)
+
+
+def operator_policies(operators: Iterable[Operator]) -> list[Unstructured]:
+    """Make the admission policies of operators: the rules that no definition can hold."""
+    return [
+        Unstructured(policy)
+        for operator in operators
+        for policy in policy_objects(operator.name, operator.kinds, operator)
+    ]

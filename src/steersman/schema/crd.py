@@ -16,6 +16,7 @@ from steersman.objects.resource import Resource
 from steersman.schema.crd_validation import validate_crd
 from steersman.schema.declaration import Column, Declaration, declaration_of, place_of
 from steersman.schema.field_errors import FieldError
+from steersman.schema.policy_rules import PlacedRule, take_policy_rules
 from steersman.schema.protected_groups import APPROVAL_ANNOTATION
 from steersman.schema.structural import Structural, parse_schema
 from steersman.schema.type_tree import Origin, Schema, TypeTree
@@ -50,6 +51,20 @@ def _root_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
         schema["description"] = " ".join(str(text).split("\n\n")[0].split())
     origins[""] = Origin(kind)
     return schema
+
+
+def _definable_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
+    """Give the schema of a whole object without the rules that only an admission policy can keep."""
+    schema = _root_schema(kind, origins)
+    _take_rules(kind, schema)
+    return schema
+
+
+def _take_rules(kind: CustomClass, schema: Schema) -> list[PlacedRule]:
+    try:
+        return take_policy_rules(schema)
+    except DeclarationError as error:
+        raise DeclarationError(f"{place_of(kind)}: {error}") from None
 
 
 def _column_type(column: Column, root: Structural, kind: CustomClass) -> str:
@@ -170,7 +185,12 @@ def _told(errors: list[FieldError], origins: list[dict[str, Origin]]) -> str:
 
 def schema_of(kind: CustomClass) -> Schema:
     """Build the schema of whole objects of one version."""
-    return _root_schema(kind, {})
+    return _definable_schema(kind, {})
+
+
+def policy_rules_of(kind: CustomClass) -> list[PlacedRule]:
+    """Give the rules of a class that its definition cannot hold, because they need to know the request."""
+    return _take_rules(kind, _root_schema(kind, {}))
 
 
 def crd_of(*kinds: CustomClass) -> dict[str, Any]:
@@ -184,7 +204,7 @@ def crd_of(*kinds: CustomClass) -> dict[str, Any]:
     origins: list[dict[str, Origin]] = [{} for _ in kinds]
     storages = _storages(kinds)
     versions = [
-        _version(kind, declaration_of(kind), _root_schema(kind, known), storage=storage)
+        _version(kind, declaration_of(kind), _definable_schema(kind, known), storage=storage)
         for kind, known, storage in zip(kinds, origins, storages, strict=True)
     ]
     resource = declaration_of(kinds[0]).resource

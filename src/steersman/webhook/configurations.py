@@ -15,9 +15,11 @@ from steersman.webhook.declaration import Role, Webhook
 Document = dict[str, Any]
 
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
+#: Where conversions are asked for.
+CONVERSION_PATH: Final = "/convert"
 _KINDS: Final = {Role.DEFAULT: "MutatingWebhookConfiguration", Role.VALIDATE: "ValidatingWebhookConfiguration"}
 #: Nobody is kept from removing a finalizer: an object that is going away is not judged any more.
-_NOT_GOING: Final = {
+NOT_GOING: Final = {
     "name": "is-not-being-deleted",
     "expression": "request.operation != 'UPDATE' || !has(object.metadata.deletionTimestamp)",
 }
@@ -48,7 +50,7 @@ def _entry(operator: str, webhook: Webhook[Any], address: Address) -> Document:
         "admissionReviewVersions": ["v1"],
         "clientConfig": address.client_config(webhook.path(operator)),
         "failurePolicy": options.failure,
-        "matchConditions": [_NOT_GOING],
+        "matchConditions": [NOT_GOING],
         "matchPolicy": "Equivalent",
         "rules": [rule],
         # Functions are told of dry runs, and are called in them.
@@ -74,13 +76,31 @@ def full_name(operator: str, webhook: Webhook[Any]) -> str:
     return f"{webhook.name}.{operator}.{webhook.resource.gvk.group or 'core'}"
 
 
-def bundle_object(configuration: Document, authority: bytes) -> Document:
-    """Give what is applied to a configuration or definition so that the API server trusts an authority."""
-    bundle = {"caBundle": base64.b64encode(authority).decode()}
-    made = {key: configuration[key] for key in ("apiVersion", "kind")}
-    made["metadata"] = {"name": configuration["metadata"]["name"]}
-    if "webhooks" in configuration:
-        made["webhooks"] = [{"name": entry["name"], "clientConfig": bundle} for entry in configuration["webhooks"]]
-    else:
-        made["spec"] = {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": bundle}}}
-    return made
+def conversion_by(address: Address) -> Document:
+    """Give the ``conversion`` of a definition whose versions the webhooks convert."""
+    webhook = {"clientConfig": address.client_config(CONVERSION_PATH), "conversionReviewVersions": ["v1"]}
+    return {"strategy": "Webhook", "webhook": webhook}
+
+
+def configuration_bundle(configuration: Document, authority: bytes) -> Document:
+    """Give what is applied to a configuration so that the API server trusts an authority."""
+    config = _trusting(authority)
+    return {
+        **{key: configuration[key] for key in ("apiVersion", "kind")},
+        "metadata": {"name": configuration["metadata"]["name"]},
+        "webhooks": [{"name": entry["name"], "clientConfig": config} for entry in configuration["webhooks"]],
+    }
+
+
+def definition_bundle(name: str, authority: bytes) -> Document:
+    """Give what is applied to a definition so that the API server trusts an authority with conversions."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": name},
+        "spec": {"conversion": {"webhook": {"clientConfig": _trusting(authority)}}},
+    }
+
+
+def _trusting(authority: bytes) -> Document:
+    return {"caBundle": base64.b64encode(authority).decode()}

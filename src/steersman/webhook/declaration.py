@@ -1,6 +1,6 @@
 """What an author declares: a function that judges or completes the objects of a kind before they are written."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Generic, Literal, TypeAlias, TypeVar, get_args
@@ -81,8 +81,3 @@ class Webhook(Generic[K]):
 def name_of(function: Callable[..., object], given: str) -> str:
     """Name a webhook: by its function, unless it was given a name."""
     return given or function.__name__.strip("_").replace("_", "-").lower()
-
-
-def options_of(on: Sequence[Operation], failure: FailurePolicy, timeout: int) -> WebhookOptions:
-    """Make options of what an author wrote."""
-    return WebhookOptions(on=tuple(dict.fromkeys(on)), failure=failure, timeout=timeout)

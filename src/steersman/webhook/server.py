@@ -2,7 +2,7 @@
 
 import logging
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -16,11 +16,9 @@ from steersman.serving.tls import replace_certificate, server_context
 from steersman.webhook.address import Address, UrlAddress
 from steersman.webhook.certificates import Certificates, CertificateSource
 from steersman.webhook.failure import refusal
+from steersman.webhook.front import Publish
 from steersman.webhook.material import span_of
 from steersman.webhook.routes import LARGEST
-
-#: Tells the API server whom to trust.
-Publish = Callable[[bytes], Awaitable[None]]
 
 _log = logging.getLogger("steersman.webhook")
 #: Seconds between looks at the certificates.
@@ -40,7 +38,17 @@ class ServerPlace:
 class WebhookServer:
     """A running server. ``serving`` makes one."""
 
-    def __init__(self, context: ssl.SSLContext, first: Certificates, source: CertificateSource, clock: Clock) -> None:
+    def __init__(
+        self,
+        context: ssl.SSLContext,
+        first: Certificates,
+        source: CertificateSource,
+        *,
+        address: Address,
+        clock: Clock,
+    ) -> None:
+        #: Where the API server finds it.
+        self.address = address
         self._context = context
         self._source = source
         self._clock = clock
@@ -51,15 +59,15 @@ class WebhookServer:
     @asynccontextmanager
     async def serving(
         cls, app: App, source: CertificateSource, place: ServerPlace, *, clock: Clock
-    ) -> AsyncIterator[tuple["WebhookServer", Address]]:
-        """Serve an app inside the block, and say where it is found."""
+    ) -> AsyncIterator["WebhookServer"]:
+        """Serve an app inside the block."""
         first = await source.current()
         context = server_context(certificate=first.serving.certificate, key=first.serving.key)
         listen = Listen(host=place.host, port=place.port, tls=context)
         async with Server(app, clock=clock, listen=listen, limits=_LIMITS, refusal=refusal) as server:
             address = place.address if place.address is not None else UrlAddress(server.url)
             _log.info("webhooks are served", extra={"url": server.url, "address": str(address)})
-            yield cls(context, first, source, clock), address
+            yield cls(context, first, source, address=address, clock=clock)
 
     @property
     def authority(self) -> bytes:

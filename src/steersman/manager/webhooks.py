@@ -1,0 +1,152 @@
+"""`Webhooks`: everything that operators want to be asked about, mounted, served and made known to the API server."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final
+
+from steersman.client.client import Client
+from steersman.clock import Clock
+from steersman.concurrency import background, cleanup
+from steersman.errors import ApiError, SteersmanError
+from steersman.manager.operator import Operator
+from steersman.objects.resource import KubeObject, Resource, Unstructured, resource_of
+from steersman.schema.conversions import has_conversions
+from steersman.schema.declaration import is_custom
+from steersman.webhook.configurations import (
+    CONVERSION_PATH,
+    configuration_bundle,
+    configuration_objects,
+    definition_bundle,
+)
+from steersman.webhook.front import Front, Presence
+from steersman.webhook.judge import Judge
+from steersman.webhook.routes import Routes
+
+Document = dict[str, Any]
+#: Makes what is applied so that an authority is trusted, of its certificates.
+_Bundle = Callable[[bytes], Document]
+
+_log = logging.getLogger("steersman.webhook")
+#: Seconds that it may take to take configurations away in the end.
+_LAST_SECONDS: Final = 5.0
+
+
+def need_webhooks(operators: Sequence[Operator]) -> bool:
+    """Tell whether anything has to be asked of some operators; a quick look that loads no schemas."""
+    return any(operator.webhooks for operator in operators) or bool(converted_kinds(operators))
+
+
+def converted_kinds(operators: Sequence[Operator]) -> list[type[KubeObject]]:
+    """Give the custom kinds of operators of which any version is converted by a function."""
+    kinds: dict[tuple[str, str], list[type[Resource[Any, Any]]]] = {}
+    for kind in dict.fromkeys(kind for operator in operators for kind in operator.kinds):
+        if is_custom(kind) and issubclass(kind, Resource):
+            gvk = resource_of(kind).gvk
+            kinds.setdefault((gvk.group, gvk.kind), []).append(kind)
+    return [kind for versions in kinds.values() if has_conversions(versions) for kind in versions]
+
+
+class Webhooks:
+    """The webhooks of some operators, behind one front."""
+
+    def __init__(
+        self, operators: Sequence[Operator], front: Front, client_of: Callable[[str], Client], *, clock: Clock
+    ) -> None:
+        self._operators = tuple(operators)
+        self._front = front
+        self._client_of = client_of
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"<Webhooks of {[operator.name for operator in self._operators]}>"
+
+    def routes(self) -> Routes:
+        """Mount every function, and the conversions between versions."""
+        routes = Routes(self._clock)
+        for operator in self._operators:
+            client = self._client_of(operator.name)
+            for webhook in operator.webhooks:
+                routes.mount(webhook.path(operator.name), Judge(webhook, client).review)
+        if kinds := converted_kinds(self._operators):
+            # Loaded here: most operators have one version, and schemas take their time to load.
+            from steersman.webhook.conversion import Conversions  # noqa: PLC0415 - see above
+
+            routes.mount(CONVERSION_PATH, Conversions(kinds).review)
+        return routes
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Presence]:
+        """Let questions come inside the block; the API server does not know of it yet."""
+        client = self._client_of(self._operators[0].name)
+        async with self._front.serving(self.routes(), client, clock=self._clock) as presence:
+            yield presence
+
+    @asynccontextmanager
+    async def known(self, presence: Presence) -> AsyncIterator[None]:
+        """Let the API server know of them inside the block, and whom to trust at any moment."""
+        bundles: list[tuple[Client, _Bundle]] = []
+        async with AsyncExitStack() as stack:
+            for operator in self._operators:
+                client = self._client_of(operator.name)
+                for configuration in configuration_objects(operator.name, operator.webhooks, presence.address):
+                    if self._front.installs:
+                        await stack.enter_async_context(self._installed(client, configuration))
+                    bundles.append((client, _bundle_of(configuration)))
+            client = self._client_of(self._operators[0].name)
+            bundles += [(client, _definition_bundle_of(name)) for name in self._converted_definitions()]
+
+            async def publish(authority: bytes) -> None:
+                for client, bundle in bundles if authority else ():
+                    await _publish(client, bundle(authority))
+
+            await publish(presence.authority)
+            await stack.enter_async_context(background(presence.keep(publish), name="certificates"))
+            yield
+
+    def _converted_definitions(self) -> list[str]:
+        resources = [resource_of(kind) for kind in converted_kinds(self._operators)]
+        return list(dict.fromkeys(f"{resource.plural}.{resource.gvk.group}" for resource in resources))
+
+    @asynccontextmanager
+    async def _installed(self, client: Client, configuration: Document) -> AsyncIterator[None]:
+        """Apply a configuration that leads to this process, and take it away with the process."""
+        obj = Unstructured(configuration)
+        await client.apply(obj, force=True)
+        try:
+            yield
+        finally:
+            await cleanup(_deleted(client, obj), clock=self._clock, within=_LAST_SECONDS)
+
+
+def _bundle_of(configuration: Document) -> _Bundle:
+    return lambda authority: configuration_bundle(configuration, authority)
+
+
+def _definition_bundle_of(name: str) -> _Bundle:
+    return lambda authority: definition_bundle(name, authority)
+
+
+async def _publish(client: Client, bundle: Document) -> None:
+    """Set whom to trust, under a field manager of its own; what is not there yet is tried again with the next look."""
+    try:
+        await client.as_manager(f"{client.field_manager}-certificates").apply(Unstructured(bundle), force=True)
+    except ApiError as error:
+        what = f"{bundle['kind']} {bundle['metadata']['name']}"
+        _log.warning("caBundle not set", extra={"of": what, "error": str(error)})
+
+
+async def _deleted(client: Client, obj: Unstructured) -> None:
+    """Delete a configuration, unless another process has taken it over by now."""
+    try:
+        found = await client.try_get(obj.gvk, obj.name)
+        if found is not None and _leads_to(found) == _leads_to(obj):
+            await client.delete(obj, missing_ok=True)
+    except SteersmanError as error:
+        _log.warning("configuration left behind", extra={"name": obj.name, "error": str(error)})
+
+
+def _leads_to(configuration: Unstructured) -> tuple[Any, Any]:
+    """Give where the first webhook of a configuration is asked."""
+    config = configuration.content["webhooks"][0]["clientConfig"]
+    return config.get("url"), (config.get("service") or {}).get("name")

@@ -1,0 +1,148 @@
+"""Rules of a class that a definition cannot hold: they need to know the request, so an admission policy keeps them.
+
+A rule in a definition sees its value (``self``) and the value before (``oldSelf``). One that names the request, the
+whole object, its namespace or the authorizer is written for a policy instead, with the same meaning for ``self``.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from steersman.errors import DeclarationError
+from steersman.schema.constraints import Rule
+
+Schema = dict[str, Any]
+
+#: What only a policy knows.
+BEYOND: Final = frozenset({"request", "object", "oldObject", "namespaceObject", "authorizer"})
+_HINT: Final = re.compile(rf"\b(?:{'|'.join(sorted(BEYOND))})\b")
+_RULES: Final = "x-kubernetes-validations"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRule:
+    """A rule for a policy, and the fields that lead to its value; none of them for the whole object."""
+
+    rule: Rule
+    path: tuple[str, ...] = ()
+
+
+def names_in(expression: str) -> frozenset[str]:
+    """Give the names that an expression uses and does not bind itself; none if it is no expression."""
+    return frozenset(name for name, _ in free_names(expression))
+
+
+def free_names(expression: str) -> Iterator[tuple[str, int]]:
+    """Give each use of a name that an expression does not bind itself, with its place in the text."""
+    from steersman.schema.cel.errors import Source  # noqa: PLC0415 - classes without such rules need no parser
+    from steersman.schema.cel.parser import parse  # noqa: PLC0415 - as above
+    from steersman.schema.cel.syntax import Comprehension, Ident, walk  # noqa: PLC0415 - as above
+
+    root, _ = parse(Source(expression))
+    if root is None:
+        return
+    nodes = walk(root)
+    bound = set[str | None]()
+    for node in nodes:
+        if isinstance(node, Comprehension):
+            bound |= {node.iter_var, node.iter_var2, node.accumulator}
+    for node in nodes:
+        if isinstance(node, Ident) and node.name not in bound:
+            yield node.name, node.offset
+
+
+def is_for_policy(rule: Rule) -> bool:
+    """Tell whether a rule needs what only an admission policy knows."""
+    texts = (rule.cel, rule.message_expression)
+    # Most rules name none of these words at all, and need not be read for it.
+    return any(_HINT.search(text) and names_in(text) & BEYOND for text in texts if text)
+
+
+def take_policy_rules(schema: Schema) -> list[PlacedRule]:
+    """Take the rules out of a schema that are for policies, and give them with their places."""
+    found: list[PlacedRule] = []
+    _take(schema, (), found)
+    return found
+
+
+def _take(schema: Schema, path: tuple[str, ...], found: list[PlacedRule]) -> None:
+    for entry in list(schema.get(_RULES, ())):
+        rule = _rule_of(entry)
+        if is_for_policy(rule):
+            if "*" in path:
+                where = ".".join(path)
+                raise DeclarationError(
+                    f"the rule {rule.cel!r} at {where} needs the request, so it cannot stand inside a list or map: "
+                    "write it for the whole object, in @custom_resource(rules=[…])"
+                )
+            schema[_RULES].remove(entry)
+            found.append(PlacedRule(rule, path))
+    if schema.get(_RULES) == []:
+        del schema[_RULES]
+    for name, child in schema.get("properties", {}).items():
+        _take(child, (*path, name), found)
+    for keyword in ("items", "additionalProperties"):
+        if isinstance(schema.get(keyword), dict):
+            _take(schema[keyword], (*path, "*"), found)
+
+
+def _rule_of(entry: dict[str, Any]) -> Rule:
+    return Rule(
+        entry["rule"],
+        entry.get("message", ""),
+        entry.get("fieldPath", ""),
+        entry.get("reason"),
+        entry.get("messageExpression", ""),
+        entry.get("optionalOldSelf", False),
+    )
+
+
+def policy_expression(placed: PlacedRule) -> str:
+    """Write a rule as a policy understands it: the same fields, seen from the whole object.
+
+    As in a definition, a rule does not speak where there is no value, nor one about the old value where there was none.
+    """
+    rule, guards = placed.rule, list(_presence("object", placed.path))
+    names = names_in(rule.cel)
+    old = _value("oldObject", placed.path)
+    if "oldSelf" in names and not rule.optional_old_self:
+        guards += ["oldObject != null", *_presence("oldObject", placed.path)]
+    elif rule.optional_old_self:
+        there = " && ".join(["oldObject != null", *_presence("oldObject", placed.path)])
+        old = f"({there} ? optional.of({old}) : optional.none())"
+    written = rewritten(rule.cel, {"self": _value("object", placed.path), "oldSelf": old})
+    return f"!({' && '.join(guards)}) || ({written})" if guards else written
+
+
+def message_expression(placed: PlacedRule) -> str:
+    """Write the message of a rule as a policy understands it; empty if it has none that is computed."""
+    text = placed.rule.message_expression
+    roots = {"self": _value("object", placed.path), "oldSelf": _value("oldObject", placed.path)}
+    return rewritten(text, roots) if text else ""
+
+
+def rewritten(expression: str, names: dict[str, str]) -> str:
+    """Give an expression with other text in the place of some names."""
+    uses = {(place, name) for name, place in free_names(expression) if name in names}
+    for place, name in sorted(uses, reverse=True):
+        expression = expression[:place] + names[name] + expression[place + len(name) :]
+    return expression
+
+
+def _value(root: str, path: Sequence[str]) -> str:
+    return ".".join([root, *map(_spelled, path)])
+
+
+def _presence(root: str, path: Sequence[str]) -> Iterator[str]:
+    for depth in range(1, len(path) + 1):
+        yield f"has({_value(root, path[:depth])})"
+
+
+def _spelled(name: str) -> str:
+    from steersman.schema.cel.escaping import escape  # noqa: PLC0415 - classes without such rules need no language
+
+    found = escape(name)
+    if found is None:
+        raise DeclarationError(f"a rule cannot name the field {name!r}")
+    return found
