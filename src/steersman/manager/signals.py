@@ -8,14 +8,15 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 _log = logging.getLogger("steersman.manager")
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+#: A terminal that is closed stops what runs in it, unless it was started to outlive it (nohup).
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 #: The exit code of a process that was told twice.
 IMPATIENT = 1
 
 
 @asynccontextmanager
 async def stop_on_signals(*, at_once: Callable[[], object] | None = None) -> AsyncIterator[asyncio.Event]:
-    """Give an event that SIGTERM and SIGINT set; a second signal calls ``at_once`` and ends the process."""
+    """Give an event that SIGTERM, SIGINT and SIGHUP set; a second signal calls ``at_once`` and ends the process."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
 
@@ -28,10 +29,11 @@ async def stop_on_signals(*, at_once: Callable[[], object] | None = None) -> Asy
         _log.info("stopping", extra={"signal": number.name})
         stop.set()
 
-    for number in _SIGNALS:
+    heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in heeded:
         loop.add_signal_handler(number, on_signal, number)
     try:
         yield stop
     finally:
-        for number in _SIGNALS:
+        for number in heeded:
             loop.remove_signal_handler(number)

@@ -42,6 +42,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     gc.disable()  # until the server is up: all that is made now stays
     import asyncio
 
+    from steersman.cli.dev.kubeconfig_file import OWN_FOLDER
     from steersman.cli.dev.session import DevOptions, Session
     from steersman.cli.loop import loop_factory
     from steersman.cli.target import project_target
@@ -51,7 +52,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     options = DevOptions(
         root=root,
         target=target,
-        kubeconfig=(kubeconfig or root / ".steer/kubeconfig").absolute(),
+        kubeconfig=(kubeconfig or root / OWN_FOLDER / "kubeconfig").absolute(),
         port=port,
         data=data,
         is_plain=plain or not sys.stdout.isatty(),

@@ -1,7 +1,8 @@
 """The operator's own process: a fresh interpreter for each start, so that no module is older than its file.
 
-It loads the operator, installs its definitions, runs it, and reports through a pipe. A second pipe, into which nobody
-writes, ends when the process that started this one does, however that happened; then this one ends too.
+It loads the operator, installs its definitions, runs it, and reports through a pipe. A second pipe, the lifeline, gives
+one byte when the API answers, and ends when the process that started this one does, however that happened; then this
+one ends too.
 """
 
 import logging
@@ -84,9 +85,10 @@ def main() -> None:
     logging.getLogger(CONTROLLER_LOG).setLevel(logging.DEBUG)
     if not orders.verbose:  # that it starts and stops is told otherwise
         logging.getLogger("steersman.manager").setLevel(logging.WARNING)
-    threading.Thread(target=_end_with, args=(orders.lifeline,), name="lifeline", daemon=True).start()
+    begin = threading.Event()
+    threading.Thread(target=_hold, args=(orders.lifeline, begin), name="lifeline", daemon=True).start()
     try:
-        _run(orders, reporter)
+        _run(orders, reporter, begin)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told where the author looks
         reporter.send(_failure(error, root, reporter.now()))
         sys.exit(_FAILED)
@@ -105,15 +107,16 @@ def _failure(error: Exception, root: Path, now: float) -> Failed:
     return Failed(now, text, place_of(error, root))
 
 
-def _end_with(lifeline: int) -> None:
-    """Wait until the other end of the pipe is closed, then stop: politely first."""
-    os.read(lifeline, 1)
+def _hold(lifeline: int, begin: threading.Event) -> None:
+    """Wait for the byte, then for the other end of the pipe to be closed; then stop, politely first."""
+    while os.read(lifeline, 1):
+        begin.set()
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(_ORPHANED)
     os._exit(_FAILED)
 
 
-def _run(orders: Orders, reporter: Reporter) -> None:
+def _run(orders: Orders, reporter: Reporter, begin: threading.Event) -> None:
     import asyncio
 
     from steersman.cli.loop import loop_factory
@@ -125,6 +128,7 @@ def _run(orders: Orders, reporter: Reporter) -> None:
     operator = load_operator(orders.target)
     controllers = [reconciler.name for reconciler in operator.reconcilers]
     reporter.send(Loaded(operator.name, controllers, list(kinds_of(operator))))
+    begin.wait()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_operate(operator, Path(orders.kubeconfig), reporter))
 

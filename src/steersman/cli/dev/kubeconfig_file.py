@@ -5,8 +5,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 from steersman.errors import ConfigError
+
+#: The folder of a project in which `steer dev` keeps its own files.
+OWN_FOLDER: Final = ".steer"
 
 
 class KubeconfigFile:
@@ -64,7 +68,7 @@ def kubeconfig_file(path: Path, *, keep: bool) -> Iterator[KubeconfigFile]:
 
 
 def _make_folders(folder: Path) -> list[Path]:
-    """Make a folder and those above it that are missing; give those that were made, outermost first."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    """Make a folder and those above it that are missing; give those that are ours to remove, outermost first."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists() or one.name == OWN_FOLDER]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return list(reversed(missing))

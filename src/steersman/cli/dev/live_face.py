@@ -42,9 +42,10 @@ class LiveFace:
     def close(self) -> None:
         """Give the terminal back, with a last word that stays."""
         if self._live.is_started:
-            self._live.stop()
-            self._keyboard.restore()
-            click.echo(self._farewell())
+            with suppress(OSError):  # the terminal may be gone
+                self._live.stop()
+                self._keyboard.restore()
+                click.echo(self._farewell())
 
 
 class _Keyboard:

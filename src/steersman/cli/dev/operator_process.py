@@ -33,12 +33,13 @@ class Start:
 
 @asynccontextmanager
 async def operator_process(
-    start: Start, tell: Callable[[Report], None], clock: Clock
+    start: Start, tell: Callable[[Report], None], clock: Clock, *, served: asyncio.Event
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run an operator in a process of its own inside the block; whatever it has to say is told as it comes.
 
-    When it ends by itself that is told too, and the block goes on. At the end of the block it is asked to stop, killed
-    if it does not, and nothing that it started survives it.
+    It is loaded at once, and begins to work when the API is ``served``: the two take their time together. When it ends
+    by itself that is told too, and the block goes on. At the end of the block it is asked to stop, killed if it does
+    not, and nothing that it started survives it.
     """
     reports, told = os.pipe()
     lifeline, held = os.pipe()
@@ -61,7 +62,10 @@ async def operator_process(
         os.close(lifeline)
     try:
         following = _Following(process, reports, tell, clock)
-        async with background(following.run(), name="operator"):
+        async with (
+            background(following.run(), name="operator"),
+            background(_let_begin(held, served), name="operator/begin"),
+        ):
             try:
                 yield process
             finally:
@@ -69,6 +73,12 @@ async def operator_process(
                 await cleanup(_stop(process, clock), clock=clock, within=2 * _PATIENCE)
     finally:
         os.close(held)
+
+
+async def _let_begin(lifeline: int, served: asyncio.Event) -> None:
+    await served.wait()
+    with suppress(BrokenPipeError):  # it has ended already
+        os.write(lifeline, b"\n")
 
 
 async def _stop(process: asyncio.subprocess.Process, clock: Clock) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
@@ -18,12 +19,10 @@ _LEVELS = {"error": "red", "critical": "red", "warning": "yellow", "debug": "dim
 _HEADING = "bold cyan"
 #: Columns from which counts and controllers stand side by side.
 _WIDE = 64
-#: Lines that are always there: the title, three about the API, the last one.
-_FIXED = 6
+#: Lines beside those that depend on what there is to show: title, address, headings, blank ones, the last.
+_FIXED = 9
 #: Columns of the time, the result and the duration of a run, and what its reasons get at least.
 _BESIDE_NAMES = 27 + 18
-#: A section is its heading, at least this many lines, and a blank one.
-_LEAST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +45,18 @@ class Screen:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give the parts from top to bottom, as many lines of each as the terminal has room for."""
-        height = options.height or console.height
+        width = options.max_width
+        export = Text(self.surroundings.export, style="bold", overflow="fold")
+        room = (options.height or console.height) - _FIXED - _lines_of(export.plain, width)
+        overview = _overview(self.counts, self.board, is_wide=width >= _WIDE, rows=max(room // 3, 1))
+        room -= overview.row_count
+        problem = [] if self.board.problem is None else _problem(self.board.problem, width, max(room // 4, 1))
         yield self._title()
         yield Text(f"Kubernetes API at {self.surroundings.url} - in another terminal:", style="dim", no_wrap=True)
-        yield Text(self.surroundings.export, style="bold", overflow="fold")
-        yield Text("")
-        left = height - _FIXED - _lines_of(self.surroundings.export, options.max_width) + 1
-        overview = _overview(self.counts, self.board, is_wide=options.max_width >= _WIDE, rows=max(left // 3, 1))
+        yield from (export, Text(""))
         yield overview
-        left -= overview.row_count + 2
-        yield Text("")
-        if self.board.problem is not None:
-            problem = _problem(self.board.problem, options.max_width, max(left // 4, 1))
-            yield from problem
-            left -= len(problem)
-        yield from self._history(left, options.max_width)
+        yield from (Text(""), *problem)
+        yield from self._history(max(room - len(problem), 2), width)
         yield Text("Ctrl-C ends it and leaves nothing behind.", style="dim", no_wrap=True)
 
     def _title(self) -> RenderableType:
@@ -71,18 +67,16 @@ class Screen:
             title.append(f"  {times}, {names(board.changed)} changed", style="dim")
         return _line(title, Text(elapsed(self.age), style="dim"))
 
-    def _history(self, left: int, width: int) -> Iterable[RenderableType]:
+    def _history(self, room: int, width: int) -> Iterable[RenderableType]:
         """Share the lines that are left between the last runs and the log: a third for the log, or what is free."""
         runs, lines = list(self.board.runs), list(self.board.lines)
-        room = max(left - 4, 2)
-        shown_lines = min(len(lines), max(room // 3, room - max(len(runs), _LEAST)))
-        shown_runs = max(room - max(shown_lines, 1), 1)
-        yield _runs(runs[-shown_runs:], width)
-        yield Text("")
-        yield Text("LOG", style=_HEADING)
-        log = [_log_line(line) for line in lines[-shown_lines:]] if shown_lines else []
-        yield from log
-        yield from (Text("") for _ in range(room - max(len(runs[-shown_runs:]), 1) - len(log)))
+        for_lines = min(len(lines), max(room // 3, room - max(len(runs), 1)))
+        shown = runs[-(room - for_lines) :]
+        log = [_log_line(line) for line in lines[len(lines) - for_lines :]]
+        free = room - max(len(shown), 1) - len(log)
+        yield _runs(shown, width)
+        yield from (Text(""), Text("LOG", style=_HEADING), *log)
+        yield from (Text("") for _ in range(free))
 
 
 def _line(left: Text, right: Text) -> Table:
@@ -140,10 +134,7 @@ def _problem(problem: Problem, width: int, most: int) -> list[RenderableType]:
     """Give the last error with the place to look at; a long one is cut off."""
     where = "  ".join(part for part in (problem.place, problem.subject) if part)
     heading = _line(Text.assemble(("LAST ERROR", "bold red"), f"  {where}"), Text(time_of(problem.at), style="dim"))
-    text = " ".join(problem.text.split())
-    lines = [text[start : start + width] for start in range(0, len(text), width)]
-    if len(lines) > most:
-        lines = [*lines[: most - 1], f"{lines[most - 1][: width - 1]}…"]
+    lines = wrap(" ".join(problem.text.split()), max(width, 2), max_lines=most, placeholder=" …")
     return [heading, *(Text(line, style="red", no_wrap=True) for line in lines), Text("")]
 
 

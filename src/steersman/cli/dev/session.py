@@ -1,7 +1,8 @@
 """One `steer dev`: an API server in this process, the operator in another, started anew when a file changes.
 
-The order of starting: the kubeconfig is claimed, the server answers, the operator starts. The order of stopping is
-the reverse, and afterwards nothing is left but what the user asked to keep.
+The kubeconfig is claimed first. Then the operator's process loads its modules while the server starts here, and works
+as soon as the server answers. The operator is stopped first, the server last, and afterwards nothing is left but what
+the user asked to keep.
 """
 
 import asyncio
@@ -10,12 +11,11 @@ import logging
 import os
 import shlex
 import signal
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.local import LocalOptions, LocalServer, local_server
 from steersman.cli.dev.board import Board
 from steersman.cli.dev.face import Face
 from steersman.cli.dev.file_watch import FileWatch
@@ -35,6 +35,7 @@ from steersman.errors import ConfigError
 from steersman.manager.signals import stop_on_signals
 
 if TYPE_CHECKING:
+    from steersman.apiserver.local import LocalServer
     from steersman.cli.dev.screen import Screen, Surroundings
 
 #: Objects between collections: a server makes many short-lived ones and hardly any cycles.
@@ -83,6 +84,9 @@ class Session:
         self._kubeconfig: KubeconfigFile | None = None
         self._tally: Tally | None = None
         self._process: asyncio.subprocess.Process | None = None
+        #: Set when the operator was first started, and when the API answers.
+        self._tried = asyncio.Event()
+        self._served = asyncio.Event()
         self._started = clock.monotonic()
 
     async def run(self) -> None:
@@ -95,18 +99,26 @@ class Session:
                 kubeconfig_file(options.kubeconfig, keep=options.data is not None)
             )
             stack.push_async_callback(calls.close)
-            served = LocalOptions(port=options.port, data=options.data, webhooks=webhook_options(calls))
-            server = await stack.enter_async_context(local_server(served))
-            file.write(server.access.kubeconfig())
-            self._tally = Tally(server.api.ledger, self._news.set)
-            self._face = face = self._make_face(server)
-            self._log_here()
-            face.open()
-            stack.callback(face.close)
-            await stack.enter_async_context(background(self._supervise(), name="supervisor"))
-            await stack.enter_async_context(background(self._draw_again(face), name="face"))
-            _collect_seldom()
-            await stop.wait()
+            async with background(self._supervise(), name="supervisor"):
+                await self._tried.wait()
+                server = await stack.enter_async_context(self._serve(calls))
+                file.write(server.access.kubeconfig())
+                self._served.set()
+                self._tally = Tally(server.api.ledger, self._news.set)
+                self._face = face = self._make_face(server)
+                self._log_here()
+                face.open()
+                stack.callback(face.close)
+                async with background(self._draw_again(face), name="face"):
+                    _collect_seldom()
+                    await stop.wait()
+
+    def _serve(self, calls: LateCalls) -> AbstractAsyncContextManager["LocalServer"]:
+        # Loaded here, while the operator's process is loading too.
+        from steersman.apiserver.local import LocalOptions, local_server
+
+        options = self._options
+        return local_server(LocalOptions(port=options.port, data=options.data, webhooks=webhook_options(calls)))
 
     # The operator.
 
@@ -118,10 +130,12 @@ class Session:
             package = target.partition(":")[0].partition(".")[0]
             watch = FileWatch(ProjectFiles(options.root, package), self._clock)
             if not target:
+                self._tried.set()
                 await self._wait_changed(watch)
                 continue
             start = Start(root=options.root, target=target, kubeconfig=options.kubeconfig, verbose=options.verbose)
-            async with operator_process(start, self._take, self._clock) as self._process:
+            async with operator_process(start, self._take, self._clock, served=self._served) as self._process:
+                self._tried.set()
                 await self._wait_changed(watch)
 
     async def _wait_changed(self, watch: FileWatch) -> None:
@@ -154,7 +168,7 @@ class Session:
             face.refresh()
             await self._clock.sleep(_FASTEST)
 
-    def _make_face(self, server: LocalServer) -> Face:
+    def _make_face(self, server: "LocalServer") -> Face:
         export = f"export KUBECONFIG={shlex.quote(str(self._options.kubeconfig))}"
         url = server.access.url
         if self._options.is_plain:

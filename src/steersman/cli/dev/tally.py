@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.storage.history import Event
 from steersman.cli.dev.readiness import is_ready
+
+if TYPE_CHECKING:
+    from steersman.apiserver.ledger import Ledger
+    from steersman.apiserver.storage.history import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Count:
 class Tally:
     """Follows a server's writes. A resource is read in full when it is first asked for, and followed from then on."""
 
-    def __init__(self, ledger: Ledger, on_change: Callable[[], None]) -> None:
+    def __init__(self, ledger: "Ledger", on_change: Callable[[], None]) -> None:
         self._ledger = ledger
         self._on_change = on_change
         self._known: dict[str, dict[str, bool | None]] = {}
@@ -37,7 +40,7 @@ class Tally:
             self._known[resource] = known
         return _count(known.values())
 
-    def _observe(self, event: Event) -> None:
+    def _observe(self, event: "Event") -> None:
         known = self._known.get(event.resource)
         if known is None:
             return
