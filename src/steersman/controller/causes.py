@@ -18,6 +18,7 @@ class What(StrEnum):
     RESYNC = "resync"
     TIMER = "timer"
     RETRY = "retry"
+    ASKED = "asked"
 
 
 _NO_KEY = ObjectKey("", "")
@@ -28,7 +29,7 @@ class Cause:
     """One reason for a reconcile."""
 
     what: What
-    #: The kind and key of the object that it happened to; empty for timers and retries.
+    #: The kind and key of the object that it happened to; empty for timers, retries and who asked.
     kind: str = ""
     key: ObjectKey = _NO_KEY
     #: The parts that changed, or why there is a retry.

@@ -15,13 +15,15 @@ from typing import Any, Generic, Protocol, TypeVar
 from steersman.client.client import Client
 from steersman.controller.causes import Cause
 from steersman.controller.expectations import Target, Write
+from steersman.controller.followings import Followed, Told
 from steersman.controller.surroundings import EventKind, Surroundings, covers
 from steersman.informer.index import BY_CONTROLLER
-from steersman.informer.informer import Informer
+from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.objects.codec import encode
-from steersman.objects.identity import ObjectKey
+from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
 from steersman.objects.selectors import LabelSelector
+from steersman.transport.services import HttpService
 
 K = TypeVar("K", bound=KubeObject)
 C = TypeVar("C", bound=KubeObject)
@@ -66,6 +68,7 @@ class Context(Generic[K]):
         self._thread = threading.get_ident()
         self._again_after: float | None = None
         self._desired: set[Target] = set()
+        self._followed: set[Followed] = set()
 
     # Knowing.
 
@@ -85,6 +88,11 @@ class Context(Generic[K]):
     def client(self) -> Client:
         """The client itself, for what is not here; its writes are not waited for."""
         return self._surroundings.client
+
+    @property
+    def followed(self) -> set[Followed]:
+        """What this run followed."""
+        return self._followed
 
     @property
     def again_after(self) -> float | None:
@@ -196,6 +204,29 @@ class Context(Generic[K]):
         if seconds <= 0:
             raise ValueError(f"requeue_after needs a positive number of seconds, got {seconds}")
         self._again_after = seconds if self._again_after is None else min(self._again_after, seconds)
+
+    def waker(self) -> Callable[[], None]:
+        """Give a function that asks for another run of this object, at any later time and from any thread.
+
+        It is for what happens outside Kubernetes, and for those who are told by ``follow``.
+        """
+        key, wake = self._obj.key, self._surroundings.wake
+        return lambda: self._on_loop(lambda: wake(key))
+
+    # Beyond the declared kinds, and beyond the cluster.
+
+    def follow(self, resource: ApiResource, told: Told, selection: Selection = EVERYTHING) -> Informer[Any]:
+        """Let a function be told of every change of a kind that is known only at run time; give its replica.
+
+        It is told first of what is there, marked as initial. Say it again in every run: what a successful run does not
+        follow any more ends, and everything ends with the object. ``client.discovery`` finds the resource.
+        """
+        self._followed.add((resource.gvk, selection))
+        return self._surroundings.followings.follow(self._obj.key, resource, selection, told)
+
+    def http(self, url: str) -> HttpService:
+        """Give an HTTP service by its URL; connections are kept for as long as the operator runs."""
+        return self._surroundings.services.at(url)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for what a method here gives: ``ctx.wait(ctx.apply(obj))``."""

@@ -20,6 +20,7 @@ from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.expectations import Target, Write
 from steersman.controller.field_changes import changed_fields
+from steersman.controller.followings import Followings
 from steersman.controller.holds import Holds, Wanted
 from steersman.controller.hot_loops import HotLoops
 from steersman.controller.malformed import REASON, mark_malformed
@@ -37,6 +38,7 @@ from steersman.informer.subscription import Subscription
 from steersman.objects.codec import decode
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured, resource_of
+from steersman.transport.services import HttpServices
 from steersman.workqueue.pending import LOW, NORMAL
 from steersman.workqueue.queue import QueueObserver, WorkQueue
 
@@ -63,6 +65,8 @@ class ControllerParts:
     informers: Informers
     events: Events
     clock: Clock
+    #: What reconcilers call beside the cluster.
+    services: HttpServices
     #: The namespaces to look at; none of them means all.
     namespaces: tuple[str, ...] = ()
     observer: ControllerObserver = _NO_OBSERVER
@@ -90,7 +94,17 @@ class Controller(Generic[K]):
         #: The versions that this controller gave to objects, oldest first.
         self._own_versions: OrderedDict[tuple[str, ObjectKey, str], None] = OrderedDict()
         self._runs = 0
-        self._surroundings = Surroundings(parts.client, self, parts.clock, parts.events, AppliedIntents())
+        self._followings = Followings(parts.informers, reconciler.name)
+        self._surroundings = Surroundings(
+            client=parts.client,
+            caches=self,
+            clock=parts.clock,
+            events=parts.events,
+            applied=AppliedIntents(),
+            services=parts.services,
+            followings=self._followings,
+            wake=self._wake,
+        )
 
     # Life.
 
@@ -152,7 +166,7 @@ class Controller(Generic[K]):
     def is_idle(self) -> bool:
         """Whether nothing is ready, under way, held back or waiting to be delivered."""
         waiting = any(subscription.backlog for _, _, subscription in self._subscriptions)
-        return self.queue.is_idle and not self._holds and not waiting
+        return self.queue.is_idle and not self._holds and not waiting and not self._followings.backlog
 
     def _selection(self, trigger: Trigger) -> Selection:
         namespaced = resource_of(trigger.kind).namespaced
@@ -163,6 +177,9 @@ class Controller(Generic[K]):
         )
 
     # From a change to a key.
+
+    def _wake(self, key: ObjectKey) -> None:
+        self.queue.add(key, priority=NORMAL, causes=(Cause(What.ASKED),))
 
     def on_change(self, trigger: Trigger, informer: Informer[Any], change: Change) -> None:
         """Take in one change of a watched kind."""
@@ -226,6 +243,8 @@ class Controller(Generic[K]):
         finally:
             self._observer.ended(outcome, self._clock.monotonic() - started)
         self._note_run(taken, written)
+        if isinstance(outcome, Done):
+            self._followings.keep(taken.key, ctx.followed)
         self._settle(taken, outcome, record, ctx)
         if _log.isEnabledFor(logging.DEBUG):
             self._log_run(taken, outcome, ctx, self._clock.monotonic() - started)
@@ -343,6 +362,7 @@ class Controller(Generic[K]):
         self._cool_until.pop(key, None)
         self._given_up.pop(key, None)
         self._conflicts.pop(key, None)
+        self._followings.keep(key, set())
 
     async def _on_malformed(self, record: Record, error: DecodeError) -> None:
         self._observer.malformed()

@@ -1,13 +1,17 @@
 """What a reconcile works with: the client, the caches, the clock, and who is told of its writes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.applied import AppliedIntents
+from steersman.controller.followings import Followings
 from steersman.informer.informer import Informer
+from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
+from steersman.transport.services import HttpServices
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -39,6 +43,10 @@ class Surroundings:
     clock: Clock
     events: Events
     applied: AppliedIntents
+    services: HttpServices
+    followings: Followings
+    #: Asks for another run of an object.
+    wake: Callable[[ObjectKey], None]
 
 
 def covers(informer: Informer[Any], obj: KubeObject) -> bool:

@@ -36,6 +36,7 @@ from steersman.objects.resource import KubeObject, Unstructured
 from steersman.randomness import Randomness
 from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
+from steersman.transport.services import HttpServices
 
 _log = logging.getLogger("steersman.manager")
 
@@ -78,8 +79,12 @@ class Manager:
         *,
         clock: Clock,
         randomness: Randomness | None = None,
+        services: HttpServices | None = None,
     ) -> None:
         self._operators = tuple(operators)
+        #: What reconcilers call beside the cluster; whoever hands it in closes it.
+        self._services = services if services is not None else HttpServices(clock)
+        self._closes_services = services is None
         self._options = options if options is not None else ManagerOptions()
         self._clock = clock
         self._randomness = randomness if randomness is not None else Randomness()
@@ -119,6 +124,8 @@ class Manager:
     async def run(self) -> None:
         """Run until cancelled; ``LeadershipLost`` ends it at once, without grace."""
         async with AsyncExitStack() as stack:
+            if self._closes_services:
+                stack.push_async_callback(self._services.close)
             await self._install()
             for operator in self._operators:
                 for server in operator.servers:
@@ -192,6 +199,7 @@ class Manager:
             informers=informers,
             events=events,
             clock=self._clock,
+            services=self._services,
             namespaces=self._options.namespaces,
             observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),

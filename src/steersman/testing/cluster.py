@@ -29,7 +29,9 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults
 from steersman.testing.sync_reading import list_now
 from steersman.testing.webhook_calls import WebhookCalls
+from steersman.testing.webhook_front import InProcessFront
 from steersman.transport.in_memory import InMemoryTransport
+from steersman.transport.services import HttpServices
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -68,6 +70,8 @@ class Cluster:
         self.faults = Faults(self.server)
         self.transport = InMemoryTransport(self.faults, clock=self.clock)
         self.client = Client(self.transport, clock=self.clock, randomness=self.randomness)
+        #: What operators call beside the cluster: over HTTP, or in this process (see `serve_http`).
+        self.services = HttpServices(self.clock)
         #: Seconds that ``eventually`` and ``settle`` wait unless told otherwise; other processes may need more.
         self.patience = 5.0
         self._workers: list[Worker] = []
@@ -82,14 +86,24 @@ class Cluster:
         finally:
             await cluster.transport.close()
             await cluster.webhooks.close()
+            await cluster.services.close()
 
     # Running.
 
     @asynccontextmanager
     async def running(self, *operators: Operator, options: ManagerOptions | None = None) -> AsyncIterator[Manager]:
-        """Run operators inside the block, with the definitions of their custom kinds installed."""
-        options = replace(options if options is not None else ManagerOptions(), install_crds=True)
-        manager = Manager(operators, self.transport, options, clock=self.clock, randomness=self.randomness)
+        """Run operators inside the block, with the definitions of their custom kinds installed, and their webhooks."""
+        options = options if options is not None else ManagerOptions()
+        here = InProcessFront(f"webhooks-{len(self._webhook_services)}", self.serve_webhooks)
+        options = replace(options, install_crds=True, webhooks=options.webhooks or here)
+        manager = Manager(
+            operators,
+            self.transport,
+            options,
+            clock=self.clock,
+            randomness=self.randomness,
+            services=self.services,
+        )
         async with background(manager.run(), name="manager") as task:
             await self._drive(wait_ready(manager.wait_ready(), task))
             try:
@@ -134,6 +148,10 @@ class Cluster:
         """Let an app answer for a Service that webhook configurations and definitions refer to."""
         self._webhook_services[f"{namespace}/{service}"] = "127.0.0.1:443"
         self.webhooks.serve(f"{service}.{namespace}.svc", app)
+
+    def serve_http(self, url: str, app: App) -> None:
+        """Let an app answer for the server of a URL that operators call by ``ctx.http``."""
+        self.services.serve(url, app)
 
     # Looking.
 

@@ -112,7 +112,12 @@ class _Life:
         self._clock = MortalClock(cluster.clock)
         self._transport = InMemoryTransport(fuse, clock=self._clock)
         self._manager = Manager(
-            [operator], self._transport, ManagerOptions(), clock=self._clock, randomness=cluster.randomness
+            [operator],
+            self._transport,
+            ManagerOptions(),
+            clock=self._clock,
+            randomness=cluster.randomness,
+            services=cluster.services.beside(self._clock, fuse.around),
         )
         self._is_ready = False
 

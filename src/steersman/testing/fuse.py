@@ -45,19 +45,27 @@ class Fuse:
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Pass on, unless it blows now or has blown."""
+        return self.pass_on(self._app, request, exchange)
+
+    def around(self, app: App) -> App:
+        """Stand before another app too, such as a provider that the operator calls: its writes count as well."""
+        return _Branch(self, app)
+
+    def pass_on(self, app: App, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Pass a request on to an app, unless it blows now or has blown."""
         if self.is_cut:
             return None
         if request.method not in _READS:
             self.writes.append(f"{request.method} {request.target.partition('?')[0]}")
             if self._crash is not None and len(self.writes) == self._crash.write:
-                return self._blow(self._crash, request, exchange)
-        return self._app.handle(request, exchange)
+                return self._blow(self._crash, app, request, exchange)
+        return app.handle(request, exchange)
 
-    def _blow(self, crash: Crash, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+    def _blow(self, crash: Crash, app: App, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         self.is_cut = True
         work = None
         if crash.moment == "after":
-            work = self._app.handle(request, _Unheard(exchange.peer))
+            work = app.handle(request, _Unheard(exchange.peer))
         if work is None:
             self._blown.set()
             return None
@@ -68,6 +76,18 @@ class Fuse:
             await work
         finally:
             self._blown.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """One more app behind a fuse."""
+
+    fuse: Fuse
+    app: App
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Pass on what the fuse lets pass."""
+        return self.fuse.pass_on(self.app, request, exchange)
 
 
 class _Unheard:

@@ -5,7 +5,7 @@ for a URL, so that nothing listens and time can stand still.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -71,19 +71,32 @@ class HttpServices:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._transports: dict[Endpoint, Transport] = {}
+        self._apps: dict[Endpoint, App] = {}
+        self._around: Callable[[App], App] = lambda app: app
 
     def at(self, url: str) -> HttpService:
         """Give the place that a URL names; nothing is sent yet. What is no URL is a ``ConfigError``."""
         endpoint = _server_of(url)
         transport = self._transports.get(endpoint)
         if transport is None:
-            config = ClusterConfig(server=str(endpoint))
-            transport = self._transports[endpoint] = HttpTransport(config, clock=self._clock, limits=_LIMITS)
+            transport = self._transports[endpoint] = self._connect(endpoint)
         return HttpService(url, transport)
 
+    def _connect(self, endpoint: Endpoint) -> Transport:
+        app = self._apps.get(endpoint)
+        if app is not None:
+            return InMemoryTransport(self._around(app), clock=self._clock)
+        return HttpTransport(ClusterConfig(server=str(endpoint)), clock=self._clock, limits=_LIMITS)
+
     def serve(self, url: str, app: App) -> None:
-        """Let an app of this process answer for the server of a URL from now on: nothing is sent anywhere then."""
-        self._transports[_server_of(url)] = InMemoryTransport(app, clock=self._clock)
+        """Let an app of this process answer for the server of a URL: nothing is sent anywhere then."""
+        self._apps[_server_of(url)] = app
+
+    def beside(self, clock: Clock, around: Callable[[App], App]) -> "HttpServices":
+        """Give the services of somebody with a clock of his own, who sees the same apps, each behind something."""
+        other = HttpServices(clock)
+        other._apps, other._around = self._apps, around
+        return other
 
     async def close(self) -> None:
         """Close every connection."""

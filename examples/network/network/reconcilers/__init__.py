@@ -1,0 +1,1 @@
+"""What the operator network does, a module for each kind."""

@@ -1,0 +1,171 @@
+"""What a reconciler reaches beyond its declared kinds: HTTP services, kinds known only at run time, outside causes."""
+
+from collections.abc import Callable
+
+import pytest
+
+from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
+from steersman.controller.causes import What
+from steersman.informer.changes import Added, Change, record_of
+from steersman.informer.informer import Selection
+from steersman.kinds.core_v1 import ConfigMap
+from steersman.objects.identity import GroupVersionKind
+from steersman.protocol.http import Exchange, Request, Response
+from steersman.testing.cluster import Cluster
+
+#: Nothing here depends on how fast the machine is.
+pytestmark = pytest.mark.usefixtures("fake_clock")
+
+
+class LookoutSpec(Model):
+    """What to look at."""
+
+    plural: str = ""
+
+
+class LookoutStatus(Status):
+    """What was seen."""
+
+    answer: str = ""
+
+
+@custom_resource("beyond.example.com/v1")
+class Lookout(Resource[LookoutSpec, LookoutStatus]):
+    """Somebody who looks at other kinds."""
+
+
+class Weather:
+    """A service beside the cluster."""
+
+    def handle(self, request: Request, exchange: Exchange) -> None:
+        """Answer every question the same."""
+        exchange.respond(Response(200, [], f"{request.method} {request.target}".encode()))
+
+
+async def test_a_service_is_asked_by_its_url(cluster: Cluster) -> None:
+    """An author calls a provider without managing connections, and tests it without a port."""
+    operator = Operator("beyond")
+
+    @operator.reconciler(Lookout)
+    async def reconcile(lookout: Lookout, ctx: Context[Lookout]) -> None:
+        answer = await ctx.http("http://weather.example.com/v1").request("GET", "/today")
+        lookout.status.answer = answer.body.decode()
+
+    cluster.serve_http("http://weather.example.com", Weather())
+    async with cluster.running(operator):
+        await cluster.client.create(Lookout(meta("a")))
+        await cluster.settle()
+        [lookout] = cluster.list(Lookout)
+    assert lookout.status.answer == "GET /v1/today"
+
+
+async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
+    """A provider that calls back must not have to wait for a timer."""
+    operator = Operator("beyond")
+    wakers: list[Callable[[], None]] = []
+    runs: list[list[What]] = []
+
+    @operator.reconciler(Lookout)
+    async def reconcile(_: Lookout, ctx: Context[Lookout]) -> None:
+        wakers.append(ctx.waker())
+        runs.append([cause.what for cause in ctx.why])
+
+    async with cluster.running(operator):
+        await cluster.client.create(Lookout(meta("a")))
+        await cluster.settle()
+        wakers[0]()
+        await cluster.settle()
+        assert runs == [[What.CREATED], [What.ASKED]]
+        await cluster.client.delete(cluster.list(Lookout)[0])
+        await cluster.settle()
+        wakers[0]()
+        await cluster.settle()
+    assert len(runs) == 2
+
+
+def looking(told: list[str]) -> Operator:
+    """Give an operator that follows the kinds which its objects name, and writes down what it hears."""
+    operator = Operator("beyond")
+
+    @operator.reconciler(Lookout)
+    async def reconcile(lookout: Lookout, ctx: Context[Lookout]) -> None:
+        def hear(change: Change) -> None:
+            if not (isinstance(change, Added) and change.is_initial):
+                told.append(f"{lookout.name}/{lookout.generation}: {record_of(change).key.name}")
+
+        if lookout.spec.plural:
+            resource = await ctx.client.discovery.find(lookout.spec.plural)
+            ctx.follow(resource, hear, Selection(namespaces=(lookout.namespace,)))
+
+    return operator
+
+
+async def test_kinds_are_followed_as_long_as_each_run_says_so(cluster: Cluster) -> None:
+    """What to watch is data here: it begins, changes and ends with the object that says it."""
+    told: list[str] = []
+    await cluster.client.create(ConfigMap(meta("old")))
+    async with cluster.running(looking(told)):
+        await cluster.settle()
+        lookout = await cluster.client.create(Lookout(meta("a"), LookoutSpec(plural="configmaps")))
+        await cluster.settle()
+        assert told == []
+        await cluster.client.create(ConfigMap(meta("one")))
+        await cluster.settle()
+        assert told == ["a/1: one"]
+
+        await cluster.client.patch(lookout, {"metadata": {"labels": {"seen": "again"}}})
+        await cluster.settle()
+        assert len(cluster.faults.watches("/configmaps")) == 1
+
+        await cluster.client.patch(lookout, {"spec": {"plural": ""}})
+        await cluster.settle()
+        assert cluster.faults.watches("/configmaps") == []
+        await cluster.client.create(ConfigMap(meta("two")))
+        await cluster.settle()
+    assert told == ["a/1: one"]
+
+
+async def test_what_an_object_followed_ends_with_it(cluster: Cluster) -> None:
+    """A watch that outlives its reason is a leak, and it needs no finalizer to prevent it."""
+    told: list[str] = []
+    async with cluster.running(looking(told)):
+        lookouts = [
+            await cluster.client.create(Lookout(meta(name), LookoutSpec(plural="configmaps"))) for name in ("a", "b")
+        ]
+        await cluster.settle()
+        assert len(cluster.faults.watches("/configmaps")) == 1
+        await cluster.client.delete(lookouts[0])
+        await cluster.settle()
+        await cluster.client.create(ConfigMap(meta("one")))
+        await cluster.settle()
+        assert told == ["b/1: one"]
+        await cluster.client.delete(lookouts[1])
+        await cluster.settle()
+        assert cluster.faults.watches("/configmaps") == []
+
+
+async def test_the_newest_run_decides_who_is_told(cluster: Cluster) -> None:
+    """A function that closes over a spec must not go on with an old one."""
+    told: list[str] = []
+    operator = looking(told)
+    async with cluster.running(operator):
+        lookout = await cluster.client.create(Lookout(meta("a"), LookoutSpec(plural="configmaps")))
+        await cluster.settle()
+        await cluster.client.patch(lookout, {"spec": {"plural": "configmap"}})
+        await cluster.settle()
+        await cluster.client.create(ConfigMap(meta("one")))
+        await cluster.settle()
+    assert told == ["a/2: one"]
+
+
+async def test_a_followed_kind_may_have_no_class(cluster: Cluster) -> None:
+    """Any kind that the server serves can be followed, also one that came after the start."""
+    told: list[str] = []
+    gvk = GroupVersionKind("beyond.example.com", "v1", "Lookout")
+    async with cluster.running(looking(told)):
+        await cluster.client.create(Lookout(meta("a"), LookoutSpec(plural="lookouts")))
+        await cluster.settle()
+        await cluster.client.create(Lookout(meta("b")))
+        await cluster.settle()
+        assert (await cluster.client.get(gvk, "b")).name == "b"
+    assert "a/1: b" in told
