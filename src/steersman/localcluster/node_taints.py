@@ -1,0 +1,28 @@
+"""Taints that say that a node does not run pods: the server gives one to each new node, its readiness takes it away."""
+
+from steersman.controller.context import Context
+from steersman.controller.predicates import always
+from steersman.kinds.core_v1 import Node, Taint
+from steersman.localcluster.scheduler import is_node_ready
+from steersman.manager.operator import Operator
+
+NOT_READY = "node.kubernetes.io/not-ready"
+
+operator = Operator("node-controller")
+
+
+@operator.reconciler(Node, when=always, name="node-taints")
+async def reconcile(node: Node, ctx: Context[Node]) -> None:
+    """Keep the taint as the node's readiness is."""
+    node.spec.taints = taints_of(node) or None
+    await ctx.update(node)
+
+
+def taints_of(node: Node) -> list[Taint]:
+    """Give the taints that a node should have: those of others, and ours while it is not ready."""
+    present = node.spec.taints or []
+    if is_node_ready(node):
+        return [taint for taint in present if taint.key != NOT_READY]
+    if any(taint.key == NOT_READY for taint in present):
+        return present
+    return [*present, Taint(key=NOT_READY, effect="NoSchedule")]

@@ -1,0 +1,105 @@
+"""What a pod shall do on a simulated node, as its annotations say. Pure.
+
+``simulated.steersman.dev/start-after: 2s`` and the like; every name and value is checked.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Self
+
+from steersman.errors import SteersmanError
+from steersman.kinds.core_v1 import Pod
+from steersman.objects.times import Duration
+
+PREFIX = "simulated.steersman.dev/"
+#: Reasons for which a container cannot begin; a kubelet alternates between the two of an image that is not there.
+PULL_FAILURES = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+CRASH = "CrashLoopBackOff"
+_MAX_EXIT_CODE = 255
+_ZERO = timedelta(0)
+#: How long a pod works that is meant to come to an end.
+_TASK = timedelta(seconds=1)
+
+
+class ScriptError(SteersmanError):
+    """An annotation that a simulated node does not understand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """How a pod behaves."""
+
+    #: How long its containers take to begin.
+    start_after: timedelta = _ZERO
+    #: How long a container takes to become ready after it began.
+    ready_after: timedelta = _ZERO
+    never_ready: bool = False
+    #: How long a container runs before it ends by itself; for ever if ``None``.
+    run_for: timedelta | None = None
+    #: With what a container ends.
+    exit_code: int = 0
+    #: Why its image cannot be had; empty if it can.
+    pull_failure: str = ""
+    #: How long it takes to end after its deletion was asked for.
+    stop_after: timedelta = _ZERO
+
+    @classmethod
+    def of(cls, pod: Pod) -> Self:
+        """Read a pod's annotations; ``ScriptError`` says which one is wrong, and what may be written."""
+        ends = (pod.spec.restart_policy or "Always") != "Always"
+        script = cls(run_for=_TASK if ends else None)
+        for name, text in _instructions(pod.annotations).items():
+            read = _READERS.get(name)
+            if read is None:
+                known = ", ".join(sorted(_READERS))
+                raise ScriptError(f"{PREFIX}{name} is not known: a simulated node understands {known}")
+            try:
+                script = replace(script, **read(text))
+            except ValueError as error:
+                raise ScriptError(f"{PREFIX}{name}: {error}") from None
+        return script
+
+
+def _instructions(annotations: Mapping[str, str]) -> dict[str, str]:
+    return {name.removeprefix(PREFIX): text for name, text in annotations.items() if name.startswith(PREFIX)}
+
+
+def _span(text: str) -> timedelta:
+    span = Duration.parse(text)
+    if span < _ZERO:
+        raise ValueError(f"{text!r} is negative")
+    return span
+
+
+def _code(text: str) -> int:
+    if not text.isdecimal() or int(text) > _MAX_EXIT_CODE:
+        raise ValueError(f"{text!r} is no exit code (write 0 to {_MAX_EXIT_CODE})")
+    return int(text)
+
+
+def _flag(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither 'true' nor 'false'")
+    return text == "true"
+
+
+def _failure(text: str) -> dict[str, Any]:
+    """Read how a pod fails: a reason for which its image cannot be had, ``CrashLoopBackOff``, or an exit code."""
+    if text in PULL_FAILURES:
+        return {"pull_failure": text}
+    if text == CRASH:
+        return {"run_for": _ZERO, "exit_code": 1}
+    if text.isdecimal():
+        return {"run_for": _TASK, "exit_code": _code(text)}
+    raise ValueError(f"{text!r} is no failure (write {', '.join(PULL_FAILURES)}, {CRASH} or an exit code)")
+
+
+_READERS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "start-after": lambda text: {"start_after": _span(text)},
+    "ready-after": lambda text: {"ready_after": _span(text)},
+    "never-ready": lambda text: {"never_ready": _flag(text)},
+    "fail": _failure,
+    "run-for": lambda text: {"run_for": _span(text)},
+    "stop-after": lambda text: {"stop_after": _span(text)},
+}

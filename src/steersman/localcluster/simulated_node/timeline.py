@@ -1,0 +1,123 @@
+"""How a pod stands at any moment of its simulated life. Pure: when it began and what it shall do say everything.
+
+Nothing has to be remembered between two looks, so a node that is started anew goes on where it was.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from steersman.kinds.core_v1 import Container, Pod
+from steersman.localcluster.container_report import ContainerReport, PodReport, Running, Terminated, Waiting
+from steersman.localcluster.pod_conditions import is_sidecar
+from steersman.localcluster.simulated_node.script import CRASH, Script
+
+#: Seconds between the end of a container and its next run: doubled each time, as a kubelet does.
+FIRST_BACKOFF, MAX_BACKOFF = timedelta(seconds=10), timedelta(seconds=300)
+_RUNTIME = "simulated://"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How a container stands, and when that changes by itself."""
+
+    report: ContainerReport
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """How a pod stands, and when to look again."""
+
+    report: PodReport
+    until: datetime | None = None
+
+
+def pod_at(pod: Pod, script: Script, began: datetime, now: datetime, *, host_ip: str, pod_ip: str) -> Sight:
+    """Give how a pod stands that its node took on at ``began``."""
+    moments: dict[str, Moment] = {}
+    start = began + script.start_after
+    if not script.pull_failure:
+        # What runs before the others takes no time here; sidecars go on.
+        for container in pod.spec.init_containers or ():
+            moments[container.name] = _init(pod, container, start, now)
+        for container in pod.spec.containers:
+            moments[container.name] = container_at(pod, container, script, start, now)
+    else:
+        for container in pod.spec.containers:
+            moments[container.name] = _unpulled(container, script, start, now)
+    is_over = bool(pod.is_deleting) and all(isinstance(moment.report.state, Terminated) for moment in moments.values())
+    report = PodReport(
+        containers={name: moment.report for name, moment in moments.items()},
+        started_at=began,
+        host_ip=host_ip,
+        pod_ip=pod_ip,
+        is_over=is_over,
+    )
+    return Sight(report, min((moment.until for moment in moments.values() if moment.until is not None), default=None))
+
+
+def container_at(pod: Pod, container: Container, script: Script, start: datetime, now: datetime) -> Moment:
+    """Give how a container stands that begins its first run at ``start``."""
+    if now < start:
+        return Moment(ContainerReport(), start)
+    policy = container.restart_policy or pod.spec.restart_policy or "Always"
+    last: Terminated | None = None
+    restarts, begin, backoff = 0, start, FIRST_BACKOFF
+    while True:
+        identity = _identity(pod, container, restarts)
+        if script.run_for is None or now < begin + script.run_for:
+            return _running(script, begin, now, ContainerReport(restarts=restarts, last=last, container_id=identity))
+        ended = begin + script.run_for
+        end = Terminated(script.exit_code, started_at=begin, finished_at=ended, container_id=identity)
+        if policy == "Never" or (policy == "OnFailure" and end.is_success):
+            return Moment(ContainerReport(state=end, last=last, restarts=restarts, container_id=identity))
+        again = ended + backoff
+        if now < again:
+            message = f"back-off {int(backoff.total_seconds())}s restarting failed container={container.name}"
+            state = Waiting(CRASH, message)
+            return Moment(ContainerReport(state=state, last=end, restarts=restarts, container_id=identity), again)
+        last, restarts, begin, backoff = end, restarts + 1, again, min(backoff * 2, MAX_BACKOFF)
+
+
+def _running(script: Script, begin: datetime, now: datetime, base: ContainerReport) -> Moment:
+    ready_at = begin + script.ready_after
+    is_ready = not script.never_ready and now >= ready_at
+    changes = [begin + script.run_for] if script.run_for is not None else []
+    if not is_ready and not script.never_ready:
+        changes.append(ready_at)
+    report = ContainerReport(
+        state=Running(begin),
+        last=base.last,
+        restarts=base.restarts,
+        is_ready=is_ready,
+        container_id=base.container_id,
+    )
+    return Moment(report, min(changes, default=None))
+
+
+def _init(pod: Pod, container: Container, start: datetime, now: datetime) -> Moment:
+    if now < start:
+        return Moment(ContainerReport(), start)
+    identity = _identity(pod, container, 0)
+    if is_sidecar(container):
+        return Moment(ContainerReport(state=Running(start), container_id=identity))
+    end = Terminated(0, started_at=start, finished_at=start, container_id=identity)
+    return Moment(ContainerReport(state=end, container_id=identity))
+
+
+def _unpulled(container: Container, script: Script, start: datetime, now: datetime) -> Moment:
+    if now < start:
+        return Moment(ContainerReport(), start)
+    message = f'Back-off pulling image "{container.image or ""}"'
+    return Moment(ContainerReport(state=Waiting(script.pull_failure, message)))
+
+
+def _identity(pod: Pod, container: Container, restarts: int) -> str:
+    return f"{_RUNTIME}{pod.uid}/{container.name}/{restarts}"
+
+
+def stopped_at(pod: Pod, script: Script, now: datetime) -> datetime:
+    """Give when a pod ends whose deletion was asked for: when it is done, and at the latest when its time is up."""
+    deadline = pod.metadata.deletion_timestamp or now
+    asked = deadline - timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
+    return min(asked + script.stop_after, deadline)

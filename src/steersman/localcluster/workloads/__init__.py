@@ -1,0 +1,1 @@
+"""The controllers of Kubernetes' own workloads, each an operator as any other."""

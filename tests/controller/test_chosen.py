@@ -1,0 +1,118 @@
+"""What operators need that stand for parts of a cluster: kinds that are chosen, deletion to finish, the time."""
+
+import pytest
+
+from steersman.client.client import Client
+from steersman.clock import Clock
+from steersman.controller.context import Context
+from steersman.controller.triggers import Chosen
+from steersman.kinds.core_v1 import ConfigMap, Namespace, Node, Service, ServicePort, ServiceSpec
+from steersman.manager.manager import ManagerOptions
+from steersman.manager.operator import Operator
+from steersman.objects.meta import meta
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+
+OPTIONS = ManagerOptions(definitions=[DEFINITION])
+
+
+def _chooses(service: Service, config_map: ConfigMap) -> bool:
+    selector = service.spec.selector or {}
+    return bool(selector) and selector.items() <= config_map.labels.items()
+
+
+async def test_who_chooses_an_object_hears_of_its_changes(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A Service has no list of its pods, and pods do not name their Services: only the labels say who is meant."""
+    runs: list[str] = []
+    operator = Operator("chooser")
+
+    @operator.reconciler(Service, watches=[Chosen(ConfigMap, by=_chooses)])
+    async def reconcile(service: Service, ctx: Context[Service]) -> None:
+        runs.append(service.name)
+        assert ctx.now() == fake_clock.now()
+
+    async with cluster.running(operator):
+        for color in ("red", "blue"):
+            await cluster.client.create(
+                Service(meta(color), spec=ServiceSpec(selector={"color": color}, ports=[ServicePort(port=80)]))
+            )
+        await cluster.client.create(Namespace(meta("elsewhere")))
+        await cluster.settle()
+        runs.clear()
+        one = await cluster.client.create(ConfigMap(meta("a", labels={"color": "red"})))
+        await cluster.client.create(ConfigMap(meta("a", namespace="elsewhere", labels={"color": "red"})))
+        await cluster.settle()
+        assert runs == ["red"]
+        runs.clear()
+        await cluster.client.patch(one, {"metadata": {"labels": {"color": "blue"}}})
+        await cluster.settle()
+        assert sorted(runs) == ["blue", "red"], "the one that chose it before hears of it as well"
+
+
+async def test_kinds_without_a_namespace_are_listed_whoever_asks(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """An object in a namespace may ask for nodes: those are in none, and all of them are meant."""
+    found: list[list[str]] = []
+    operator = Operator("lister")
+
+    @operator.reconciler(ConfigMap, watches=[Chosen(Node, by=lambda *_: True)])
+    async def reconcile(_config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:
+        found.append([node.name for node in await ctx.list(Node)])
+
+    async with cluster.running(operator):
+        await cluster.client.create(ConfigMap(meta("a")))
+        await cluster.client.create(Node(meta("n")))
+        await fake_clock.advance(0)
+        assert found[-1] == ["n"]
+
+
+async def test_whoever_finishes_deletions_is_called_while_they_last(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A node must end pods whose deletion was asked for, though it has no finalizer on them."""
+    seen: list[bool] = []
+    operator = Operator("finisher")
+
+    @operator.reconciler(Widget, while_deleting=True)
+    async def reconcile(widget: Widget, _ctx: Context[Widget]) -> None:
+        seen.append(widget.is_deleting)
+
+    async with cluster.running(operator, options=OPTIONS):
+        widget = await cluster.client.create(Widget(meta("a", finalizers=["example.com/held"]), WidgetSpec()))
+        await cluster.settle()
+        await cluster.client.delete(widget)
+        await fake_clock.advance(0)
+        assert seen == [False, True]
+
+
+async def test_background_work_runs_with_the_operators_client_and_clock(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
+    """A node renews its lease though nothing changes: such work has no object that asks for it."""
+    operator = Operator("beater")
+
+    @operator.background
+    async def beat(client: Client, clock: Clock) -> None:
+        for number in range(100):
+            await client.create(ConfigMap(meta(f"beat-{number}"), data={"a": "b"}))
+            await clock.sleep(10)
+
+    async with cluster.running(operator):
+        await fake_clock.advance(25)
+        assert [one.name for one in cluster.list(ConfigMap, namespace="default")] == ["beat-0", "beat-1", "beat-2"]
+        first = await cluster.client.get(ConfigMap, "beat-0")
+        (entry,) = first.metadata.managed_fields
+        assert entry.manager == "beater"
+
+
+async def test_background_work_that_fails_ends_the_manager(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Nobody would notice a heart that stopped: the process ends, and is started again."""
+    operator = Operator("broken")
+
+    @operator.background
+    async def fail(_client: Client, clock: Clock) -> None:
+        await clock.sleep(1)
+        raise LookupError("no heart")
+
+    with pytest.raises(ExceptionGroup) as failed:
+        async with cluster.running(operator):
+            await fake_clock.advance(2)
+    assert failed.group_contains(LookupError, match="no heart")
