@@ -58,7 +58,7 @@ class Attempt(Generic[K]):
     async def run(self) -> Outcome:
         """Do what the object needs now; every failure becomes an outcome."""
         try:
-            if self._obj.is_deleting:
+            if self._obj.is_deleting and not self._reconciler.options.while_deleting:
                 return await self._guarded(self._clean_up)
             return await self._guarded(self._reconcile)
         except asyncio.CancelledError as error:

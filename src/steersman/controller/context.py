@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Coroutine, MutableMapping
 from copy import copy
+from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from steersman.client.client import Client
@@ -89,6 +90,10 @@ class Context(Generic[K]):
         """The client itself, for what is not here; its writes are not waited for."""
         return self._surroundings.client
 
+    def now(self) -> datetime:
+        """Give the time, in UTC, by the clock that everything here goes by."""
+        return self._surroundings.clock.now()
+
     @property
     def followed(self) -> set[Followed]:
         """What this run followed."""
@@ -114,6 +119,8 @@ class Context(Generic[K]):
     ) -> builtins.list[C]:
         """Give objects by labels, in the namespace of the reconciled one unless told otherwise; ``""`` means all."""
         place = self._obj.namespace if namespace is None else namespace
+        if not resource_of(kind).namespaced:
+            place = ""
         informer = self._surroundings.caches.find(kind)
         if informer is not None and not informer.is_partial and (not place or informer.covers_namespace(place)):
             return informer.list(selector, namespace=place or None)

@@ -110,8 +110,9 @@ class Controller(Generic[K]):
 
     def attach(self) -> None:
         """Subscribe to every kind that triggers it; informers that run already tell it at once."""
-        for trigger in self.reconciler.triggers():
-            informer = self._parts.informers.get(trigger.kind, self._selection(trigger))
+        own = self._parts.informers.get(self.reconciler.kind, self._selection(self.reconciler.kind))
+        for trigger in self.reconciler.triggers(own):
+            informer = self._parts.informers.get(trigger.kind, self._selection(trigger.kind))
             self._informers.setdefault(trigger.kind, informer)
             resync = self.reconciler.options.resync if trigger.kind is self.reconciler.kind else None
             name = f"{self.reconciler.name}/{informer.resource.plural}"
@@ -168,9 +169,9 @@ class Controller(Generic[K]):
         waiting = any(subscription.backlog for _, _, subscription in self._subscriptions)
         return self.queue.is_idle and not self._holds and not waiting and not self._followings.backlog
 
-    def _selection(self, trigger: Trigger) -> Selection:
-        namespaced = resource_of(trigger.kind).namespaced
-        own = trigger.kind is self.reconciler.kind
+    def _selection(self, kind: type[KubeObject]) -> Selection:
+        namespaced = resource_of(kind).namespaced
+        own = kind is self.reconciler.kind
         return Selection(
             namespaces=self._parts.namespaces if namespaced else (),
             label_selector=self.reconciler.options.selector if own else "",

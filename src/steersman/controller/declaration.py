@@ -6,8 +6,9 @@ from typing import Generic, TypeAlias, TypeVar
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Trigger, Watch, to_controller, to_itself, to_mapped
+from steersman.controller.triggers import Chosen, Trigger, Watch, to_choosers, to_controller, to_itself, to_mapped
 from steersman.errors import DeclarationError
+from steersman.informer.reader import StoreReader
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
 
@@ -26,7 +27,7 @@ class ReconcilerOptions:
     #: Kinds whose objects trigger the one that controls them.
     owns: tuple[type[KubeObject], ...] = ()
     #: Kinds whose objects trigger others, by a function.
-    watches: tuple[Watch, ...] = ()
+    watches: tuple[Watch | Chosen, ...] = ()
     #: Which changes of the reconciled kind matter.
     when: Predicate = meaningful
     #: Which changes of owned kinds matter.
@@ -41,6 +42,8 @@ class ReconcilerOptions:
     selector: str = ""
     #: Do not wait for the kind when it is not served (yet).
     optional: bool = False
+    #: Call the function for objects that are being deleted as well.
+    while_deleting: bool = False
     #: Seconds that a key is held back for the cache to see what its last run wrote.
     hold: float = 10.0
 
@@ -91,15 +94,20 @@ class Reconciler(Generic[K]):
         self.error_function = function
         return function
 
-    def triggers(self) -> Iterable[Trigger]:
-        """Give everything that makes an object be reconciled, the kind itself first."""
+    def triggers(self, reconciled: StoreReader[K]) -> Iterable[Trigger]:
+        """Give everything that makes one of the reconciled objects be reconciled, the kind itself first."""
         options = self.options
         yield Trigger(self.kind, to_itself, options.when, options.optional)
         to_owner = to_controller(self.resource.gvk, namespaced=self.resource.namespaced)
         for owned in options.owns:
             yield Trigger(owned, to_owner, options.owns_when)
         for watch in options.watches:
-            yield Trigger(watch.kind, to_mapped(watch.kind, watch.to), watch.when, watch.optional)
+            mapper = (
+                to_mapped(watch.kind, watch.to)
+                if isinstance(watch, Watch)
+                else to_choosers(reconciled, watch.kind, watch.by)
+            )
+            yield Trigger(watch.kind, mapper, watch.when, watch.optional)
 
     def __repr__(self) -> str:
         return f"<Reconciler {self.name} of {self.resource.gvk}>"

@@ -6,10 +6,11 @@ from typing import Any, TypeAlias, TypeVar
 
 from steersman.controller.predicates import Predicate, always, meaningful
 from steersman.informer.changes import Change, Updated, record_of
+from steersman.informer.reader import StoreReader
 from steersman.informer.record import Record
 from steersman.objects.codec import decode
 from steersman.objects.identity import GroupVersionKind, ObjectKey
-from steersman.objects.resource import KubeObject
+from steersman.objects.resource import KubeObject, resource_of
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -49,6 +50,18 @@ def to_mapped(kind: type[K], function: TypedMapper[K]) -> Mapper:
     return mapper
 
 
+def to_choosers(reconciled: StoreReader[Any], kind: type[K], chooses: Callable[[Any, K], bool]) -> Mapper:
+    """Reconcile the objects that choose the one that changed: all that are reconciled are asked."""
+    namespaced = resource_of(reconciled.kind).namespaced
+
+    def mapper(record: Record) -> Iterable[ObjectKey]:
+        changed = decode(kind, record.data)
+        place = (record.key.namespace or None) if namespaced else None
+        return [one.key for one in reconciled.list(namespace=place) if chooses(one, changed)]
+
+    return mapper
+
+
 @dataclass(frozen=True, slots=True)
 class Watch:
     """A kind to watch beside the reconciled one: ``Watch(ConfigMap, to=lambda cm: ["ns/name"])``."""
@@ -56,6 +69,23 @@ class Watch:
     kind: type[KubeObject]
     #: Gives the keys to reconcile for an object of that kind.
     to: Callable[[Any], Iterable[ObjectKey | str]]
+    when: Predicate = always
+    #: Do not wait for a kind that is not served (yet), nor fail because of it.
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A kind whose objects are chosen by the reconciled ones: ``Chosen(Pod, by=lambda service, pod: …)``.
+
+    When such an object changes, those that choose it, or chose it before, are reconciled. Where both kinds are
+    namespaced only those of the same namespace are asked. Asking decodes each of them, so let ``when`` drop what does
+    not matter.
+    """
+
+    kind: type[KubeObject]
+    #: Tells whether a reconciled object, the first, has to do with one of that kind, the second.
+    by: Callable[[Any, Any], bool]
     when: Predicate = always
     #: Do not wait for a kind that is not served (yet), nor fail because of it.
     optional: bool = False
