@@ -11,7 +11,7 @@ from steersman.version import __version__
 if TYPE_CHECKING:
     from steersman.client.client import Client
     from steersman.controller.context import Context
-    from steersman.errors import Conflict, Forbidden, Invalid, NotFound, Permanent, Retry, SteersmanError
+    from steersman.errors import Conflict, Deny, Forbidden, Invalid, NotFound, Permanent, Retry, SteersmanError
     from steersman.manager.operator import Operator
     from steersman.objects.identity import GroupVersionKind, ObjectKey
     from steersman.objects.meta import Condition, ObjectMeta, meta
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from steersman.objects.resource import Resource, Status, Unstructured
     from steersman.objects.times import Duration
     from steersman.schema.declaration import custom_resource
+    from steersman.webhook.admission import Admission
 
 _HOMES = {
+    "Admission": "webhook.admission",
     "Client": "client.client",
     "Condition": "objects.meta",
     "Conflict": "errors",
     "Context": "controller.context",
+    "Deny": "errors",
     "Duration": "objects.times",
     "Forbidden": "errors",
     "GroupVersionKind": "objects.identity",
@@ -47,10 +50,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "Admission",
     "Client",
     "Condition",
     "Conflict",
     "Context",
+    "Deny",
     "Duration",
     "Forbidden",
     "GroupVersionKind",

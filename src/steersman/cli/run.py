@@ -13,6 +13,7 @@ import click
 
 from steersman.cli.loop import loop_factory
 from steersman.cli.target import load_operator, project_target
+from steersman.cli.webhook_front import WebhookServing, webhook_serving_options
 from steersman.cli.webhooks import LateCalls, webhook_options
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class _Unusable(click.ClickException):
 @click.option("--dev", is_flag=True, help="Log for people instead of JSON.")
 @click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for probes and metrics.")
 @click.option("--metrics-port", type=click.IntRange(0, 65535), help="Port for probes and metrics; not served without.")
+@webhook_serving_options
 @click.option("--grace", type=click.FloatRange(min=0), default=30.0, show_default=True, help="Seconds to finish work.")
 @click.option("--verbose", "-v", is_flag=True, help="Log more.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
@@ -57,13 +59,20 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     dev: bool,
     metrics_host: str,
     metrics_port: int | None,
+    webhook_service: str | None,
+    webhook_url: str | None,
+    webhook_host: str,
+    webhook_port: int,
+    webhook_secret: str | None,
+    webhook_certs: Path | None,
     grace: float,
     verbose: bool,
 ) -> None:
     """Run the operators that are named as MODULE:OPERATOR, until SIGTERM or Ctrl-C; a second signal ends it at once.
 
     Without a name it is the operator of the project in this folder. The cluster is that of --kubeconfig, of
-    $KUBECONFIG, of the pod this runs in, or of ~/.kube/config.
+    $KUBECONFIG, of the pod this runs in, or of ~/.kube/config. Webhooks are served where the API server can call them:
+    on an embedded server that is known, on a cluster it is --webhook-service, on a laptop --webhook-url.
 
     \b
     Examples:
@@ -75,6 +84,14 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.manager.manager import ManagerOptions
     from steersman.serving.server import Listen
 
+    webhooks = WebhookServing(
+        service=webhook_service,
+        url=webhook_url,
+        host=webhook_host,
+        port=webhook_port,
+        secret=webhook_secret,
+        certs=webhook_certs,
+    )
     operators = [load_operator(target) for target in targets or (project_target(),)]
     configure_logging(json=not dev, level=logging.DEBUG if verbose else logging.INFO)
     options = ManagerOptions(
@@ -83,6 +100,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         probes=None if metrics_port is None else Listen(host=metrics_host, port=metrics_port),
         grace=grace,
         instance=socket.gethostname(),
+        webhooks=webhooks.front(operators, is_local=embedded),
     )
     cluster = _Cluster(embedded=embedded, kubeconfig=kubeconfig, context=context)
     try:

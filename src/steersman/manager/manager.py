@@ -32,11 +32,14 @@ from steersman.manager.leader_election import ElectionOptions
 from steersman.manager.leadership import GuardedTransport, Leadership
 from steersman.manager.metrics import Metrics
 from steersman.manager.operator import Operator
+from steersman.manager.webhooks import Webhooks, need_webhooks
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.randomness import Randomness
 from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
 from steersman.transport.services import HttpServices
+from steersman.webhook.address import Address
+from steersman.webhook.front import Front
 
 _log = logging.getLogger("steersman.manager")
 
@@ -66,6 +69,8 @@ class ManagerOptions:
     sync_timeout: float = 120.0
     #: Who this process is, in events.
     instance: str = ""
+    #: How the API server reaches the operators' webhooks; without it they are not served.
+    webhooks: Front | None = None
 
 
 class Manager:
@@ -126,7 +131,7 @@ class Manager:
         async with AsyncExitStack() as stack:
             if self._closes_services:
                 stack.push_async_callback(self._services.close)
-            await self._install()
+            await self._serve_webhooks(stack)
             for operator in self._operators:
                 for server in operator.servers:
                     task = await stack.enter_async_context(background(server.run(), name=f"server/{operator.name}"))
@@ -144,15 +149,39 @@ class Manager:
             _log.info("running", extra={"operators": [operator.name for operator in self._operators]})
             await self._stay(leadership)
 
-    async def _install(self) -> None:
-        definitions = list(self._options.definitions)
+    async def _serve_webhooks(self, stack: AsyncExitStack) -> None:
+        """Let webhooks be asked, then install what leads to them: the address may be known only now."""
+        if not need_webhooks(self._operators):
+            await self._install(None)
+            return
+        if self._options.webhooks is None:
+            _log.warning("webhooks are not served: say where they are called (--webhook-service, --webhook-url)")
+            await self._install(None)
+            return
+        webhooks = Webhooks(
+            self._operators,
+            self._options.webhooks,
+            lambda name: self._client(self._transport, name),
+            clock=self._clock,
+        )
+        presence = await stack.enter_async_context(webhooks.serving())
+        await self._install(presence.address)
+        await stack.enter_async_context(webhooks.known(presence))
+        self.readiness.add("webhook-certificate", presence.check)
+
+    async def _install(self, webhooks: Address | None) -> None:
+        client = self._client(self._transport, self._operators[0].name)
+        definitions, policies = list(self._options.definitions), []
         if self._options.install_crds:
             # Loaded here: the schema compiler is large, and operators whose definitions are installed do not need it.
-            from steersman.manager.definitions import operator_definitions  # noqa: PLC0415 - see above
+            from steersman.manager.definitions import operator_definitions, operator_policies  # noqa: PLC0415 - see above
 
-            definitions += operator_definitions(self._operators)
+            definitions += operator_definitions(self._operators, webhooks)
+            policies = operator_policies(self._operators)
         if definitions:
-            await install_definitions(self._client(self._transport, self._operators[0].name), definitions)
+            await install_definitions(client, definitions)
+        for policy in policies:
+            await client.apply(policy, force=True)
 
     def _client(self, transport: Transport, field_manager: str) -> Client:
         return Client(transport, field_manager=field_manager, clock=self._clock, randomness=self._randomness)

@@ -9,14 +9,16 @@ from steersman.controller.triggers import Watch
 from steersman.errors import DeclarationError
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
+from steersman.webhook.declaring import AdmissionDeclarations
 
 K = TypeVar("K", bound=KubeObject)
 
 
-class Operator:
-    """Reconcilers with one name: the name is the operator's field manager, and that of its lease."""
+class Operator(AdmissionDeclarations):
+    """Reconcilers, webhooks and rules with one name: that of the operator's field manager, and of its lease."""
 
     def __init__(self, name: str) -> None:
+        super().__init__()
         if not name:
             raise DeclarationError("an operator needs a name")
         self.name = name
@@ -104,8 +106,10 @@ class Operator:
 
     @property
     def kinds(self) -> tuple[type[KubeObject], ...]:
-        """Every kind that is reconciled or declared, each once."""
-        return tuple(dict.fromkeys([*(reconciler.kind for reconciler in self._reconcilers), *self._declared]))
+        """Every kind that is reconciled, judged or declared, each once."""
+        reconciled = (reconciler.kind for reconciler in self._reconcilers)
+        judged = (webhook.kind for webhook in self.webhooks)
+        return tuple(dict.fromkeys([*reconciled, *judged, *self._declared]))
 
     def _finalizer(self, kind: type[KubeObject], label: str) -> str:
         """Name a finalizer: it begins with a domain, which built-in kinds of the core group do not have."""

@@ -104,3 +104,13 @@ def definition_bundle(name: str, authority: bytes) -> Document:
 
 def _trusting(authority: bytes) -> Document:
     return {"caBundle": base64.b64encode(authority).decode()}
+
+
+def service_name(operator: str) -> str:
+    """Name the Service through which an operator's webhooks are called."""
+    return f"{operator}-webhooks"
+
+
+def secret_name(operator: str) -> str:
+    """Name the Secret in which an operator keeps its own certificates."""
+    return f"{operator}-webhook-certificates"

@@ -148,12 +148,18 @@ def kinds_of(operator: "Operator") -> Iterable[Kind]:
 async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -> None:
     import socket
 
+    from steersman.cli.webhook_front import WebhookServing
     from steersman.manager.main import run_operators
     from steersman.manager.manager import ManagerOptions
     from steersman.manager.signals import stop_on_signals
     from steersman.transport.config import ClusterConfig
 
-    options = ManagerOptions(install_crds=True, grace=GRACE, instance=socket.gethostname())
+    options = ManagerOptions(
+        install_crds=True,
+        grace=GRACE,
+        instance=socket.gethostname(),
+        webhooks=WebhookServing().front([operator], is_local=True),
+    )
 
     async def report(manager: "Manager") -> None:
         await manager.wait_ready()

@@ -1,0 +1,97 @@
+"""How the webhooks of an operator that `steer run` runs are reached, from the command's options."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from steersman.manager.operator import Operator
+    from steersman.webhook.address import ServiceAddress
+    from steersman.webhook.front import Front
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--webhook-service", metavar="NAMESPACE/NAME", help="Service through which webhooks are called."),
+    click.option("--webhook-url", metavar="URL", help="URL at which webhooks are called, https://HOST:PORT."),
+    click.option("--webhook-host", default="127.0.0.1", show_default=True, help="Address that webhooks listen on."),
+    click.option("--webhook-port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port."),
+    click.option("--webhook-secret", metavar="NAME", help="Your own Secret with tls.crt, tls.key and ca.crt."),
+    click.option(
+        "--webhook-certs",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Your own folder with tls.crt, tls.key and ca.crt.",
+    ),
+)
+
+
+def webhook_serving_options(function: F) -> F:
+    """Add the options that say how webhooks are reached."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookServing:
+    """What the options said."""
+
+    service: str | None = None
+    url: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 0
+    secret: str | None = None
+    certs: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.service and self.url:
+            raise click.UsageError("webhooks are called through a Service or at a URL: leave out one of them")
+        if (self.secret or self.certs) and not self.service:
+            raise click.UsageError("certificates of your own need --webhook-service: it says where they are used")
+        if self.secret and self.certs:
+            raise click.UsageError("certificates are in a Secret or in a folder: leave out one of them")
+
+    def front(self, operators: Sequence["Operator"], *, is_local: bool) -> "Front | None":
+        """Give how webhooks are reached; nothing if there are none, or nobody said how.
+
+        On a server of this very machine they are called there, without being told.
+        """
+        from steersman.manager.webhooks import need_webhooks
+
+        if not need_webhooks(operators):
+            return None
+        if self.service:
+            return self._behind_service(operators[0].name)
+        if self.url or is_local:
+            from steersman.webhook.tls_front import local_front
+
+            return local_front(self.url or "", host=self.host, port=self.port)
+        return None
+
+    def _behind_service(self, operator: str) -> "Front":
+        from steersman.webhook.certificates import FileCertificates, SecretCertificates
+        from steersman.webhook.configurations import secret_name
+        from steersman.webhook.server import ServerPlace
+        from steersman.webhook.tls_front import TlsFront, service_front
+
+        address = self._address()
+        if not self.secret and not self.certs:
+            return service_front(address, secret_name(operator), host=self.host, port=self.port)
+        secret, certs = self.secret or "", self.certs or Path()
+        return TlsFront(
+            place=ServerPlace(host=self.host, port=self.port, address=address),
+            certificates=lambda client, _: (
+                SecretCertificates(client, address.namespace, secret) if secret else FileCertificates(certs)
+            ),
+        )
+
+    def _address(self) -> "ServiceAddress":
+        from steersman.webhook.address import ServiceAddress
+
+        namespace, slash, name = (self.service or "").partition("/")
+        if not slash or not namespace or not name:
+            raise click.BadParameter(f"{self.service!r} is not NAMESPACE/NAME", param_hint="--webhook-service")
+        return ServiceAddress(namespace, name)
