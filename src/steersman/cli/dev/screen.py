@@ -46,14 +46,14 @@ class Screen:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give the parts from top to bottom, as many lines of each as the terminal has room for."""
         width = options.max_width
-        export = Text(self.surroundings.export, style="bold", overflow="fold")
-        room = (options.height or console.height) - _FIXED - _lines_of(export.plain, width)
+        export = _folded(self.surroundings.export, width)
+        room = (options.height or console.height) - _FIXED - len(export)
         overview = _overview(self.counts, self.board, is_wide=width >= _WIDE, rows=max(room // 3, 1))
         room -= overview.row_count
         problem = [] if self.board.problem is None else _problem(self.board.problem, width, max(room // 4, 1))
         yield self._title()
         yield Text(f"Kubernetes API at {self.surroundings.url} - in another terminal:", style="dim", no_wrap=True)
-        yield from (export, Text(""))
+        yield from (*export, Text(""))
         yield overview
         yield from (Text(""), *problem)
         yield from self._history(max(room - len(problem), 2), width)
@@ -88,8 +88,10 @@ def _line(left: Text, right: Text) -> Table:
     return grid
 
 
-def _lines_of(text: str, width: int) -> int:
-    return -(-len(text) // max(width, 1))
+def _folded(text: str, width: int) -> list[Text]:
+    """Give all of a text that is there to be copied, broken only where the terminal ends."""
+    starts = range(0, len(text), max(width, 1))
+    return [Text(text[start : start + width], style="bold", no_wrap=True) for start in starts]
 
 
 def _table(*, expand: bool) -> Table:

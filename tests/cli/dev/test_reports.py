@@ -1,0 +1,57 @@
+"""What travels through the pipe between the operator's process and `steer dev`."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.cli.dev.reports import (
+    Changed,
+    Failed,
+    Kind,
+    Lines,
+    Loaded,
+    Printed,
+    Queue,
+    Queues,
+    Reconciled,
+    Report,
+    Running,
+    Said,
+    line_of,
+    report_of,
+)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        Loaded("custompod", ["custompod"], [Kind("Pod", "pods")]),
+        Running(1.5, "custompod"),
+        Reconciled(1.5, "custompod", "CustomPod", "default/a", "success", 0.25, ["CustomPod default/a created"]),
+        Queues({"custompod": Queue(3, 1, 2)}),
+        Said(1.5, "error", "reconcile\nfailed", {"key": "default/a", "tries": [1, "x"]}, "main.py:3", "Traceback"),
+        Printed(1.5, "a line\twith ünicode"),
+        Failed(1.5, "SyntaxError: invalid syntax", "main.py:7"),
+        Changed(1.5, ["main.py"]),
+    ],
+)
+def test_a_report_is_one_line_and_survives_the_way(report: Report) -> None:
+    """A line break inside a message must not cut it in two."""
+    line = line_of(report)
+    assert line.count(b"\n") == 1
+    assert report_of(line.rstrip(b"\n")) == report
+
+
+@given(st.lists(st.binary(max_size=5)))
+def test_lines_are_the_same_whatever_the_chunks(chunks: list[bytes]) -> None:
+    """A pipe gives what it has, not what was written at once."""
+    lines = Lines()
+    found = [line for chunk in chunks for line in lines.feed(chunk)] + lines.end()
+    whole = b"".join(chunks).split(b"\n")
+    assert found == (whole if whole[-1] else whole[:-1])
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[]", b'{"type": "unknown"}', b'{"type": "running"}', b"\xff"])
+def test_what_is_no_report_is_passed_over(line: bytes) -> None:
+    """A process that is killed in the middle of a line must not take the others with it."""
+    assert report_of(line) is None

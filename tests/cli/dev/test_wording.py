@@ -1,0 +1,67 @@
+"""How reports read as lines."""
+
+import pytest
+
+from steersman.cli.dev.reports import Changed, Failed, Kind, Loaded, Printed, Queues, Reconciled, Report, Running, Said
+from steersman.cli.dev.wording import duration, elapsed, line_of, time_of, why
+
+AT = 1_700_000_000.0
+CLOCK = time_of(AT)
+
+
+def run(*causes: str, result: str = "success") -> Reconciled:
+    """Give a run with its causes."""
+    return Reconciled(AT, "custompod", "CustomPod", "default/a", result, 0.0031, list(causes))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.0001, "0.1 ms"), (0.0031, "3.1 ms"), (0.9994, "999.4 ms"), (2, "2.0 s"), (90, "1.5 min")]
+)
+def test_durations_are_short(seconds: float, text: str) -> None:
+    """They stand in a column."""
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (65.9, "1:05"), (3723, "1:02:03")])
+def test_the_age_reads_as_a_clock(seconds: float, text: str) -> None:
+    """As terminals show it."""
+    assert elapsed(seconds) == text
+
+
+def test_causes_of_the_object_itself_need_no_name_and_none_is_told_twice() -> None:
+    """The object stands beside them already."""
+    causes = why(run("CustomPod default/a changed (spec)", "Pod default/a-x created", "Pod default/a-x created"))
+    assert causes == "changed (spec), Pod default/a-x created"
+
+
+@pytest.mark.parametrize(
+    ("report", "text"),
+    [
+        (run("CustomPod default/a created"), "INFO    CustomPod default/a reconciled: ok in 3.1 ms (created)"),
+        (run("retry", result="error"), "ERROR   CustomPod default/a reconciled: failed in 3.1 ms (retry)"),
+        (
+            Said(AT, "warning", "odd", {"kind": "CustomPod", "key": "default/a", "controller": "c", "disks": ["a b"]}),
+            "WARNING CustomPod default/a: odd disks='[a b]'",
+        ),
+        (Said(AT, "error", "failed", {}, "main.py:3", "Traceback …"), "ERROR   failed (main.py:3)\nTraceback …"),
+        (
+            Failed(AT, "SyntaxError: no", "main.py:7"),
+            "ERROR   main.py:7: SyntaxError: no; waiting for a file to change",
+        ),
+        (Failed(AT, "it ended"), "ERROR   it ended; waiting for a file to change"),
+        (Changed(AT, ["main.py"]), "INFO    main.py changed: starting the operator anew"),
+        (Running(AT, "custompod"), "INFO    custompod is running"),
+    ],
+)
+def test_a_report_is_a_line_with_time_and_level(report: Report, text: str) -> None:
+    """What `--plain` writes."""
+    shown = line_of(report)
+    assert shown is not None
+    assert shown[0] == f"{CLOCK} {text}"
+
+
+def test_what_the_author_prints_is_left_as_it_is_and_what_is_no_news_is_left_out() -> None:
+    """A print is for looking at, a queue's length is for the screen."""
+    assert line_of(Printed(AT, "  as it is")) == ("  as it is", "printed")
+    assert line_of(Queues({})) is None
+    assert line_of(Loaded("a", [], [Kind("Pod", "pods")])) is None
