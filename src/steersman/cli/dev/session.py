@@ -1,4 +1,4 @@
-"""One `steer dev`: an API server in this process, the operator in another, started anew when a file changes.
+"""One `steer dev`: a cluster in this process, the operator in another, started anew when a file changes.
 
 The kubeconfig is claimed first. Then the operator's process loads its modules while the server starts here, and works
 as soon as the server answers. The operator is stopped first, the server last, and afterwards nothing is left but what
@@ -20,6 +20,7 @@ from steersman.cli.dev.board import Board
 from steersman.cli.dev.face import Face
 from steersman.cli.dev.file_watch import FileWatch
 from steersman.cli.dev.kubeconfig_file import KubeconfigFile, kubeconfig_file
+from steersman.cli.dev.local_cluster import local_cluster
 from steersman.cli.dev.log_reports import ReportHandler
 from steersman.cli.dev.operator_process import Start, operator_process
 from steersman.cli.dev.plain_face import PlainFace
@@ -109,7 +110,7 @@ class Session:
                 self._log_here()
                 face.open()
                 stack.callback(face.close)
-                async with background(self._draw_again(face), name="face"):
+                async with background(self._draw_again(face), name="face"), local_cluster(server, self._clock):
                     _collect_seldom()
                     await stop.wait()
 
