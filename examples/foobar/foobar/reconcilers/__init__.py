@@ -1,0 +1,1 @@
+"""What the operator foobar does, a module for each kind."""
