@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from steersman.clock import RealClock
-from steersman.concurrency import background, cleanup, wait_ready
+from steersman.concurrency import background, cleanup, slow_start, wait_ready
 
 
 class BoomError(Exception):
@@ -93,3 +93,42 @@ async def test_cleanup_raises_the_failure_of_its_work() -> None:
 
     with pytest.raises(BoomError):
         await cleanup(fail(), clock=RealClock(), within=5)
+
+
+async def test_slow_start_doubles_its_batches() -> None:
+    """A hundred pods must not be asked for at once before the first one shows that it works."""
+    running, most = 0, []
+
+    async def work() -> None:
+        nonlocal running
+        running += 1
+        most.append(running)
+        await asyncio.sleep(0)  # noqa: TID251 - a step of the event loop, not a wait
+        running -= 1
+
+    await slow_start(8, work)
+    assert most == [1, 1, 2, 1, 2, 3, 4, 1]
+
+
+async def test_slow_start_ends_with_the_batch_that_fails() -> None:
+    """What is under way is not cut off: whether it was done would be unknown. What is not begun stays so."""
+    begun, done = [], []
+
+    async def work() -> None:
+        number = len(begun)
+        begun.append(number)
+        await asyncio.sleep(0)  # noqa: TID251 - a step of the event loop, not a wait
+        if number == 1:
+            raise ValueError("no more")
+        done.append(number)
+
+    with pytest.raises(ValueError, match="no more"):
+        await slow_start(10, work)
+    assert begun == [0, 1, 2]
+    assert done == [0, 2]
+
+
+async def test_slow_start_of_nothing_does_nothing() -> None:
+    """What is missing may be nothing, or less: the caller need not look."""
+    for times in (0, -3):
+        await slow_start(times, lambda: pytest.fail("nothing was to be done"))

@@ -4,7 +4,7 @@ Every task has a parent and cancellation is the only stop signal. These are the 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -60,3 +60,28 @@ async def cleanup(work: Coroutine[Any, Any, object], *, clock: Clock, within: fl
         return False
     task.result()
     return True
+
+
+async def slow_start(times: int, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    """Do something many times: first once, then twice at once, then four times, and so on.
+
+    What cannot be done at all is thus tried once and not a hundred times. A failure ends it after all of its batch have
+    come to their end, so that nobody wonders what became of them; the first one is raised.
+    """
+    failures: list[Exception] = []
+
+    async def attempt() -> None:
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - raised below, when the others have ended
+            failures.append(error)
+
+    batch = 1
+    while times > 0 and not failures:
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(min(batch, times)):
+                tasks.create_task(attempt(), name="slow-start")
+        times -= batch
+        batch *= 2
+    if failures:
+        raise failures[0]

@@ -117,6 +117,23 @@ async def test_nothing_is_written_when_nothing_changed() -> None:
         assert cluster.faults.writes() == []
 
 
+async def test_a_field_that_the_server_does_not_have_is_told_even_where_it_is_a_default() -> None:
+    """A count of 0 is not the same as no count, for `kubectl get` and for everyone who reads without our class."""
+    operator = Operator("zero")
+
+    @operator.reconciler(Widget)
+    async def reconcile(widget: Widget, _: Ctx) -> None:
+        widget.status.size = 0
+
+    async with running(operator) as cluster:
+        await create(cluster, size=3)
+        raw = await cluster.client.get(DEFINITION.gvk._replace(group="runtime.example.com", kind="Widget"), "a")
+        assert raw.content["status"]["size"] == 0
+        cluster.faults.clear()
+        await clock_of(cluster).advance(300.0)
+        assert cluster.faults.writes() == []
+
+
 async def test_fields_of_the_status_that_the_class_does_not_know_survive() -> None:
     """A newer version of the operator may have written them."""
     operator = Operator("survive")
@@ -414,6 +431,7 @@ async def test_a_child_in_another_namespace_cannot_be_owned() -> None:
 async def test_reads_come_from_the_cache_where_there_is_one() -> None:
     """A watched kind costs no request; any other is asked of the server."""
     operator = Operator("reading")
+    operator.permit(Secret, "get", "list")
     found: list[Any] = []
 
     @operator.reconciler(Widget, owns=[ConfigMap])
@@ -521,6 +539,7 @@ async def test_permanent_is_told_and_not_tried_again_until_the_generation_change
 async def test_a_conflict_is_tried_again_at_once_with_the_fresh_object() -> None:
     """Somebody else was faster; that is no failure."""
     operator = Operator("conflicting")
+    operator.permit(Widget, "patch")
     results: list[str] = []
 
     @operator.reconciler(Widget)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from steersman.client.client import Client
-from steersman.objects.codec import decode_json, encode_json
+from steersman.objects.codec import bytes_read, decode_json, encode_json
 from steersman.objects.resource import KubeObject, Status, resource_of
 from steersman.protocol.patches import merge_patch_between
 
@@ -40,8 +40,10 @@ class StatusDraft:
         after = self._encoded()
         if after == self._before:
             return None
-        old, new = decode_json(self._before), decode_json(after)
-        changes = merge_patch_between(old or {}, new or {})
+        old, new = decode_json(self._before) or {}, decode_json(after) or {}
+        # What the server does not have yet is told even where it is a default: a count of 0 is not the same as none.
+        stored = self._stored()
+        changes = merge_patch_between({name: value for name, value in old.items() if name in stored}, new)
         # The uid makes sure that an object of the same name which came later is not meant.
         return {"metadata": {"uid": self._obj.uid}, "status": changes}
 
@@ -52,6 +54,11 @@ class StatusDraft:
             return None
         writer = client.status if "status" in resource_of(type(self._obj)).subresources else client
         return await writer.patch(self._obj, patch)
+
+    def _stored(self) -> dict[str, Any]:
+        read = bytes_read(self._obj)
+        status = None if read is None else decode_json(read).get("status")
+        return status if isinstance(status, dict) else {}
 
     def _encoded(self) -> bytes:
         return encode_json(getattr(self._obj, "status", None))
