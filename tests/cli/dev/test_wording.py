@@ -31,14 +31,23 @@ def test_the_age_reads_as_a_clock(seconds: float, text: str) -> None:
 def test_causes_of_the_object_itself_need_no_name_and_none_is_told_twice() -> None:
     """The object stands beside them already."""
     causes = why(run("CustomPod default/a changed (spec)", "Pod default/a-x created", "Pod default/a-x created"))
-    assert causes == "changed (spec), Pod default/a-x created"
+    assert causes == "changed (spec), Pod a-x created"
+
+
+def test_many_causes_are_counted_and_another_namespace_is_told() -> None:
+    """A restart of the operator has as many causes as there are objects."""
+    causes = why(run(*(f"Pod default/{name} exists" for name in "abcde")))
+    assert causes == "Pod a exists, Pod b exists, Pod c exists, 2 more"
+    assert why(run("Pod other/a exists")) == "Pod other/a exists"
+    cluster_scoped = Reconciled(AT, "node", "Node", "a", "success", 0.1, ["Pod default/b exists"])
+    assert why(cluster_scoped) == "Pod default/b exists"
 
 
 @pytest.mark.parametrize(
     ("report", "text"),
     [
-        (run("CustomPod default/a created"), "INFO    CustomPod default/a reconciled: ok in 3.1 ms (created)"),
-        (run("retry", result="error"), "ERROR   CustomPod default/a reconciled: failed in 3.1 ms (retry)"),
+        (run("CustomPod default/a created"), "INFO    CustomPod default/a ok in 3.1 ms: created"),
+        (run("retry", result="error"), "ERROR   CustomPod default/a failed in 3.1 ms: retry"),
         (
             Said(AT, "warning", "odd", {"kind": "CustomPod", "key": "default/a", "controller": "c", "disks": ["a b"]}),
             "WARNING CustomPod default/a: odd disks='[a b]'",

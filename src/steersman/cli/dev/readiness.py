@@ -4,8 +4,8 @@ from typing import Any
 
 #: Conditions that say so, the first that an object has counts.
 _CONDITIONS = ("Ready", "Available", "Complete", "Established")
-#: Numbers that say so: what is, and what should be.
-_NUMBERS = (("readyReplicas", "replicas"), ("numberReady", "desiredNumberScheduled"))
+#: Kinds whose conditions say less than their numbers: they are available long before all of it is ready.
+_BY_NUMBER = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 
 
 def is_ready(obj: dict[str, Any]) -> bool | None:
@@ -15,20 +15,12 @@ def is_ready(obj: dict[str, Any]) -> bool | None:
         return None
     if status.get("phase") == "Succeeded":
         return True
-    by_number = _by_number(obj, status)
-    return by_number if by_number is not None else _by_condition(status)
-
-
-def _by_number(obj: dict[str, Any], status: dict[str, Any]) -> bool | None:
-    """Compare what is with what should be; a count of zero is left out of a status."""
-    kind, spec = obj.get("kind"), obj.get("spec")
-    if kind in ("Deployment", "ReplicaSet", "StatefulSet") and isinstance(spec, dict):
-        wanted = spec.get("replicas", 1)
-        return bool(_is_current(obj, status) and status.get("readyReplicas", 0) == wanted)
-    for there, wanted in _NUMBERS:
-        if there in status and wanted in status:
-            return bool(_is_current(obj, status) and status[there] == status[wanted])
-    return None
+    spec = obj.get("spec")
+    if obj.get("kind") in _BY_NUMBER and isinstance(spec, dict):  # a count of zero is left out of a status
+        return bool(_is_current(obj, status) and status.get("readyReplicas", 0) == spec.get("replicas", 1))
+    if "numberReady" in status:
+        return bool(_is_current(obj, status) and status["numberReady"] == status.get("desiredNumberScheduled"))
+    return _by_condition(status)
 
 
 def _is_current(obj: dict[str, Any], status: dict[str, Any]) -> bool:

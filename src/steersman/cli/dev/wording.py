@@ -18,6 +18,8 @@ from steersman.cli.dev.reports import (
 _RESULTS = {"success": "ok", "error": "failed", "requeue": "retry", "requeue_after": "later"}
 #: Fields of a log line that say which run it is from: the object is enough.
 _OF_THE_RUN = frozenset({"controller", "reconcile", "kind", "key"})
+#: Causes of a run that are told.
+_CAUSES = 3
 _SECOND, _MINUTE, _HOUR = 1.0, 60.0, 3600.0
 
 
@@ -46,9 +48,12 @@ def result(run: Reconciled) -> str:
 
 
 def why(run: Reconciled) -> str:
-    """Say why there was a run; what happened to the object itself needs no name."""
-    own = f"{run.kind} {run.key} "
-    return ", ".join(dict.fromkeys(cause.removeprefix(own) for cause in run.why))
+    """Say why there was a run: the object itself needs no name, its namespace is told once, and many are too many."""
+    own, namespace = f"{run.kind} {run.key} ", run.key.rpartition("/")[0]
+    causes = dict.fromkeys(cause.removeprefix(own).replace(f" {namespace}/", " ", 1) for cause in run.why)
+    told = list(causes)[:_CAUSES]
+    more = len(causes) - len(told)
+    return ", ".join([*told, f"{more} more"] if more else told)
 
 
 def subject(line: Said) -> str:
@@ -78,11 +83,9 @@ def line_of(report: Report) -> tuple[str, str] | None:
     """Give a report as one line of text and its level; ``None`` for what is no news by itself."""
     match report:
         case Reconciled():
-            text = f"{report.kind} {report.key} reconciled: {result(report)} in {duration(report.seconds)}"
-            return (
-                f"{time_of(report.at)} {'ERROR' if report.result == 'error' else 'INFO':<7} {text} ({why(report)})",
-                ("error" if report.result == "error" else "info"),
-            )
+            level = "error" if report.result == "error" else "info"
+            text = f"{report.kind} {report.key} {result(report)} in {duration(report.seconds)}: {why(report)}"
+            return f"{time_of(report.at)} {level.upper():<7} {text}", level
         case Said():
             trace = f"\n{report.traceback}" if report.traceback else ""
             return f"{time_of(report.at)} {report.level.upper():<7} {said(report)}{trace}", report.level
