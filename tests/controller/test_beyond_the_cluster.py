@@ -45,6 +45,7 @@ class Weather:
 async def test_a_service_is_asked_by_its_url(cluster: Cluster) -> None:
     """An author calls a provider without managing connections, and tests it without a port."""
     operator = Operator("beyond")
+    operator.permit(ConfigMap, "list", "watch")
 
     @operator.reconciler(Lookout)
     async def reconcile(lookout: Lookout, ctx: Context[Lookout]) -> None:
@@ -62,6 +63,7 @@ async def test_a_service_is_asked_by_its_url(cluster: Cluster) -> None:
 async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
     """A provider that calls back must not have to wait for a timer."""
     operator = Operator("beyond")
+    operator.permit(ConfigMap, "list", "watch")
     wakers: list[Callable[[], None]] = []
     runs: list[list[What]] = []
 
@@ -86,6 +88,7 @@ async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
 def looking(told: list[str]) -> Operator:
     """Give an operator that follows the kinds which its objects name, and writes down what it hears."""
     operator = Operator("beyond")
+    operator.permit(ConfigMap, "list", "watch")
 
     @operator.reconciler(Lookout)
     async def reconcile(lookout: Lookout, ctx: Context[Lookout]) -> None:
@@ -169,3 +172,27 @@ async def test_a_followed_kind_may_have_no_class(cluster: Cluster) -> None:
         await cluster.settle()
         assert (await cluster.client.get(gvk, "b")).name == "b"
     assert "a/1: b" in told
+
+
+async def test_an_object_is_remembered_as_long_as_it_is_there(cluster: Cluster) -> None:
+    """What only this process can know has a place that cannot leak, and that no other object of that name inherits."""
+    operator = Operator("beyond")
+    seen: list[int] = []
+
+    @operator.reconciler(Lookout)
+    async def reconcile(_: Lookout, ctx: Context[Lookout]) -> None:
+        runs: list[None] = ctx.memory(list)
+        runs.append(None)
+        seen.append(len(runs))
+
+    async with cluster.running(operator):
+        lookout = await cluster.client.create(Lookout(meta("a")))
+        await cluster.settle()
+        await cluster.client.patch(lookout, {"spec": {"plural": "pods"}})
+        await cluster.settle()
+        await cluster.client.delete(lookout)
+        await cluster.client.create(Lookout(meta("a")))
+        await cluster.settle()
+    async with cluster.running(operator):
+        await cluster.settle()
+    assert seen == [1, 2, 1, 1]

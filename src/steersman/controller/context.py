@@ -220,6 +220,13 @@ class Context(Generic[K]):
         key, wake = self._obj.key, self._surroundings.wake
         return lambda: self._on_loop(lambda: wake(key))
 
+    def memory(self, make: Callable[[], T]) -> T:
+        """Give what this operator remembers of the object while both are there: made on first use, by the function.
+
+        It is gone after a restart, so nothing may depend on it that cannot be found out again.
+        """
+        return self._surroundings.memories.of(self._obj.key, self._obj.uid, make)
+
     # Beyond the declared kinds, and beyond the cluster.
 
     def follow(self, resource: ApiResource, told: Told, selection: Selection = EVERYTHING) -> Informer[Any]:

@@ -24,6 +24,7 @@ from steersman.controller.followings import Followings
 from steersman.controller.holds import Holds, Wanted
 from steersman.controller.hot_loops import HotLoops
 from steersman.controller.malformed import REASON, mark_malformed
+from steersman.controller.memories import Memories
 from steersman.controller.observer import ControllerObserver, NoObserver
 from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped
 from steersman.controller.surroundings import Events, Surroundings
@@ -103,6 +104,7 @@ class Controller(Generic[K]):
             applied=AppliedIntents(),
             services=parts.services,
             followings=self._followings,
+            memories=Memories(),
             wake=self._wake,
         )
 
@@ -364,6 +366,7 @@ class Controller(Generic[K]):
         self._given_up.pop(key, None)
         self._conflicts.pop(key, None)
         self._followings.keep(key, set())
+        self._surroundings.memories.forget(key)
 
     async def _on_malformed(self, record: Record, error: DecodeError) -> None:
         self._observer.malformed()

@@ -8,6 +8,7 @@ from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.applied import AppliedIntents
 from steersman.controller.followings import Followings
+from steersman.controller.memories import Memories
 from steersman.informer.informer import Informer
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
@@ -45,6 +46,7 @@ class Surroundings:
     applied: AppliedIntents
     services: HttpServices
     followings: Followings
+    memories: Memories
     #: Asks for another run of an object.
     wake: Callable[[ObjectKey], None]
 
