@@ -1,8 +1,8 @@
 """Replays what somebody typed and saw: the console blocks of a guide, run in a real shell.
 
 A transcript is text. ``$ command`` is typed; the lines below it are what must be seen. In them ``…`` stands for
-anything, alone in a line for any number of lines. A command is repeated until its output is as told, because a cluster needs its
-moment; one that ends in ``&`` goes on until the end; ``$ export NAME=value`` holds for the commands below it.
+anything, alone in a line for any number of lines. A command is repeated until its output is as told, because a cluster
+needs its moment; one that ends in ``&`` goes on until the end; ``$ export NAME=value`` holds for the commands below it.
 """
 
 import asyncio

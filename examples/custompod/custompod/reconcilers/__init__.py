@@ -1,0 +1,1 @@
+"""What the operator custompod does, a module for each kind."""
