@@ -1,8 +1,12 @@
-"""A server and a project for tests of commands."""
+"""A server, a project and a registry for tests of commands."""
 
 import re
+import shutil
+import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +20,7 @@ from steersman.scaffold.tree import Tree
 
 #: The kubectl of this environment.
 KUBECTL = str(Path(sys.executable).with_name("kubectl"))
+REGISTRY = shutil.which("docker-registry")
 
 
 @dataclass(frozen=True)
@@ -55,3 +60,35 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield root
     for name in [name for name in sys.modules if name.partition(".")[0] == "fleet"]:
         del sys.modules[name]
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[str]:
+    """Run Debian's docker-registry."""
+    if REGISTRY is None:
+        pytest.skip("docker-registry is not installed: apt-get install docker-registry")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    config = tmp_path / "registry.yaml"
+    config.write_text(
+        f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {tmp_path}/registry}}}}\n"
+        f"http: {{addr: '127.0.0.1:{port}'}}\n"
+    )
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([REGISTRY, "serve", str(config)], **quiet) as process:  # noqa: S603 - installed for this
+        _await(port)
+        yield f"127.0.0.1:{port}"
+        process.terminate()
+
+
+def _await(port: int) -> None:
+    """Wait until somebody listens."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            threading.Event().wait(0.02)
+        else:
+            return
+    pytest.fail("the registry did not start")

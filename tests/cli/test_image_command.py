@@ -3,11 +3,7 @@
 import hashlib
 import json
 import re
-import shutil
-import socket
-import subprocess
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -20,8 +16,6 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 from tests.scaffold.base_image import base_image
-
-REGISTRY = shutil.which("docker-registry")
 
 
 def steer(*arguments: str) -> Result:
@@ -51,38 +45,6 @@ def image(project: Path, tmp_path: Path, platform: None) -> Path:
     answer = steer("image", "build", "--base", str(base.root))
     assert answer.exit_code == 0, answer.output
     return project / "build/image"
-
-
-@pytest.fixture
-def registry(tmp_path: Path) -> Iterator[str]:
-    """Run Debian's docker-registry."""
-    if REGISTRY is None:
-        pytest.skip("docker-registry is not installed: apt-get install docker-registry")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    config = tmp_path / "registry.yaml"
-    config.write_text(
-        f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {tmp_path}/registry}}}}\n"
-        f"http: {{addr: '127.0.0.1:{port}'}}\n"
-    )
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([REGISTRY, "serve", str(config)], **quiet) as process:  # noqa: S603 - installed for this
-        _await(port)
-        yield f"127.0.0.1:{port}"
-        process.terminate()
-
-
-def _await(port: int) -> None:
-    """Wait until somebody listens."""
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            threading.Event().wait(0.02)
-        else:
-            return
-    pytest.fail("the registry did not start")
 
 
 def test_an_image_is_pushed_and_found(image: Path, registry: str) -> None:

@@ -1,14 +1,20 @@
 """From an empty folder to an operator in a cluster, as a new user goes: the seeds' story of CustomPod."""
 
 import json
+import os
+import platform
+import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.dev.terminal import Dev
+from tests.scaffold.base_image import base_image
 
 CLASSES = '''
 """CustomPod: keeps a number of pods."""
@@ -71,10 +77,15 @@ spec: {replicas: 1}
 
 
 class User:
-    """Somebody at a terminal, in a folder."""
+    """Somebody at a terminal, in a folder; kubectl and steer talk to the cluster of a kubeconfig."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._environment = {**os.environ, "HOME": str(folder.parent)}
+
+    def use(self, kubeconfig: Path) -> None:
+        """Say ``export KUBECONFIG=…``."""
+        self._environment["KUBECONFIG"] = str(kubeconfig)
 
     def steer(self, *arguments: str) -> str:
         """Run steer; it must succeed."""
@@ -92,58 +103,92 @@ class User:
     def running(self, *arguments: str) -> Iterator[None]:
         """Leave a command running in another terminal."""
         command = [sys.executable, "-m", "steersman.cli", *arguments]
-        with subprocess.Popen(command, cwd=self._folder, stderr=subprocess.DEVNULL) as process:  # noqa: S603 - our own interpreter
+        with subprocess.Popen(  # noqa: S603 - our own interpreter
+            command, cwd=self._folder, env=self._environment, stderr=subprocess.DEVNULL
+        ) as process:
             try:
                 yield
             finally:
                 process.terminate()
                 assert process.wait(20) == 0
 
-    def pods(self) -> list[str]:
-        """Name the pods that are not on their way out."""
-        items = json.loads(self.kubectl("get", "pods", "-o", "json"))["items"]
-        return [item["metadata"]["name"] for item in items if "deletionTimestamp" not in item["metadata"]]
+    def wait_replicas(self, count: int) -> None:
+        """Wait until the status says so, and look at the pods."""
+        self.kubectl("wait", "custompod/sample", f"--for=jsonpath={{.status.replicas}}={count}", "--timeout=30s")
+        assert len(json.loads(self.kubectl("get", "pods", "-o", "json"))["items"]) == count
 
     def _run(self, *arguments: str) -> str:
-        answer = subprocess.run(arguments, cwd=self._folder, capture_output=True, text=True, check=False)  # noqa: S603 - our own tools
+        answer = subprocess.run(  # noqa: S603 - our own tools
+            arguments, cwd=self._folder, env=self._environment, capture_output=True, text=True, check=False
+        )
         assert answer.returncode == 0, answer.stdout + answer.stderr
         return answer.stdout
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    """Look again until it is so; each look is a process of its own."""
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until
-
-
-def test_a_new_user_gets_from_an_empty_folder_to_a_cluster(tmp_path: Path, server: RunningServer) -> None:
-    """One to three to one pods, scaled, deleted, and then deployed, all by commands that a user types."""
-    del server
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give an empty folder."""
     folder = tmp_path / "work"
     folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def user(folder: Path) -> User:
+    """Give somebody who has begun a project there and edited it."""
     user = User(folder)
     user.steer("init", "custompod", "--domain", "mock.com")
     user.steer("create", "api", "--group", "zhhnzw", "--version", "v1", "--kind", "CustomPod")
     user.write("custompod/api/custom_pod_v1.py", CLASSES)
     user.write("custompod/reconcilers/custom_pod_reconciler.py", RECONCILER)
     user.write("samples/zhhnzw_custom_pod_v1.yaml", SAMPLE)
+    return user
 
+
+def test_a_new_user_gets_from_an_empty_folder_to_a_running_operator(folder: Path, user: User) -> None:
+    """One to three to one pods and away, by what a user types in two terminals; nothing but Python and kubectl."""
+    user.use(folder / ".steer/kubeconfig")
+    with Dev(folder) as dev:
+        dev.wait_for("custompod is running")
+        user.kubectl("apply", "-f", "samples")
+        user.wait_replicas(1)
+        user.kubectl("patch", "custompod", "sample", "--type=merge", "-p", '{"spec":{"replicas":3}}')
+        user.wait_replicas(3)
+        user.kubectl("scale", "custompod", "sample", "--replicas=1")
+        user.wait_replicas(1)
+        assert user.kubectl("get", "custompod", "sample").split()[-2:] == ["sample", "1"]
+        user.kubectl("delete", "custompod", "sample", "--cascade=foreground")
+        assert user.kubectl("get", "pods") == ""
+
+
+def test_a_new_users_operator_runs_against_a_cluster(folder: Path, user: User, server: RunningServer) -> None:
+    """The definitions there, the operator here; the manifests say what it needs."""
+    user.use(server.kubeconfig)
     user.steer("install", "--yes")
     with user.running("run"):
         user.steer("samples", "apply", "--yes")
-        eventually(lambda: len(user.pods()) == 1)
-        user.kubectl("patch", "custompod", "sample", "--type=merge", "-p", '{"spec":{"replicas":3}}')
-        eventually(lambda: len(user.pods()) == 3)
-        user.kubectl("scale", "custompod", "sample", "--replicas=1")
-        eventually(lambda: len(user.pods()) == 1)
-        eventually(lambda: user.kubectl("get", "custompod", "sample").split()[-2:] == ["sample", "1"])
-        user.kubectl("delete", "custompod", "sample")
-
+        user.wait_replicas(1)
+        user.kubectl("scale", "custompod", "sample", "--replicas=2")
+        user.wait_replicas(2)
     user.steer("manifests")
     user.steer("manifests", "--check")
     assert "pods" in (folder / "manifests/permissions.yaml").read_text()
-    user.steer("deploy", "--yes", "--image", "registry.example.com/custompod:1.0")
-    assert "custompod" in user.kubectl("get", "deployments", "-n", "custompod-system")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the made-up base image is one for x86_64")
+def test_a_new_users_image_is_built_pushed_and_deployed(
+    folder: Path, user: User, server: RunningServer, registry: str, tmp_path: Path
+) -> None:
+    """By digest: what the registry has is what the Deployment asks for."""
+    user.use(server.kubeconfig)
+    settings = (folder / "pyproject.toml").read_text()
+    user.write("pyproject.toml", re.sub(r'"steersman>=[^"]*"', '"click>=8"', settings))  # small, and nobody edits it
+    user.steer("image", "build", "--base", str(base_image(tmp_path / "base").root))
+    pushed = re.search(r"steer deploy --image (\S+)", user.steer("image", "push", f"{registry}/custompod:1.0"))
+    assert pushed is not None
+    user.steer("deploy", "--yes", "--image", pushed[1])
+    image = "jsonpath={.items[*].spec.template.spec.containers[*].image}"
+    assert user.kubectl("get", "deployments", "-n", "custompod-system", "-o", image) == pushed[1]
+    assert "@sha256:" in pushed[1]
     user.steer("undeploy", "--yes")
     user.steer("uninstall", "--yes")
