@@ -88,6 +88,7 @@ async def test_background_work_runs_with_the_operators_client_and_clock(
 ) -> None:
     """A node renews its lease though nothing changes: such work has no object that asks for it."""
     operator = Operator("beater")
+    operator.permit(ConfigMap, "create")
 
     @operator.background
     async def beat(client: Client, clock: Clock) -> None:

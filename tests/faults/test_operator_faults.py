@@ -146,13 +146,11 @@ async def test_stopping_and_starting_at_any_step_of_the_event_loop_loses_nothing
 async def test_a_server_that_lost_its_memory_is_followed() -> None:
     """A restored backup has older versions than the cache: it must be noticed, not waited for."""
     async with running() as cluster:
+        backup = cluster.server.snapshot()
         for step in STEPS:
             await step(cluster)
         await cluster.settle()
-        fresh = ApiServer(clock=cluster.clock, randomness=cluster.randomness)
-        cluster.faults.app = cluster.server = fresh
-        cluster.faults.drop()
-        await cluster.client.create(DEFINITION)
+        cluster.server.restore(backup)
         await clock_of(cluster).advance(1.0)
         await cluster.client.create(Widget(meta("new"), WidgetSpec(size=1)))
         await clock_of(cluster).advance(1300.0)

@@ -21,6 +21,7 @@ async def test_a_whole_test_takes_less_than_fifty_milliseconds() -> None:
 
     async def whole() -> float:
         operator = Operator("fast")
+        operator.permit(ConfigMap, "patch")
 
         @operator.reconciler(ConfigMap)
         async def reconcile(source: ConfigMap, ctx: Context[ConfigMap]) -> None:

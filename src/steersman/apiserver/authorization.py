@@ -1,7 +1,8 @@
 """What a user may do: what an authorizer is asked, what it answers, and how a refusal is worded."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from steersman.apiserver.call import User
 from steersman.apiserver.request_info import Query, RequestInfo
@@ -21,6 +22,10 @@ class Decision:
 
 
 ALLOWED = Decision(allowed=True)
+
+
+#: Told of a user, a verb, what it is about, and what was decided.
+OnDecision: TypeAlias = Callable[[User, str, RequestInfo, Decision], None]
 
 
 class Authorizer(Protocol):

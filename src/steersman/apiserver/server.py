@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.admission.targets import WebhookOptions
 from steersman.apiserver.authentication import Authentication
-from steersman.apiserver.authorization import asked_of, forbidden_path, forbidden_resource, is_privileged, verb_asked
+from steersman.apiserver.authorization import asked_of, forbidden_path, is_privileged, verb_asked
 from steersman.apiserver.bootstrap import bootstrap
 from steersman.apiserver.builtin import add_builtin_kinds
 from steersman.apiserver.builtin_types import load_types
@@ -220,22 +220,26 @@ class ApiServer:
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer one request; only what must wait returns something to wait for."""
-        if self.faults.is_active:
-            return self._handle_with_faults(request, exchange)
-        return self._handle(request, exchange)
+        return self.handle_as(None, request, exchange)
 
-    def _handle_with_faults(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+    def handle_as(self, user: User | None, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer one request of a user who is known already, or else by the request's credentials."""
+        if self.faults.is_active:
+            return self._handle_with_faults(request, exchange, user)
+        return self._handle(request, exchange, user)
+
+    def _handle_with_faults(self, request: Request, exchange: Exchange, user: User | None) -> Awaitable[None] | None:
         self.faults.note(request)
         self.hub.interfere = self.faults.interfere if self.faults.has_watch_faults else None
         fault = self.faults.take(request)
         if fault is None:
-            return self._handle(request, exchange)
+            return self._handle(request, exchange, user)
         if fault.delay:
-            return self._handle_late(fault.delay, request, exchange)
+            return self._handle_late(fault.delay, request, exchange, user)
         if fault.refusal is not None:
             exchange.respond(refusal_response(request, Query(), fault.refusal))
             return None
-        if fault.after and (work := self._handle(request, _Unheard(exchange.peer))) is not None:
+        if fault.after and (work := self._handle(request, _Unheard(exchange.peer), user)) is not None:
             return self._finish_unheard(work, exchange)
         exchange.reset()
         return None
@@ -245,19 +249,15 @@ class ApiServer:
         await work
         exchange.reset()
 
-    async def _handle_late(self, seconds: float, request: Request, exchange: Exchange) -> None:
+    async def _handle_late(self, seconds: float, request: Request, exchange: Exchange, user: User | None) -> None:
         await self.clock.sleep(seconds)
-        work = self._handle(request, exchange)
+        work = self._handle(request, exchange, user)
         if work is not None:
             await work
 
     def acting_as(self, user: User) -> App:
         """Give the same server to one user: whatever they send is theirs, and needs no credentials."""
         return _ActingAs(self, user)
-
-    def handle_as(self, user: User, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer one request of a user who is known already."""
-        return self._handle(request, exchange, user)
 
     def _handle(self, request: Request, exchange: Exchange, user: User | None = None) -> Awaitable[None] | None:
         query = Query()
@@ -360,9 +360,7 @@ class ApiServer:
     def _authorize(self, user: User, verb: str, info: RequestInfo, query: Query) -> None:
         verb = verb_asked(verb, info)
         asked = asked_of(verb, info, query)
-        decision = self.rbac.decide(user, verb, asked)
-        if not decision.allowed:
-            raise forbidden_resource(user, verb, asked, decision.reason)
+        self.rbac.demand(user, verb, asked)
 
     def _impersonated(self, user: User, request: Request, path: str, info: RequestInfo | None, query: Query) -> User:
         """Give whom a request acts as."""

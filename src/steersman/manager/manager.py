@@ -7,7 +7,7 @@ period, then the lease is handed over, then caches and servers end. When leaders
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +31,7 @@ from steersman.manager.install import install_definitions
 from steersman.manager.leader_election import ElectionOptions
 from steersman.manager.leadership import GuardedTransport, Leadership
 from steersman.manager.metrics import Metrics
-from steersman.manager.operator import Operator
+from steersman.manager.operator import BackgroundFunction, Operator
 from steersman.manager.webhooks import Webhooks, need_webhooks
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.randomness import Randomness
@@ -57,6 +57,8 @@ class ManagerOptions:
     install_crds: bool = False
     #: Further definitions to create or update.
     definitions: Sequence[KubeObject | Unstructured] = ()
+    #: Who installs definitions and configurations, where the operators themselves may not.
+    installer: Transport | None = None
     #: Take part in an election, and work only while leading.
     election: ElectionOptions | None = None
     #: Makes the elector's own connection; without it the election runs on the manager's event loop.
@@ -101,6 +103,8 @@ class Manager:
         self._ready = asyncio.Event()
         self._leadership: Leadership | None = None
         self._controllers: list[Controller[Any]] = []
+        #: What runs beside the controllers, with the name of its operator and that operator's client.
+        self._background: list[tuple[str, Client, BackgroundFunction]] = []
         self._probes: Server | None = None
 
     # Looking at it.
@@ -162,6 +166,7 @@ class Manager:
             self._operators,
             self._options.webhooks,
             lambda name: self._client(self._transport, name),
+            installer_of=self._installer,
             clock=self._clock,
         )
         presence = await stack.enter_async_context(webhooks.serving())
@@ -170,7 +175,7 @@ class Manager:
         self.readiness.add("webhook-certificate", presence.check)
 
     async def _install(self, webhooks: Address | None) -> None:
-        client = self._client(self._transport, self._operators[0].name)
+        client = self._installer(self._operators[0].name)
         definitions, policies = list(self._options.definitions), []
         if self._options.install_crds:
             # Loaded here: the schema compiler is large, and operators whose definitions are installed do not need it.
@@ -182,6 +187,9 @@ class Manager:
             await install_definitions(client, definitions)
         for policy in policies:
             await client.apply(policy, force=True)
+
+    def _installer(self, field_manager: str) -> Client:
+        return self._client(self._options.installer or self._transport, field_manager)
 
     def _client(self, transport: Transport, field_manager: str) -> Client:
         return Client(transport, field_manager=field_manager, clock=self._clock, randomness=self._randomness)
@@ -198,6 +206,7 @@ class Manager:
         if leadership is not None:
             transport = GuardedTransport(transport, leadership)
         self._controllers.clear()
+        self._background.clear()
         for operator in self._operators:
             client = self._client(transport, operator.name)
             events = EventRecorder(client, controller=operator.name, instance=self._options.instance, clock=self._clock)
@@ -205,6 +214,7 @@ class Manager:
             self._controllers += [
                 self._build(reconciler, client, informers, events) for reconciler in operator.reconcilers
             ]
+            self._background += [(operator.name, client, function) for function in operator.background_functions]
         self.metrics.observe(self._controllers, informers)
         for controller in self._controllers:
             for informer in controller.required_informers():
@@ -307,6 +317,8 @@ class Manager:
         async with asyncio.TaskGroup() as tasks:
             for controller in self._controllers:
                 tasks.create_task(controller.run(), name=f"controller/{controller.reconciler.name}")
+            for name, client, function in self._background:
+                tasks.create_task(_awaited(function(client, self._clock)), name=f"background/{name}")
 
     async def _drain(self) -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -319,3 +331,7 @@ class Manager:
     def __repr__(self) -> str:
         state = "ready" if self._ready.is_set() else "not ready"
         return f"<Manager {state} controllers={self._controllers!r}>"
+
+
+async def _awaited(work: Awaitable[None]) -> None:
+    await work

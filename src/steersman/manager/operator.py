@@ -1,17 +1,23 @@
 """`Operator`: what an author declares in one place, and runs three ways with the same code."""
 
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeAlias, TypeVar
 
+from steersman.client.client import Client
+from steersman.clock import Clock
 from steersman.controller.declaration import ReconcileFunction, Reconciler, ReconcilerOptions
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Watch
+from steersman.controller.triggers import Chosen, Watch
 from steersman.errors import DeclarationError
+from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.webhook.declaring import AdmissionDeclarations
 
 K = TypeVar("K", bound=KubeObject)
+
+#: Work of an operator that no object asks for, with its client and its clock.
+BackgroundFunction: TypeAlias = Callable[[Client, Clock], Awaitable[None]]
 
 
 class Operator(AdmissionDeclarations):
@@ -24,15 +30,17 @@ class Operator(AdmissionDeclarations):
         self.name = name
         self._reconcilers: list[Reconciler[Any]] = []
         self._servers: list[Runnable] = []
+        self._background: list[BackgroundFunction] = []
         self._declared: list[type[KubeObject]] = []
-        self._permissions: list[tuple[type[KubeObject], tuple[str, ...]]] = []
+        self._permissions: list[Permission] = []
+        self._declined: list[Permission] = []
 
     def reconciler(  # noqa: PLR0913 - the author's options, each by its name, where the author reads them
         self,
         kind: type[K],
         *,
         owns: Iterable[type[KubeObject]] = (),
-        watches: Iterable[Watch] = (),
+        watches: Iterable[Watch | Chosen] = (),
         when: Predicate = meaningful,
         owns_when: Predicate = always,
         workers: int = 1,
@@ -40,6 +48,7 @@ class Operator(AdmissionDeclarations):
         resync: float | None = None,
         selector: str = "",
         optional: bool = False,
+        while_deleting: bool = False,
         name: str = "",
         finalizer: str = "",
     ) -> Callable[[ReconcileFunction[K]], Reconciler[K]]:
@@ -48,8 +57,9 @@ class Operator(AdmissionDeclarations):
         ``owns`` lists kinds whose objects trigger the one that controls them, ``watches`` others with a function that
         gives the keys to reconcile. ``when`` decides which changes of the kind itself matter: by default all but those
         of the status alone. ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds,
-        and all of them every ``resync`` seconds. An ``optional`` kind need not be served. The names are those of the
-        controller in logs and metrics, and of the finalizer that a cleanup needs.
+        and all of them every ``resync`` seconds. An ``optional`` kind need not be served. ``while_deleting`` calls the
+        function for objects that are being deleted as well, for whoever has to finish that; it replaces a cleanup. The
+        names are those of the controller in logs and metrics, and of the finalizer that a cleanup needs.
         """
         options = ReconcilerOptions(
             owns=tuple(owns),
@@ -61,6 +71,7 @@ class Operator(AdmissionDeclarations):
             resync=resync,
             selector=selector,
             optional=optional,
+            while_deleting=while_deleting,
         )
 
         def decorate(function: ReconcileFunction[K]) -> Reconciler[K]:
@@ -76,14 +87,24 @@ class Operator(AdmissionDeclarations):
         """Add custom kinds that it does not reconcile, such as other versions of one that it does."""
         self._declared.extend(kinds)
 
-    def permit(self, kind: type[KubeObject], *verbs: str) -> None:
+    def permit(self, kind: type[KubeObject], *verbs: str, subresource: str = "") -> None:
         """Ask for more than reconcilers imply: ``permit(Secret, "get")`` for one that is read but not watched.
 
         What is reconciled, owned and watched needs no word here; ``steer manifests`` makes the least role of it all.
         """
-        if not verbs or "*" in verbs:
-            raise DeclarationError(f"permit({kind.__name__}, …) needs the verbs by their names, such as 'get'")
-        self._permissions.append((kind, verbs))
+        self._permissions.append(Permission(kind, verbs, subresource))
+
+    def decline(self, kind: type[KubeObject], *verbs: str, subresource: str = "") -> None:
+        """Give up what reconcilers imply: ``decline(Pod, "delete")`` for an owner that leaves deleting to others."""
+        self._declined.append(Permission(kind, verbs, subresource))
+
+    def background(self, function: BackgroundFunction) -> BackgroundFunction:
+        """Decorate what runs beside the reconcilers, while they do: ``async def beat(client, clock)``.
+
+        It has the operator's client, and should run for ever: what it raises ends the manager.
+        """
+        self._background.append(function)
+        return function
 
     def add_server(self, server: Runnable) -> None:
         """Run something on every replica, before anything else starts: webhooks, an API of the operator's own."""
@@ -95,9 +116,19 @@ class Operator(AdmissionDeclarations):
         return tuple(self._reconcilers)
 
     @property
-    def permissions(self) -> tuple[tuple[type[KubeObject], tuple[str, ...]], ...]:
+    def permissions(self) -> tuple[Permission, ...]:
         """What was asked for beyond what reconcilers imply."""
         return tuple(self._permissions)
+
+    @property
+    def declined(self) -> tuple[Permission, ...]:
+        """What was given up of what reconcilers imply."""
+        return tuple(self._declined)
+
+    @property
+    def background_functions(self) -> tuple[BackgroundFunction, ...]:
+        """What runs beside the reconcilers."""
+        return tuple(self._background)
 
     @property
     def servers(self) -> tuple[Runnable, ...]:

@@ -5,11 +5,15 @@ What is declared here is written into manifests, enforced in tests, and looked f
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from steersman.controller.declaration import Reconciler
+from steersman.errors import DeclarationError
 from steersman.manager.operator import Operator
+from steersman.manager.permission import Permission, line
+from steersman.manager.webhook_permissions import bundle_rules, certificate_rules
+from steersman.manager.webhooks import need_webhooks
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import resource_of
 
@@ -31,7 +35,7 @@ class Grant:
     namespaced: bool = True
 
 
-_EVENTS: Final = Grant("events.k8s.io", "events", ("create", "patch"))
+EVENTS: Final = Grant("events.k8s.io", "events", ("create", "patch"))
 #: The namespace of events about objects that have none.
 EVENTS_OF_CLUSTER: Final = "default"
 
@@ -51,7 +55,7 @@ def _of_reconciler(reconciler: Reconciler[Any]) -> Iterator[Grant]:
     yield _on(own, *READ)
     if "status" in own.subresources:
         yield _on(own, "patch", part="status")
-    else:
+    elif "status" in reconciler.kind.__struct_fields__:
         yield _on(own, "patch")
     if reconciler.cleanup_function is not None:
         yield _on(own, "patch")
@@ -69,16 +73,32 @@ def _of_reconciler(reconciler: Reconciler[Any]) -> Iterator[Grant]:
 def grants_of(operator: Operator) -> list[Grant]:
     """Give what an operator must be allowed, each resource once, in a fixed order."""
     found = [grant for reconciler in operator.reconcilers for grant in _of_reconciler(reconciler)]
-    found += [_on(resource_of(kind), *verbs) for kind, verbs in operator.permissions]
+    found += [_asked(permission) for permission in operator.permissions]
     if operator.reconcilers:
-        found.append(_EVENTS)
+        found.append(EVENTS)
     merged: dict[tuple[str, str], Grant] = {}
     for grant in found:
         key = (grant.group, grant.resource)
         verbs = {*grant.verbs, *(merged[key].verbs if key in merged else ())}
         ordered = tuple(sorted(verbs, key=lambda verb: (_ORDER.get(verb, len(_ORDER)), verb)))
         merged[key] = Grant(grant.group, grant.resource, ordered, grant.namespaced)
-    return [merged[key] for key in sorted(merged)]
+    for permission in operator.declined:
+        _decline(merged, permission, operator)
+    return [merged[key] for key in sorted(merged) if merged[key].verbs]
+
+
+def _asked(permission: Permission) -> Grant:
+    return _on(resource_of(permission.kind), *permission.verbs, part=permission.subresource)
+
+
+def _decline(merged: dict[tuple[str, str], Grant], permission: Permission, operator: Operator) -> None:
+    given_up = _asked(permission)
+    grant = merged.get((given_up.group, given_up.resource))
+    if grant is None or not set(given_up.verbs) <= set(grant.verbs):
+        told = line(permission.kind.__name__, permission.verbs, permission.subresource, call="decline")
+        raise DeclarationError(f"operator {operator.name!r}: {told} gives up what nothing asks for: leave it out")
+    verbs = tuple(verb for verb in grant.verbs if verb not in given_up.verbs)
+    merged[given_up.group, given_up.resource] = replace(grant, verbs=verbs)
 
 
 def rules_of(grants: Iterable[Grant]) -> list[dict[str, Any]]:
@@ -115,8 +135,11 @@ def cluster_grants(operator: Operator, watch: Sequence[str] = ()) -> list[Grant]
     return [grant for grant in grants_of(operator) if not watch or not grant.namespaced]
 
 
-def roles_of(operator: Operator, *, home: str, watch: Sequence[str] = ()) -> list[Role]:
-    """Give the roles of an operator that looks at some namespaces, or at all, and whose lease lies at home."""
+def roles_of(operator: Operator, *, home: str, watch: Sequence[str] = (), webhook_secret: str = "") -> list[Role]:
+    """Give the roles of an operator that looks at some namespaces, or at all, and whose lease lies at home.
+
+    So do the certificates of its webhooks, in a Secret of its own unless somebody else keeps one.
+    """
     name = operator.name
     made = []
     if rules := rules_of(cluster_grants(operator, watch)):
@@ -124,5 +147,8 @@ def roles_of(operator: Operator, *, home: str, watch: Sequence[str] = ()) -> lis
     if rules := rules_of(grant for grant in grants_of(operator) if watch and grant.namespaced):
         made += [Role(name, namespace, rules) for namespace in watch]
     if watch and EVENTS_OF_CLUSTER not in watch and _tells_of_cluster(operator):
-        made.append(Role(name, EVENTS_OF_CLUSTER, rules_of([_EVENTS])))
+        made.append(Role(name, EVENTS_OF_CLUSTER, rules_of([EVENTS])))
+    if need_webhooks([operator]):
+        made.append(Role(f"{name}-webhooks", "", bundle_rules(operator)))
+        made.append(Role(f"{name}-webhooks", home, certificate_rules(operator, webhook_secret)))
     return [*made, Role(f"{name}-leader-election", home, lease_rules(name))]

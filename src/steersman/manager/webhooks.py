@@ -47,15 +47,29 @@ def converted_kinds(operators: Sequence[Operator]) -> list[type[KubeObject]]:
     return [kind for versions in kinds.values() if has_conversions(versions) for kind in versions]
 
 
+def converted_definitions(operators: Sequence[Operator]) -> list[str]:
+    """Name the definitions of those kinds."""
+    resources = [resource_of(kind) for kind in converted_kinds(operators)]
+    return list(dict.fromkeys(f"{resource.plural}.{resource.gvk.group}" for resource in resources))
+
+
 class Webhooks:
     """The webhooks of some operators, behind one front."""
 
     def __init__(
-        self, operators: Sequence[Operator], front: Front, client_of: Callable[[str], Client], *, clock: Clock
+        self,
+        operators: Sequence[Operator],
+        front: Front,
+        client_of: Callable[[str], Client],
+        *,
+        installer_of: Callable[[str], Client],
+        clock: Clock,
     ) -> None:
         self._operators = tuple(operators)
         self._front = front
         self._client_of = client_of
+        #: Clients of whoever installs configurations, by the operator's name.
+        self._installer_of = installer_of
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -91,10 +105,12 @@ class Webhooks:
                 client = self._client_of(operator.name)
                 for configuration in configuration_objects(operator.name, operator.webhooks, presence.address):
                     if self._front.installs:
-                        await stack.enter_async_context(self._installed(client, configuration))
+                        await stack.enter_async_context(
+                            self._installed(self._installer_of(operator.name), configuration)
+                        )
                     bundles.append((client, _bundle_of(configuration)))
             client = self._client_of(self._operators[0].name)
-            bundles += [(client, _definition_bundle_of(name)) for name in self._converted_definitions()]
+            bundles += [(client, _definition_bundle_of(name)) for name in converted_definitions(self._operators)]
 
             async def publish(authority: bytes) -> None:
                 for client, bundle in bundles if authority else ():
@@ -103,10 +119,6 @@ class Webhooks:
             await publish(presence.authority)
             await stack.enter_async_context(background(presence.keep(publish), name="certificates"))
             yield
-
-    def _converted_definitions(self) -> list[str]:
-        resources = [resource_of(kind) for kind in converted_kinds(self._operators)]
-        return list(dict.fromkeys(f"{resource.plural}.{resource.gvk.group}" for resource in resources))
 
     @asynccontextmanager
     async def _installed(self, client: Client, configuration: Document) -> AsyncIterator[None]:

@@ -27,6 +27,7 @@ from steersman.randomness import Randomness
 from steersman.testing.eventually import Condition, eventually
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults
+from steersman.testing.rights import Rights
 from steersman.testing.sync_reading import list_now
 from steersman.testing.webhook_calls import WebhookCalls
 from steersman.testing.webhook_front import InProcessFront
@@ -70,6 +71,8 @@ class Cluster:
         self.faults = Faults(self.server)
         self.transport = InMemoryTransport(self.faults, clock=self.clock)
         self.client = Client(self.transport, clock=self.clock, randomness=self.randomness)
+        #: What operators may do, and what they did.
+        self.rights = Rights(self.server)
         #: What operators call beside the cluster: over HTTP, or in this process (see `serve_http`).
         self.services = HttpServices(self.clock)
         #: Seconds that ``eventually`` and ``settle`` wait unless told otherwise; other processes may need more.
@@ -92,26 +95,40 @@ class Cluster:
 
     @asynccontextmanager
     async def running(self, *operators: Operator, options: ManagerOptions | None = None) -> AsyncIterator[Manager]:
-        """Run operators inside the block, with the definitions of their custom kinds installed, and their webhooks."""
+        """Run operators inside the block, with the definitions of their custom kinds installed, and their webhooks.
+
+        They may do what the roles allow that ``steer manifests`` would write for them. One that needs more fails the
+        block with an ``AssertionError`` that says what to declare.
+        """
         options = options if options is not None else ManagerOptions()
         here = InProcessFront(f"webhooks-{len(self._webhook_services)}", self.serve_webhooks)
-        options = replace(options, install_crds=True, webhooks=options.webhooks or here)
+        options = replace(options, install_crds=True, installer=self.transport, webhooks=options.webhooks or here)
+        # What prepares the run is no part of it: faults neither strike nor record it.
+        user = await self.rights.grant(InMemoryTransport(self.server, clock=self.clock), operators, options)
+        transport = InMemoryTransport(self.faults.around(self.server.acting_as(user)), clock=self.clock)
         manager = Manager(
             operators,
-            self.transport,
+            transport,
             options,
             clock=self.clock,
             randomness=self.randomness,
             services=self.services,
         )
-        async with background(manager.run(), name="manager") as task:
-            await self._drive(wait_ready(manager.wait_ready(), task))
-            try:
-                with self.attended(manager):
-                    yield manager
-            finally:
-                task.cancel()
-                await self._drive(_ended(task))
+        with self.rights.judging(operators, options):
+            async with background(manager.run(), name="manager") as task:
+                await self._drive(wait_ready(manager.wait_ready(), task))
+                try:
+                    with self.attended(manager):
+                        yield manager
+                finally:
+                    task.cancel()
+                    await self._drive(_ended(task))
+                    await transport.close()
+
+    def assert_rbac_minimal(self, operator: Operator) -> None:
+        """Fail if an operator that ran here was refused something, or has a right that it never used; name each."""
+        if found := self.rights.findings(operator):
+            raise AssertionError("\n".join([f"the rights of operator {operator.name!r} are not minimal:", *found]))
 
     @contextmanager
     def attended(self, worker: Worker) -> Iterator[None]:

@@ -114,33 +114,54 @@ class Faults:
         for stream in self.watches(path):
             stream.write(data)
 
+    def around(self, app: App) -> App:
+        """Stand before another app too, such as the same server as somebody else sees it."""
+        return _Branch(self, app)
+
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Record, and pass on unless a fault strikes."""
+        return self.pass_on(self.app, request, exchange)
+
+    def pass_on(self, app: App, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Record, and pass on to an app unless a fault strikes."""
         self.requests.append(request)
         if request.method == "GET" and "watch=" in request.target:
             exchange = TappedExchange(exchange, request.target, self._tap)
         injection = next((one for one in self.injections if one.strikes(request)), None)
         if injection is None:
-            return self.app.handle(request, exchange)
+            return app.handle(request, exchange)
         injection.struck += 1
-        return self._strike(injection.fault, request, exchange)
+        return _strike(injection.fault, app, request, exchange)
 
     def _tap(self, stream: TappedStream) -> None:
         self.streams.append(stream)
         stream.on_close(lambda: self.streams.remove(stream))
 
-    def _strike(self, fault: Fault, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        match fault:
-            case Refuse():
-                exchange.respond(_refusal(fault))
-            case Reset():
-                exchange.reset()
-            case Lose():
-                return self.app.handle(request, _Deaf(exchange))
-            case Before(action):
-                action()
-                return self.app.handle(request, exchange)
-        return None
+
+@dataclass(frozen=True, slots=True)
+class _Branch:
+    """One more app behind the same faults."""
+
+    faults: Faults
+    app: App
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Pass on what no fault strikes."""
+        return self.faults.pass_on(self.app, request, exchange)
+
+
+def _strike(fault: Fault, app: App, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+    match fault:
+        case Refuse():
+            exchange.respond(_refusal(fault))
+        case Reset():
+            exchange.reset()
+        case Lose():
+            return app.handle(request, _Deaf(exchange))
+        case Before(action):
+            action()
+            return app.handle(request, exchange)
+    return None
 
 
 def _refusal(fault: Refuse) -> Response:

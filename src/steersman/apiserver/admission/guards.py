@@ -25,6 +25,9 @@ class Guards:
         """Refuse what the user may not bring about; the privileged may everything."""
         if is_privileged(call.user):
             return
+        if old is None and call.request.method != "POST":
+            # A patch or an update that makes the object.
+            self._rbac.demand(call.user, "create", call.info)
         self._escalation.check(call, obj, old)
         if call.served.group == _CERTIFICATES and old is not None:
             self._check_signer(call, obj, old)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from steersman.apiserver.authorization import ALLOWED, Decision, is_privileged
+from steersman.apiserver.authorization import ALLOWED, Decision, OnDecision, forbidden_resource, is_privileged
 from steersman.apiserver.call import User
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.rbac.bindings import Bindings
@@ -15,6 +15,16 @@ class Rbac:
 
     def __init__(self, ledger: Ledger) -> None:
         self.bindings = Bindings(ledger)
+        #: Told what was demanded, and what was decided; not of those who may everything.
+        self.observers: list[OnDecision] = []
+
+    def demand(self, user: User, verb: str, info: RequestInfo) -> None:
+        """Refuse a user who may not do something with a resource."""
+        decision = self.decide(user, verb, info)
+        for observe in self.observers:
+            observe(user, verb, info, decision)
+        if not decision.allowed:
+            raise forbidden_resource(user, verb, info, decision.reason)
 
     def decide(self, user: User, verb: str, info: RequestInfo) -> Decision:
         """Decide whether a user may do something with a resource."""
