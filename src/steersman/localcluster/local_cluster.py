@@ -3,17 +3,38 @@
 ``async with cluster.running(*local_operators(), my_operator)``
 """
 
-from steersman.localcluster import node_taints, scheduler
+from steersman.localcluster import node_taints, scheduler, volumes
 from steersman.localcluster.simulated_node.node import simulated_node
-from steersman.localcluster.workloads import deployments, replica_sets
+from steersman.localcluster.workloads import (
+    cron_jobs,
+    daemon_sets,
+    deployments,
+    finished_jobs,
+    jobs,
+    replica_sets,
+    services,
+    stateful_sets,
+)
 from steersman.manager.operator import Operator
 
 
 def local_operators(*, node: Operator | None = None) -> tuple[Operator, ...]:
     """Give the controllers of workloads, a scheduler, and a node: a simulated one unless another is given."""
-    return (*workload_operators(), scheduler.operator, node if node is not None else simulated_node())
+    return (*controllers(), node if node is not None else simulated_node())
 
 
-def workload_operators() -> tuple[Operator, ...]:
-    """Give the controllers alone, for a cluster that has nodes and a scheduler."""
-    return (deployments.operator, replica_sets.operator, node_taints.operator)
+def controllers() -> tuple[Operator, ...]:
+    """Give everything but the node, for a cluster that has one already."""
+    return (
+        deployments.operator,
+        replica_sets.operator,
+        stateful_sets.operator,
+        daemon_sets.operator,
+        jobs.operator,
+        cron_jobs.operator,
+        finished_jobs.operator,
+        services.operator,
+        volumes.operator,
+        node_taints.operator,
+        scheduler.operator,
+    )

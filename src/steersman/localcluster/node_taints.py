@@ -9,6 +9,7 @@ from steersman.manager.operator import Operator
 NOT_READY = "node.kubernetes.io/not-ready"
 
 operator = Operator("node-controller")
+operator.permit(Node, "patch")
 
 
 @operator.reconciler(Node, when=always, name="node-taints")

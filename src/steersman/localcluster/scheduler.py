@@ -25,6 +25,7 @@ from steersman.manager.operator import Operator
 from steersman.objects.selectors import LabelSelector, Requirement
 
 operator = Operator("default-scheduler")
+operator.permit(Pod, "create", subresource="binding")
 _BLOCKING = ("NoSchedule", "NoExecute")
 _MISMATCH = "node(s) didn't match Pod's node affinity/selector"
 

@@ -4,7 +4,8 @@ from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.context import Context
 from steersman.controller.predicates import on_objects
-from steersman.kinds.core_v1 import Pod
+from steersman.kinds.coordination_v1 import Lease
+from steersman.kinds.core_v1 import Node, Pod
 from steersman.localcluster.container_report import ContainerReport, PodReport, Waiting
 from steersman.localcluster.node_object import NodeDescription
 from steersman.localcluster.node_presence import NodePresence
@@ -25,6 +26,10 @@ def simulated_node(name: str = NAME) -> Operator:
     """Give a node of that name, to be run beside other operators."""
     description = NodeDescription(name=name, address=_ADDRESS, runtime=f"simulated://{__version__}")
     operator = Operator(f"simulated-node-{name}")
+    operator.permit(Node, "get", "create")
+    operator.permit(Node, "patch", subresource="status")
+    operator.permit(Lease, "create", "patch")
+    operator.permit(Pod, "delete")
 
     def is_here(old: Pod | None, new: Pod | None) -> bool:
         pod = new if new is not None else old

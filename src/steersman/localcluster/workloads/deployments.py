@@ -178,7 +178,8 @@ class _Rollout:
         number = str(revision_of(new))
         if self._deployment.annotations.get(REVISION) != number:
             patch = {"metadata": {"uid": self._deployment.uid, "annotations": {REVISION: number}}}
-            await self._ctx.patch(self._deployment, patch)
+            # Together with the status: annotations that are written with the spec make another generation.
+            self._ctx.note_write(await self._ctx.client.status.patch(self._deployment, patch))
             self._deployment.annotations[REVISION] = number
 
     async def _resize(self, sizes: list[Resize]) -> None:

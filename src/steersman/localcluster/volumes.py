@@ -1,0 +1,149 @@
+"""Volumes of a laptop: each claim gets one of its own, made up on the spot, and takes it along when it goes."""
+
+from steersman.controller.context import Context
+from steersman.controller.predicates import always
+from steersman.controller.triggers import Chosen, Watch
+from steersman.kinds.core_v1 import (
+    HostPathVolumeSource,
+    ObjectReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimStatus,
+    PersistentVolumeSpec,
+    Pod,
+)
+from steersman.localcluster.workloads.pods import is_finished
+from steersman.manager.operator import Operator
+from steersman.objects.identity import ObjectKey
+from steersman.objects.meta import ObjectMeta
+
+operator = Operator("persistentvolume-controller")
+operator.permit(PersistentVolumeClaim, "patch")
+operator.permit(PersistentVolume, "create", "patch", "delete")
+
+CLAIM_FINALIZER, VOLUME_FINALIZER = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+_BOUND = {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"}
+PROVISIONED = "pv.kubernetes.io/provisioned-by"
+PROVISIONER = "steersman.dev/local"
+#: Where the volumes would be, if they were directories of the node.
+_ROOT = "/var/lib/steersman/volumes"
+
+
+def _uses(claim: PersistentVolumeClaim, pod: Pod) -> bool:
+    return claim.name in claim_names(pod)
+
+
+def _claim_of(volume: PersistentVolume) -> list[ObjectKey]:
+    reference = volume.spec.claim_ref
+    return [ObjectKey(reference.namespace or "", reference.name or "")] if reference is not None else []
+
+
+@operator.reconciler(
+    PersistentVolumeClaim,
+    watches=[Chosen(Pod, by=_uses), Watch(PersistentVolume, to=_claim_of)],
+    while_deleting=True,
+    name="claims",
+)
+async def bind(claim: PersistentVolumeClaim, ctx: Context[PersistentVolumeClaim]) -> None:
+    """Bind a claim to its volume, which is made if need be; let a deleted one go when no pod uses it."""
+    if claim.is_deleting:
+        await _let_go(claim, ctx)
+        return
+    name = claim.spec.volume_name or f"pvc-{claim.uid}"
+    volume = await ctx.get(PersistentVolume, name)
+    if volume is None:
+        if claim.spec.volume_name:
+            # A volume that was asked for by its name is made by whoever knows it.
+            claim.status.phase = "Pending"
+            return
+        volume = await ctx.create(volume_for(claim, name), owned=False)
+        ctx.event("ProvisioningSucceeded", f"Successfully provisioned volume {name}")
+    reference = volume.spec.claim_ref
+    if reference is None:
+        volume.spec.claim_ref = _reference(claim)
+        volume = await ctx.update(volume)
+    elif (reference.namespace, reference.name) != (claim.namespace, claim.name):
+        text = f'volume "{name}" already bound to a different claim.'
+        ctx.event("FailedBinding", text, kind="Warning")
+        return
+    if not _BOUND.items() <= claim.annotations.items() or not claim.spec.volume_name:
+        await ctx.patch(claim, {"metadata": {"uid": claim.uid, "annotations": _BOUND}, "spec": {"volumeName": name}})
+    claim.status = PersistentVolumeClaimStatus(
+        phase="Bound", access_modes=volume.spec.access_modes, capacity=volume.spec.capacity
+    )
+
+
+async def _let_go(claim: PersistentVolumeClaim, ctx: Context[PersistentVolumeClaim]) -> None:
+    pods = await ctx.list(Pod)
+    if CLAIM_FINALIZER in claim.metadata.finalizers and not any(_uses(claim, pod) for pod in pods):
+        claim.metadata.finalizers = [one for one in claim.metadata.finalizers if one != CLAIM_FINALIZER]
+        await ctx.update(claim)
+
+
+def _volume_of(claim: PersistentVolumeClaim) -> list[ObjectKey]:
+    return [ObjectKey("", claim.spec.volume_name or f"pvc-{claim.uid}")]
+
+
+@operator.reconciler(
+    PersistentVolume,
+    when=always,
+    watches=[Watch(PersistentVolumeClaim, to=_volume_of)],
+    while_deleting=True,
+    name="volumes",
+)
+async def follow(volume: PersistentVolume, ctx: Context[PersistentVolume]) -> None:
+    """Say whether a volume is taken; one that was made for a claim goes with it."""
+    reference = volume.spec.claim_ref
+    claim = None
+    if reference is not None:
+        claim = await ctx.get(PersistentVolumeClaim, reference.name or "", reference.namespace or "")
+        if claim is not None and reference.uid and claim.uid != reference.uid:
+            claim = None
+    if volume.is_deleting:
+        if claim is None and VOLUME_FINALIZER in volume.metadata.finalizers:
+            volume.metadata.finalizers = [one for one in volume.metadata.finalizers if one != VOLUME_FINALIZER]
+            await ctx.update(volume)
+        return
+    phase = "Available" if reference is None else "Bound" if claim is not None else "Released"
+    if volume.status.phase != phase:
+        volume.status.phase = phase
+        volume.status.last_phase_transition_time = ctx.now().replace(microsecond=0)
+    if phase == "Released" and volume.spec.persistent_volume_reclaim_policy == "Delete":
+        await ctx.delete(volume)
+
+
+def claim_names(pod: Pod) -> set[str]:
+    """Give the claims that a pod holds on to; one that has ended holds none."""
+    if is_finished(pod):
+        return set()
+    sources = (volume.persistent_volume_claim for volume in pod.spec.volumes or ())
+    return {source.claim_name for source in sources if source is not None}
+
+
+def volume_for(claim: PersistentVolumeClaim, name: str) -> PersistentVolume:
+    """Make up the volume of a claim, as large as it asks for."""
+    resources = claim.spec.resources
+    requests = resources.requests if resources is not None else None
+    return PersistentVolume(
+        ObjectMeta(name, annotations={PROVISIONED: PROVISIONER}),
+        spec=PersistentVolumeSpec(
+            capacity={"storage": (requests or {})["storage"]} if requests and "storage" in requests else None,
+            access_modes=claim.spec.access_modes,
+            volume_mode=claim.spec.volume_mode,
+            storage_class_name=claim.spec.storage_class_name,
+            persistent_volume_reclaim_policy="Delete",
+            claim_ref=_reference(claim),
+            host_path=HostPathVolumeSource(path=f"{_ROOT}/{claim.namespace}/{claim.name}", type="DirectoryOrCreate"),
+        ),
+    )
+
+
+def _reference(claim: PersistentVolumeClaim) -> ObjectReference:
+    return ObjectReference(
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        namespace=claim.namespace,
+        name=claim.name,
+        uid=claim.uid,
+        resource_version=claim.resource_version,
+    )
