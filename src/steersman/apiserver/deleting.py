@@ -17,7 +17,7 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Page
 from steersman.clock import Clock
 from steersman.errors import DecodeError
-from steersman.objects.times import format_time
+from steersman.objects.times import format_time, parse_time
 
 Document = dict[str, Any]
 _FOREGROUND = "foregroundDeletion"
@@ -42,8 +42,7 @@ class Deleting:
         """Answer a DELETE of one object."""
         options = delete_options(call.query, self._body(call))
         served = call.served
-        if served.plural == "jobs" and not options.policy and options.orphan is None:
-            call.warnings.append(_JOB_WARNING)
+        _warn(call, options)
         record = self._ledger.get(served, call.info.namespace, call.info.name)
         if record is None:
             raise served.not_found(call.info.name)
@@ -94,41 +93,51 @@ class Deleting:
         live = self._ledger.document(served, record)
         obj = self._ledger.document(served, record)
         metadata = obj["metadata"]
+        if _is_pending(metadata, options):
+            return False, self._ledger.raw(served, record), live
         served.strategy.before_delete(obj)
         self._set_policy(served, metadata, options)
-        grace = served.strategy.grace_period(obj, options.grace_seconds)
-        if not metadata.get("finalizers") and not grace and served.strategy.may_finish(obj):
-            if grace is not None:
-                # A kind that ends gracefully shows that it was told to, even when it goes at once.
-                self._mark(served, obj, 0)
-            return self._remove(served, record, obj, live, dry_run=options.dry_run)
+        grace = _grace(served, obj, options)
+        may_go = not metadata.get("finalizers") and not grace and served.strategy.may_finish(obj)
+        if may_go and grace is None:
+            # It goes as it was last written: what the delete itself would have changed is not told.
+            return self._remove(served, record, live, live, dry_run=options.dry_run)
         self._mark(served, obj, grace or 0)
         if obj == live:
             return False, self._ledger.raw(served, record), live
         if options.dry_run:
-            return False, self._ledger.rendered(served, obj), live
+            return may_go, self._ledger.rendered(served, obj), live
         raw = self._ledger.put(served, obj)
         served.strategy.after_commit(obj, live)
+        if may_go:
+            # A kind that ends gracefully shows that it was told to, even when it goes at once.
+            return self._remove(served, record, obj, live, dry_run=False)
         return False, raw, live
 
     def _remove(
         self, served: Served, record: Record, obj: Document, live: Document, *, dry_run: bool
     ) -> tuple[bool, bytes, Document]:
+        """Take an object away; give its last state, under the version of its end."""
+        shown = {**obj, "metadata": dict(obj["metadata"])}
         if not dry_run:
             self._ledger.remove(served, record)
-            obj["metadata"]["resourceVersion"] = str(self._ledger.version)
+            shown["metadata"]["resourceVersion"] = str(self._ledger.version)
             served.strategy.after_commit(None, live)
-        return True, self._ledger.rendered(served, obj), live
+        return True, self._ledger.rendered(served, shown), live
 
     def _mark(self, served: Served, obj: Document, grace: int) -> None:
         """Note that an object is to go: when, and after how long. The first mark counts, unless time gets shorter."""
-        metadata = obj["metadata"]
+        metadata, now = obj["metadata"], self._clock.now()
+        moment = now + timedelta(seconds=grace)
         if "deletionTimestamp" in metadata:
-            if grace >= metadata.get("deletionGracePeriodSeconds", 0):
+            before = metadata.get("deletionGracePeriodSeconds") or 0
+            if grace >= before:
                 return
+            moment = parse_time(metadata["deletionTimestamp"]) + timedelta(seconds=grace - before)
+            if moment < now:
+                moment, grace = now, min(grace, 1)
         elif "generation" in metadata and served.strategy.tells_grace:
             metadata["generation"] += 1
-        moment = self._clock.now() + timedelta(seconds=grace)
         metadata["deletionTimestamp"] = format_time(moment)
         if served.strategy.tells_grace:
             metadata["deletionGracePeriodSeconds"] = grace
@@ -143,11 +152,17 @@ class Deleting:
             orphan, foreground = options.policy == "Orphan", options.policy == "Foreground"
         elif options.orphan is not None:
             orphan, foreground = options.orphan, False
-        elif not finalizers and served.strategy.orphans_by_default:
+        elif orphan and foreground:
+            # Whichever was there first.
+            orphan = finalizers.index(_ORPHAN) < finalizers.index(_FOREGROUND)
+            foreground = not orphan
+        elif not foreground and served.strategy.orphans_by_default:
             orphan = True
         kept = [name for name in finalizers if name not in (_ORPHAN, _FOREGROUND)]
         kept += [_ORPHAN] if orphan else []
         kept += [_FOREGROUND] if foreground else []
+        if set(kept) == set(finalizers):
+            return
         if kept:
             metadata["finalizers"] = kept
         else:
@@ -157,6 +172,7 @@ class Deleting:
         """Answer a DELETE of a collection: everything that is selected goes; the answer lists it as it was."""
         served = call.served
         options = delete_options(call.query, self._body(call))
+        _warn(call, options)
         listed = list_options(call.query)
         selection = select(served, call.info.namespace or None, listed)
         page = self._lister.page(served, selection, listed)
@@ -172,6 +188,35 @@ class Deleting:
         for record in page.records:
             self.delete_record(served, record, options)
         return page
+
+
+def _warn(call: Call, options: DeleteOptions) -> None:
+    if call.served.plural == "jobs" and not options.policy and options.orphan is None:
+        call.warnings.append(_JOB_WARNING)
+
+
+def _is_pending(metadata: Document, options: DeleteOptions) -> bool:
+    """Tell whether an object has time to end already, and is not asked to hurry: then nothing about it changes."""
+    before = metadata.get("deletionGracePeriodSeconds") or 0
+    if "deletionTimestamp" not in metadata or not before:
+        return False
+    return options.grace_seconds is None or _asked(options) >= before
+
+
+def _asked(options: DeleteOptions) -> int:
+    """Give the seconds that a delete asks for; less than none are one."""
+    seconds = options.grace_seconds or 0
+    return 1 if seconds < 0 else seconds
+
+
+def _grace(served: Served, obj: Document, options: DeleteOptions) -> int | None:
+    """Give the seconds that an object has left; ``None`` where it goes without ceremony."""
+    metadata = obj["metadata"]
+    if "deletionTimestamp" not in metadata:
+        return served.strategy.grace_period(obj, options.grace_seconds)
+    if not metadata.get("deletionGracePeriodSeconds"):
+        return None
+    return _asked(options)
 
 
 def _told(options: DeleteOptions) -> Document:

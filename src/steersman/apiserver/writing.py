@@ -164,8 +164,8 @@ class Writing:
         self.place(call, metadata)
         self._lifecycle.check_create(served, metadata.get("namespace", ""), metadata.get("name", ""))
         # What is no version at all is overlooked.
-        given = str(metadata.pop("resourceVersion", ""))
-        version_given = given.isdigit() and int(given) > 0 and not options.dry_run and not is_owned
+        version = str(metadata.pop("resourceVersion", ""))
+        version_given = version.isdigit() and int(version) > 0 and not options.dry_run and not is_owned
         meta.wipe(metadata)
         if not is_owned:
             obj = self._ownership.created(served, obj, call.manager, self.now())

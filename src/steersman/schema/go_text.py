@@ -115,4 +115,7 @@ _JSON_BY_CLASS: dict[type, Callable[[Any], str]] = {
 
 def json_text(value: Any) -> str:
     """Write a JSON value as Go's encoder does: no blanks, keys of maps sorted, HTML characters escaped."""
-    return _JSON_BY_CLASS[value.__class__](value)
+    write = _JSON_BY_CLASS.get(value.__class__)
+    if write is None:
+        write = next(write for kind, write in _JSON_BY_CLASS.items() if isinstance(value, kind))
+    return write(value)

@@ -8,10 +8,10 @@ story that shows it. The exit code says whether there was one.
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,9 @@ from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
 from tests.contract.difference.peers import AGENT
 from tests.contract.difference.recording import recorded
-from tests.contract.difference.run import Difference, Played, Theatre, play_all
+from tests.contract.difference.run import Difference, Theatre, play_all
 from tests.contract.difference.story import story
+from tests.contract.difference.summary import summary
 
 LENGTH = 50
 
@@ -54,44 +55,37 @@ async def _run(options: argparse.Namespace) -> int:
     transport = HttpTransport(config, clock=RealClock(), user_agent=AGENT)
     try:
         theatre = Theatre(transport, Randomness().suffix(4))
-        numbers = [int(options.story)] if options.story else range(-(-options.ops // LENGTH))
+        numbers = [int(options.story)] if options.story else itertools.count()
         kinds = [name for name in options.kinds.split(",") if name]
-        stories = [story(options.seed, number, LENGTH, kinds) for number in numbers]
-        played = await play_all(theatre, stories, beside=options.beside)
+        stories = (story(options.seed, number, LENGTH, kinds) for number in numbers)
+        played = await play_all(theatre, stories, operations=options.ops, beside=options.beside)
+        print(f"seed {options.seed}: {summary(played)}")
         found = [difference for one in played for difference in one.differences]
-        _summary(played, found)
         for kind, several in list(_kinds(found).items())[: options.show]:
-            print(f"\n=== {kind} ({len(several)} times)")
+            print(f"\n=== {kind} ({len(several)} times)", flush=True)
             shortest = min(several, key=lambda one: one.position)
-            _report(await theatre.shorten(shortest) if options.shorten else shortest)
-        if options.record and options.story:
-            shortened = await theatre.shorten(found[0]) if found else None
-            told = shortened.story if shortened is not None else stories[0]
-            line = recorded(told, (await theatre.play(told)).exchanges)
-            _append(Path(options.record), line)
+            shown = await theatre.shorten(shortest) if options.shorten else shortest
+            _report(shown)
+            if options.record:
+                _append(Path(options.record), recorded(shown.story, (await theatre.play(shown.story)).exchanges))
         return 1 if found else 0
     finally:
         await transport.close()
-
-
-def _summary(played: list[Played], found: list[Difference]) -> None:
-    operations = sum(one.operations for one in played)
-    statuses: Counter[int] = sum((one.statuses for one in played), Counter())
-    print(f"{operations} operations in {len(played)} stories compared; {len(found)} differ")
-    print("answers: " + ", ".join(f"{count} x {status}" for status, count in statuses.most_common()))
 
 
 def main() -> int:
     """Compare, and say what differs."""
     parser = argparse.ArgumentParser(prog="difference", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", default="1", help="equal seeds tell equal stories")
-    parser.add_argument("--ops", type=int, default=1000, help="how many operations to make up")
+    parser.add_argument("--ops", type=int, default=1000, help="how many operations to compare at least")
     parser.add_argument("--story", default="", help="play only the story of this number")
     parser.add_argument("--kinds", default="", help="plurals, with commas between; things are custom resources")
     parser.add_argument("--beside", type=int, default=4, help="stories that are played side by side")
     parser.add_argument("--show", type=int, default=10, help="kinds of differences that are shown")
     parser.add_argument("--no-shorten", dest="shorten", action="store_false", help="show stories as they were told")
-    parser.add_argument("--record", default="", help="append what the real server answered to this file (with --story)")
+    parser.add_argument(
+        "--record", default="", help="append what the real server answered in the shown stories to this file"
+    )
     options = parser.parse_args()
     if "STEERSMAN_CONTRACT_KUBECONFIG" not in os.environ:
         print("there is no real server: python -m tools.control_plane run -- ...", file=sys.stderr)

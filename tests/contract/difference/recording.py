@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.contract.difference.operation import Operation, uses
+from tests.contract.difference.operation import Operation, at_pointer, uses
 from tests.contract.difference.peers import Answer
 from tests.contract.difference.story import Story
 
@@ -37,7 +37,7 @@ def _step(operation: Operation, answer: Answer, positions: dict[int, int]) -> di
     taken = {
         place: f"{positions[number]}:{pointer}"
         for place, (number, pointer) in uses(operation).items()
-        if number in positions
+        if number in positions and (place.startswith("query:") or at_pointer(step.get("body"), place) is not None)
     }
     if taken:
         step["uses"] = taken

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import json
 import re
-from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,11 +42,9 @@ class Difference:
 class Played:
     """What came of one story."""
 
-    operations: int = 0
     differences: list[Difference] = field(default_factory=list)
     #: Every exchange with the real server, for a recording.
     exchanges: list[tuple[Operation, Answer]] = field(default_factory=list)
-    statuses: Counter[int] = field(default_factory=Counter)
 
 
 class Theatre:
@@ -67,8 +65,6 @@ class Theatre:
         try:
             for position, operation in enumerate(story.operations):
                 wanted, given = await real.play(operation), await embedded.play(operation)
-                played.operations += 1
-                played.statuses[wanted.status] += 1
                 played.exchanges.append((operation, wanted))
                 texts = differences(renaming, operation, wanted, given)
                 if texts:
@@ -153,14 +149,15 @@ def _short(value: Any) -> str:
     return text if len(text) < 500 else f"{text[:500]}…"
 
 
-async def play_all(theatre: Theatre, stories: list[Story], *, beside: int) -> list[Played]:
-    """Play stories, some of them side by side."""
+async def play_all(theatre: Theatre, stories: Iterator[Story], *, operations: int, beside: int) -> list[Played]:
+    """Play stories, some of them side by side, until there were enough operations or there is no story any more."""
     results: list[Played] = []
-    waiting = iter(stories)
 
     async def work() -> None:
-        for story in waiting:
-            results.append(await theatre.play(story))  # noqa: PERF401 - shared between workers
+        for story in stories:
+            results.append(await theatre.play(story))
+            if sum(len(one.exchanges) for one in results) >= operations:
+                return
 
     async with asyncio.TaskGroup() as tasks:
         for number in range(beside):

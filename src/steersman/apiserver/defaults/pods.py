@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from steersman.apiserver.empties import GivenMap
+
 Document = dict[str, Any]
 _MODE = 0o644
 
@@ -152,8 +154,6 @@ def default_pod_spec(spec: Document) -> None:
         spec["serviceAccountName"] = spec["serviceAccount"]
     for container in containers_of(spec):
         _default_container(container)
-    if spec.get("hostNetwork"):
-        _open_on_host(spec)
     for volume in spec.get("volumes") or ():
         _default_volume(volume)
 
@@ -167,9 +167,15 @@ def default_template(template: Document | None) -> None:
 def default_requests(resources: Document | None) -> None:
     """Request what is the limit, where nothing else is requested."""
     limits = (resources or {}).get("limits")
-    if resources is not None and limits:
-        requests = resources.get("requests") or {}
-        resources["requests"] = {**{name: value for name, value in limits.items() if name not in requests}, **requests}
+    if resources is None or limits is None:
+        return
+    requests = resources.get("requests") or {}
+    merged = {**{name: value for name, value in limits.items() if name not in requests}, **requests}
+    if merged:
+        resources["requests"] = merged
+    else:
+        # Limits that were given empty make requests that are empty.
+        resources.setdefault("requests", GivenMap())
 
 
 def default_pod(obj: Document) -> None:
@@ -179,6 +185,8 @@ def default_pod(obj: Document) -> None:
     set_default(spec, enableServiceLinks=True)
     for container in containers_of(spec):
         default_requests(container.get("resources"))
+    if spec.get("hostNetwork"):
+        _open_on_host(spec)
 
 
 def default_pod_template(obj: Document) -> None:

@@ -65,7 +65,8 @@ def default_daemon_set(obj: Document) -> None:
     """Fill in a DaemonSet."""
     spec = obj["spec"]
     annotations = obj["metadata"].get("annotations") or {}
-    annotations.setdefault(TEMPLATE_GENERATION, "1")
+    # Nobody knows yet: the count is the server's own, whatever a client says or leaves out.
+    annotations.setdefault(TEMPLATE_GENERATION, "0")
     obj["metadata"]["annotations"] = annotations
     set_default(spec, revisionHistoryLimit=10)
     update = spec.setdefault("updateStrategy", {})

@@ -16,7 +16,8 @@ from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error
 from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
-from steersman.apiserver.validation.registry import validation_errors, validation_warnings
+from steersman.apiserver.validation.registry import validation_errors
+from steersman.apiserver.validation.warnings import validation_warnings
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
@@ -151,7 +152,7 @@ class BuiltinStrategy(Strategy):
             errors += validate_object_meta_update(metadata, old["metadata"])
         errors += plain_finalizer_errors(metadata) * (1 if old is None else 2)
         errors += validation_errors(self.gvk, obj, old, subresource)
-        return Verdict(errors, validation_warnings(self.gvk, obj, old))
+        return Verdict(errors, validation_warnings(self.gvk, obj, old, subresource))
 
     def ownership_type(self) -> Any:
         """Give the type tree of the kind."""

@@ -373,16 +373,25 @@ class NeverCounting(BuiltinStrategy):
 class DaemonSetStrategy(BuiltinStrategy):
     """DaemonSets: their template counts its own changes."""
 
+    def prepare_create(self, obj: Document) -> None:
+        """Begin to count."""
+        super().prepare_create(obj)
+        _count_templates(obj, max(1, _templates(obj)))
+
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Count a change of the template."""
         super().prepare_update(obj, old, subresource)
-        if subresource:
-            return
-        count = int((old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "1"))
-        if not same_content(obj["spec"].get("template"), old["spec"].get("template")):
-            count += 1
-        annotations = {**(obj["metadata"].get("annotations") or {}), TEMPLATE_GENERATION: str(count)}
-        obj["metadata"]["annotations"] = annotations
+        is_same = subresource or same_content(obj["spec"].get("template"), old["spec"].get("template"))
+        _count_templates(obj, _templates(old) + (0 if is_same else 1))
+
+
+def _templates(obj: Document) -> int:
+    count = str((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
+    return int(count) if count.isascii() and count.lstrip("-").isdigit() else 0
+
+
+def _count_templates(obj: Document, count: int) -> None:
+    obj["metadata"]["annotations"] = {**(obj["metadata"].get("annotations") or {}), TEMPLATE_GENERATION: str(count)}
 
 
 class SigningRequestStrategy(BuiltinStrategy):

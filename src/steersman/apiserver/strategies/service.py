@@ -2,7 +2,7 @@
 
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategies.service_allocation import ServiceAllocation
-from steersman.apiserver.strategy import Document, Verdict
+from steersman.apiserver.strategy import Document
 from steersman.apiserver.validation.services import is_open, needs_health_check
 from steersman.schema.names import label_faults
 
@@ -43,16 +43,6 @@ class ServiceStrategy(BuiltinStrategy):
         if obj["spec"]["type"] != "LoadBalancer":
             obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
         self.allocation.allocate(obj, old)
-
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
-        """Judge a Service; tell what is out of date."""
-        verdict = super().check(obj, old, subresource)
-        warnings = list(verdict.warnings)
-        if obj["spec"].get("externalIPs"):
-            warnings.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
-        if obj["spec"].get("trafficDistribution") == "PreferClose":
-            warnings.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
-        return Verdict(verdict.errors, warnings)
 
     def fields(self, obj: Document) -> dict[str, str]:
         """Give what Services are selected by."""

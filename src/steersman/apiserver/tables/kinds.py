@@ -78,12 +78,12 @@ def _data_count(obj: Document, _now: datetime) -> int:
 
 
 def _job_status(obj: Document, _now: datetime) -> str:
-    for item in at(obj, "status", "conditions", default=()):
-        if item.get("status") == "True" and item.get("type") in ("Complete", "Failed", "Suspended"):
-            return str(item["type"])
+    conditions = at(obj, "status", "conditions", default=())
+    true = {item.get("type") for item in conditions if item.get("status") == "True"}
     if at(obj, "metadata", "deletionTimestamp"):
-        return "Terminating"
-    return "Suspended" if at(obj, "spec", "suspend") else "Running"
+        true.add("Terminating")
+    order = ("Complete", "Failed", "Terminating", "Suspended", "FailureTarget", "SuccessCriteriaMet")
+    return next((name for name in order if name in true), "Running")
 
 
 def _job_completions(obj: Document, _now: datetime) -> str:
@@ -101,6 +101,11 @@ def _job_duration(obj: Document, now: datetime) -> str:
         return ""
     until = parse_time(end) if end else now
     return human_duration((until - parse_time(start)).total_seconds())
+
+
+def _suspended(obj: Document, _now: datetime) -> str:
+    value = at(obj, "spec", "suspend")
+    return UNSET if value is None else str(value)
 
 
 def _last_schedule(obj: Document, now: datetime) -> str:
@@ -126,7 +131,7 @@ def _claim_status(obj: Document, _now: datetime) -> str:
 
 def _claim_capacity(obj: Document, _now: datetime) -> str:
     bound = at(obj, "spec", "volumeName")
-    text: str = at(obj, "status", "capacity", "storage", default="") if bound else ""
+    text: str = at(obj, "status", "capacity", "storage", default="0") if bound else ""
     return text
 
 
@@ -285,7 +290,7 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
         column("Capacity", _claim_capacity),
         column("Access Modes", _claim_modes),
         column("StorageClass", field("spec", "storageClassName")),
-        column("VolumeAttributesClass", field("status", "currentVolumeAttributesClassName", default=UNSET)),
+        column("VolumeAttributesClass", field("spec", "volumeAttributesClassName", default=UNSET)),
         AGE,
         column("VolumeMode", field("spec", "volumeMode", default=UNSET), wide=True),
     ),
@@ -344,7 +349,7 @@ _COLUMNS: dict[tuple[str, str], tuple[Column, ...]] = {
         NAME,
         column("Schedule", field("spec", "schedule")),
         column("Timezone", field("spec", "timeZone", default=NONE)),
-        column("Suspend", field("spec", "suspend", default=False), type_="boolean"),
+        column("Suspend", _suspended, type_="boolean"),
         column("Active", _count("status", "active"), type_="integer"),
         column("Last Schedule", _last_schedule),
         AGE,

@@ -35,8 +35,10 @@ def _endpoints(obj: Document, _now: datetime) -> str:
 
 
 def _slice_ports(obj: Document, _now: datetime) -> str:
-    ports = [str(port["port"]) if port.get("port") else port.get("name", "*") for port in obj.get("ports") or ()]
-    return shortened(ports, UNSET)
+    ports = [
+        str(port["port"]) if port.get("port") is not None else port.get("name", "*") for port in obj.get("ports") or ()
+    ]
+    return shortened(ports, UNSET) or UNSET
 
 
 def _slice_endpoints(obj: Document, _now: datetime) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from steersman.apiserver.empties import same_content
-from steersman.apiserver.validation.internal_form import internal_pod_spec
+from steersman.apiserver.label_selectors import selects
+from steersman.apiserver.validation.job_changes import job_change_errors
 from steersman.apiserver.validation.label_selectors import selector_errors, shown_selector
 from steersman.apiserver.validation.networking import domain_prefixed_errors
 from steersman.apiserver.validation.numbers import negative_errors
 from steersman.apiserver.validation.pods import template_errors
-from steersman.apiserver.validation.workloads import IMMUTABLE, mismatch_errors, selector_change_errors
+from steersman.apiserver.validation.workloads import mismatch_errors
 from steersman.objects.cron import CronSchedule, ScheduleError
 from steersman.schema.field_errors import OMITTED, FieldError, invalid, not_supported, required
 from steersman.schema.go_text import GoStruct
@@ -34,8 +35,8 @@ _NAME_LIMIT = 52
 _POLICIES = ("Allow", "Forbid", "Replace")
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _REPLACEMENTS = ("Failed", "TerminatingOrFailed")
-_FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _UID = "batch.kubernetes.io/controller-uid"
+_NAME = "batch.kubernetes.io/job-name"
 
 
 def _spec_errors(spec: Document, path: str) -> Errors:
@@ -120,17 +121,37 @@ def _restart_errors(spec: Document, field: str) -> Errors:
     return []
 
 
-def _generated_errors(obj: Document) -> Errors:
-    """Complain about a selector that is not the one that the server makes."""
-    spec, uid = obj["spec"], obj["metadata"].get("uid") or ""
-    if spec.get("manualSelector"):
+def _generated_errors(obj: Document, *, prefixed: bool) -> Errors:
+    """Complain about labels and a selector that are not those that the server makes."""
+    spec, metadata = obj["spec"], obj["metadata"]
+    selector = spec.get("selector")
+    if spec.get("manualSelector") or selector is None:
         return []
+    uid, name = metadata.get("uid") or "", metadata.get("name") or ""
+    wanted = {"controller-uid": uid, "job-name": name}
+    if prefixed:
+        wanted |= {_UID: uid, _NAME: name}
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    errors = [error for key, value in wanted.items() for error in _label_errors(labels, key, value)]
+    if not selector_errors(selector, "") and not selects(selector, wanted):
+        errors.append(invalid("spec.selector", shown_selector(selector), "`selector` not auto-generated"))
+    return errors
+
+
+def _label_errors(labels: Document | None, key: str, wanted: str) -> Errors:
+    field, text = f"spec.template.metadata.labels[{key}]", f"must be '{wanted}'"
+    if key not in (labels or {}):
+        return [required(field, text)]
+    return [] if (labels or {})[key] == wanted else [invalid(field, labels, text)]
+
+
+def _selected_spec_errors(spec: Document) -> Errors:
+    """Complain about a Job's spec, its selector included."""
+    errors = _spec_errors(spec, "spec")
     selector = spec.get("selector")
     if selector is None:
-        return [required("spec.selector")]
-    if selector.get("matchLabels") == {_UID: uid} and not selector.get("matchExpressions"):
-        return []
-    return [invalid("spec.selector", shown_selector(selector), "`selector` not auto-generated")]
+        return [*errors, required("spec.selector"), *mismatch_errors(spec)]
+    return errors + (selector_errors(selector, "spec.selector") or mismatch_errors(spec))
 
 
 def job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
@@ -141,18 +162,12 @@ def job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     spec = obj["spec"]
     if old is not None and same_content(spec, old.get("spec")):
         return []
-    errors = _generated_errors(obj) if old is None else []
-    errors += _spec_errors(spec, "spec")
-    if spec.get("selector") is None:
-        if old is not None or spec.get("manualSelector"):
-            errors.append(required("spec.selector"))
-        errors += mismatch_errors(spec)
-    else:
-        found = selector_errors(spec["selector"], "spec.selector")
-        errors += found or mismatch_errors(spec)
-    if old is not None:
-        return errors + _change_errors(obj, old)
-    return errors + _host_errors(obj)
+    known = {} if old is None else ((old["spec"].get("template") or {}).get("metadata") or {}).get("labels") or {}
+    errors = _generated_errors(obj, prefixed=old is None or (_UID in known and _NAME in known))
+    of_spec = _selected_spec_errors(spec)
+    errors += [*of_spec, *_host_errors(obj)]
+    # What is wrong with the spec of a changed Job is told twice: by the rules of Jobs and by those of changes.
+    return errors if old is None else [*errors, *of_spec, *job_change_errors(obj, old)]
 
 
 def _host_errors(obj: Document) -> Errors:
@@ -164,46 +179,6 @@ def _host_errors(obj: Document) -> Errors:
     if not label_faults(longest):
         return []
     return [invalid("metadata.name", name, f"will not able to create pod with invalid DNS label: {longest}")]
-
-
-def _change_errors(obj: Document, old: Document) -> Errors:
-    spec, before = obj["spec"], old["spec"]
-    errors = _completion_errors(spec, before) + selector_change_errors(obj, old)
-    if not same_content(_directed(spec, before), before.get("template")):
-        errors.append(invalid("spec.template", _shown_template(spec.get("template") or {}), IMMUTABLE))
-    errors += [
-        invalid(f"spec.{name}", spec.get(name), IMMUTABLE)
-        for name in _FIXED
-        if not same_content(spec.get(name), before.get(name))
-    ]
-    return errors
-
-
-def _completion_errors(spec: Document, old: Document) -> Errors:
-    if same_content(spec.get("completions"), old.get("completions")):
-        return []
-    if spec.get("completionMode") != "Indexed":
-        return [invalid("spec.completions", spec.get("completions"), IMMUTABLE)]
-    if spec.get("completions") in (None, spec.get("parallelism")):
-        return []
-    return [invalid("spec.completions", spec["completions"], "can only be modified in tandem with spec.parallelism")]
-
-
-def _directed(spec: Document, old: Document) -> Document | None:
-    """Give the template without changes of where pods run, which a Job that has not started may still have."""
-    template: Document | None = spec.get("template")
-    started = (old.get("startTime") or not old.get("suspend")) or template is None
-    if started or template is None:
-        return template
-    before = old.get("template") or {}
-    kept = ("nodeSelector", "tolerations", "affinity", "schedulingGates")
-    pod = {key: value for key, value in (template.get("spec") or {}).items() if key not in kept}
-    pod |= {key: value for key, value in (before.get("spec") or {}).items() if key in kept}
-    return {**template, "metadata": before.get("metadata") or {}, "spec": pod}
-
-
-def _shown_template(template: Document) -> GoStruct:
-    return GoStruct({**(template.get("metadata") or {}), "Spec": internal_pod_spec(template.get("spec") or {})})
 
 
 def cron_job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:

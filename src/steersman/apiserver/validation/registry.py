@@ -58,10 +58,6 @@ CHECKS: dict[tuple[str, str], tuple[str, str]] = {
     (_ADMISSION, "ValidatingAdmissionPolicyBinding"): ("admission_policies", "policy_binding_errors"),
     (_ADMISSION, "MutatingAdmissionPolicyBinding"): ("admission_policies", "mutating_policy_binding_errors"),
 }
-_CLASS = "kubernetes.io/ingress.class"
-_TEMPLATED = frozenset(
-    {("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("apps", "DaemonSet"), ("batch", "Job")}
-)
 
 
 @cache
@@ -78,32 +74,3 @@ def validation_errors(gvk: GroupVersionKind, obj: Document, old: Document | None
     """Complain about an object of a built-in kind."""
     check = check_of((gvk.group, gvk.kind))
     return [] if check is None else check(obj, old, subresource)
-
-
-#: Kinds that are kept and judged, but have no effect here: whoever writes one is told.
-_NOT_ACTED_ON = {
-    (_ADMISSION, "MutatingAdmissionPolicy"): "this server does not evaluate MutatingAdmissionPolicies",
-    ("", "ResourceQuota"): "this server does not enforce ResourceQuotas",
-}
-
-
-def validation_warnings(gvk: GroupVersionKind, obj: Document, old: Document | None) -> list[str]:
-    """Warn about an object of a built-in kind that is accepted."""
-    key = (gvk.group, gvk.kind)
-    if old is None and key in _NOT_ACTED_ON:
-        return [_NOT_ACTED_ON[key]]
-    if key in _TEMPLATED:
-        if old is not None and old["metadata"].get("generation") == obj["metadata"].get("generation"):
-            return []
-        return _pod_warnings(obj["spec"].get("template") or {}, "spec.template.")
-    if key == ("", "Pod") and old is None:
-        return _pod_warnings(obj, "")
-    if key == (_NETWORKING, "Ingress") and old is None and _CLASS in (obj["metadata"].get("annotations") or {}):
-        return [f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
-    return []
-
-
-def _pod_warnings(pod: Document, path: str) -> list[str]:
-    from steersman.apiserver.validation.pod_warnings import pod_warnings  # noqa: PLC0415 - loaded with the first pod
-
-    return pod_warnings(pod, path)

@@ -91,7 +91,7 @@ def _claim_change_errors(obj: Document, old: Document) -> Errors:
 
 
 def _is_less(after: str | None, before: str | None) -> bool:
-    return bool(after and before) and amount_of(after or "").value < amount_of(before or "").value
+    return amount_of(after or "0").value < amount_of(before or "0").value
 
 
 def _keep(spec: Document, before: Document, name: str) -> None:
