@@ -148,7 +148,7 @@ async def test_an_implied_right_can_be_given_up(cluster: Cluster) -> None:
             await cluster.client.patch(cluster.list(Task)[0], {"spec": {"copies": 0}})
             await cluster.settle()
 
-    with pytest.raises(AssertionError, match="delete configmaps in namespace default: add operator.permit"):
+    with pytest.raises(AssertionError, match=r"delete configmaps in namespace default: add operator\.permit"):
         await shrink()
 
 

@@ -101,15 +101,15 @@ class Webhooks:
         """Let the API server know of them inside the block, and whom to trust at any moment."""
         bundles: list[tuple[Client, _Bundle]] = []
         async with AsyncExitStack() as stack:
+            # Who installs what leads to this process also says whom to trust for it; elsewhere the operator does.
+            client_of = self._installer_of if self._front.installs else self._client_of
             for operator in self._operators:
-                client = self._client_of(operator.name)
+                client = client_of(operator.name)
                 for configuration in configuration_objects(operator.name, operator.webhooks, presence.address):
                     if self._front.installs:
-                        await stack.enter_async_context(
-                            self._installed(self._installer_of(operator.name), configuration)
-                        )
+                        await stack.enter_async_context(self._installed(client, configuration))
                     bundles.append((client, _bundle_of(configuration)))
-            client = self._client_of(self._operators[0].name)
+            client = client_of(self._operators[0].name)
             bundles += [(client, _definition_bundle_of(name)) for name in converted_definitions(self._operators)]
 
             async def publish(authority: bytes) -> None:
