@@ -12,7 +12,7 @@ SEED ?= 1
 OPS ?= 2000
 SECONDS ?= 300
 
-.PHONY: help demo test check control-plane contract-real controllers difference bench docs report lock clean
+.PHONY: help demo test check scaffold-check control-plane contract-real controllers difference bench docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -29,6 +29,9 @@ check: $(DEV) ## Lint, format check, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/architecture
+
+scaffold-check: $(DEV) ## Begin a project in a fresh virtual environment and run its own checks (needs network)
+	$(BIN)/python -m tools.scaffold_check
 
 control-plane: $(DEV) ## Build a real kube-apiserver and etcd for tests (needs Go; once, minutes)
 	@$(BIN)/python -m tools.control_plane build

@@ -1,5 +1,6 @@
 """The command `steer`. A command's module is imported when the command is used: `steer --help` stays fast."""
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -107,6 +108,8 @@ def main(ctx: click.Context, *, debug: bool) -> None:
     Exit codes: 0 done, 1 failed, 2 cannot be used as given, 3 leadership lost,
     70 a fault of steer itself, 130 interrupted.
     """
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False
     if isinstance(ctx.command, _Commands):
         ctx.command.debug = debug
     if ctx.invoked_subcommand is None:

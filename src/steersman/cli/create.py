@@ -69,5 +69,7 @@ def _add(tree: "Tree", project: "Project", addition: "Addition", *, force: bool)
         click.echo(f"wrote {name}")
     for name in kept:
         click.echo(f"kept {name}")
+    if not kept and addition.controller:
+        click.echo("Next: say what it does in the reconciler, and watch it with 'steer dev'")
     if new_version:
         click.echo("Next: say storage=True in the class of the version that is stored")
