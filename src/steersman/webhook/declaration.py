@@ -61,6 +61,8 @@ class Webhook(Generic[K]):
             raise DeclarationError(f"{name}: what is deleted cannot be completed; on= takes CREATE and UPDATE")
         self.role = role
         self.name = name
+        #: As functions have one: a declared function can be declared once more, for another purpose.
+        self.__name__ = name.replace("-", "_")
         self.kind = kind
         self.resource: ApiResource = resource_of(kind)
         self.function = function

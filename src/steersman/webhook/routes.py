@@ -48,17 +48,15 @@ class Routes:
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer one request."""
         url = urlsplit(request.target)
-        review = self._reviews.get(url.path)
-        problem = self._problem(request, review)
-        if review is None or problem is not None:
-            exchange.respond(problem or refusal(404, "nothing is served here"))
+        problem = self._problem(request, url.path)
+        if problem is not None:
+            exchange.respond(problem)
             return None
-        return self._answer(review, request.body, exchange, _limit(url.query))
+        return self._answer(url.path, request.body, exchange, _limit(url.query))
 
-    @staticmethod
-    def _problem(request: Request, review: Review | None) -> Response | None:
-        if review is None:
-            return refusal(404, f"no webhook is asked at {urlsplit(request.target).path}")
+    def _problem(self, request: Request, path: str) -> Response | None:
+        if path not in self._reviews:
+            return refusal(404, f"no webhook is asked at {path}")
         if request.method != "POST":
             return refusal(405, "reviews are posted")
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
@@ -67,17 +65,21 @@ class Routes:
             return refusal(413, f"the review exceeds {LARGEST} bytes")
         return None
 
-    async def _answer(self, review: Review, body: bytes, exchange: Exchange, limit: float) -> None:
+    async def _answer(self, path: str, body: bytes, exchange: Exchange, limit: float) -> None:
         try:
             async with self._clock.timeout(limit):
-                answer = review(body)
+                answer = self._reviews[path](body)
                 content = await answer if inspect.isawaitable(answer) else answer
         except TimeoutError:
+            _log.warning("webhook took too long", extra={"path": path, "limit": limit})
             exchange.respond(refusal(504, f"no verdict within {limit:g} s"))
         except ReviewFailed as failure:
             exchange.respond(refusal(failure.code, str(failure)))
         except DecodeError as error:
             exchange.respond(refusal(400, str(error)))
+        except Exception as error:  # noqa: BLE001 - whatever a function raises is its fault, told and survived
+            _log.exception("webhook failed", extra={"path": path})
+            exchange.respond(refusal(500, f"the webhook at {path} failed with {type(error).__name__}"))
         else:
             exchange.respond(Response(200, [("content-type", _JSON)], content))
 

@@ -1,0 +1,73 @@
+"""Reviews as bytes: what is read, what is refused, what is answered."""
+
+import pytest
+
+from steersman.errors import Deny
+from steersman.webhook.failure import ReviewFailed
+from steersman.webhook.review import allowed, denied, request_of
+from tests.webhook.reviews import response_of, review
+
+
+def test_a_review_tells_who_wants_what() -> None:
+    """Everything that a function is told comes from here."""
+    request = request_of(review(dryRun=True, operation="UPDATE", oldObject={"old": 1}))
+    assert (request.uid, request.operation, request.dry_run) == ("u-1", "UPDATE", True)
+    assert (request.user_info.username, request.user_info.groups) == ("jane", ["devs"])
+    assert request.old == b'{"old":1}'
+    assert b'"ConfigMap"' in request.new
+
+
+def test_an_absent_object_is_empty_whether_null_or_left_out() -> None:
+    """A delete has no new object, a create no old one; servers write null for both."""
+    assert request_of(review(object=None)).new == b""
+    assert request_of(review()).old == b""
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "no AdmissionReview"),
+        (b"not json", "no AdmissionReview"),
+        (b"[]", "no AdmissionReview"),
+        (b"[" * 100_000, "no AdmissionReview"),
+        (b'{"kind":"AdmissionReview"}', "got no apiVersion AdmissionReview"),
+        (b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":7}', "v1beta1"),
+        (b'{"apiVersion":"admission.k8s.io/v1","kind":"Status"}', "got admission.k8s.io/v1 Status"),
+        (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "has no request"),
+        (review(uid=""), "no uid"),
+        (review(uid=None), "no AdmissionReview"),
+        (review(operation="CONNECT"), "no AdmissionReview"),
+        (review(kind=None), "no AdmissionReview"),
+    ],
+)
+def test_what_is_no_review_is_refused_with_the_reason(body: bytes, why: str) -> None:
+    """Whoever reads the API server's error must see what is wrong with the caller."""
+    with pytest.raises(ReviewFailed, match=why) as refused:
+        request_of(body)
+    assert refused.value.code == 400
+
+
+def test_a_verdict_carries_the_uid_that_was_asked() -> None:
+    """The API server refuses any other."""
+    assert response_of(allowed("u-7")) == {"uid": "u-7", "allowed": True}
+    patch = [{"op": "add", "path": "/a", "value": 1}]
+    assert response_of(allowed("u-7", ["careful"], patch)) == {
+        "uid": "u-7",
+        "allowed": True,
+        "warnings": ["careful"],
+        "patchType": "JSONPatch",
+        "patch": patch,
+    }
+
+
+def test_a_denial_is_forbidden_and_one_about_a_field_invalid() -> None:
+    """Clients tell the two apart by their code; kubectl shows the field."""
+    plain = response_of(denied("u", Deny("not today")))
+    assert (plain["allowed"], plain["status"]["code"]) == (False, 403)
+    about_field = response_of(denied("u", Deny("too many", field="spec.replicas"), ["w"]))
+    assert about_field["warnings"] == ["w"]
+    assert about_field["status"]["code"] == 422
+    assert about_field["status"]["message"] == "spec.replicas: too many"
+    assert about_field["status"]["details"]["causes"] == [
+        {"reason": "FieldValueInvalid", "message": "too many", "field": "spec.replicas"}
+    ]

@@ -1,0 +1,74 @@
+"""When certificates are renewed: the rule alone, without a certificate."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from steersman.webhook.rotation import Facts, Lifetimes, Span, Step, next_step
+
+START = datetime(2030, 1, 1, tzinfo=UTC)
+LIFETIMES = Lifetimes()
+DAY = timedelta(days=1)
+
+
+def _span(begins: float, days: float) -> Span:
+    return Span(START + begins * DAY, START + (begins + days) * DAY)
+
+
+def _step(facts: Facts | None, day: float) -> Step:
+    return next_step(facts, START + day * DAY, LIFETIMES)
+
+
+def test_nothing_is_begun_and_fresh_things_are_kept() -> None:
+    """The first start, and every look after it."""
+    assert _step(None, 0) is Step.BEGIN
+    assert _step(Facts(signer=_span(0, 365), serving=_span(0, 90)), 1) is Step.KEEP
+
+
+def test_a_serving_certificate_is_renewed_after_two_thirds_of_its_life() -> None:
+    """A month of failing renewals must go by before anybody is hurt."""
+    facts = Facts(signer=_span(0, 365), serving=_span(0, 90))
+    assert _step(facts, 59) is Step.KEEP
+    assert _step(facts, 60) is Step.ISSUE
+
+
+def test_a_serving_certificate_that_does_not_fit_is_renewed_at_once() -> None:
+    """The Service was renamed, or the file was tampered with."""
+    assert _step(Facts(signer=_span(0, 365), serving=_span(0, 90), serving_fits=False), 1) is Step.ISSUE
+    assert _step(Facts(signer=_span(0, 365), serving=_span(0, 2)), 3) is Step.ISSUE
+
+
+def test_an_old_authority_is_announced_then_promoted_after_the_overlap() -> None:
+    """The API server must trust the new one before anything that it signed is served."""
+    old = Facts(signer=_span(0, 365), serving=_span(240, 90))
+    assert _step(old, 243) is Step.KEEP
+    assert _step(old, 244) is Step.ANNOUNCE
+    announced = Facts(signer=_span(0, 365), serving=_span(240, 90), successor=_span(244, 365))
+    assert _step(announced, 244 + 0.9 / 24) is Step.KEEP
+    assert _step(announced, 244 + 1 / 24) is Step.PROMOTE
+
+
+def test_during_the_overlap_an_old_certificate_is_still_renewed() -> None:
+    """Announcing must not stop the daily business."""
+    facts = Facts(signer=_span(0, 365), serving=_span(180, 90), successor=_span(244, 365))
+    assert _step(facts, 244.01) is Step.ISSUE
+
+
+def test_a_retired_authority_is_trusted_until_it_is_over() -> None:
+    """Replicas may serve what it signed for as long as that is valid."""
+    facts = Facts(signer=_span(244, 365), serving=_span(300, 90), retired=_span(0, 340))
+    assert _step(facts, 339) is Step.KEEP
+    assert _step(facts, 340) is Step.FORGET
+
+
+def test_an_authority_that_is_over_cannot_be_overlapped() -> None:
+    """An operator that slept for a year begins anew."""
+    assert _step(Facts(signer=_span(0, 365), serving=_span(300, 65)), 365) is Step.BEGIN
+
+
+def test_lifetimes_that_leave_no_room_are_refused() -> None:
+    """A certificate that outlives its authority's announcement could not be replaced in time."""
+    with pytest.raises(ValueError, match="serving < authority / 3"):
+        Lifetimes(authority=90 * DAY, serving=60 * DAY)
+    with pytest.raises(ValueError, match="0 < overlap"):
+        Lifetimes(overlap=timedelta())
