@@ -10,7 +10,7 @@ from custompod.main import operator
 
 
 async def one_three_one_none(cluster: Cluster) -> None:
-    """The article's story, and the end of it."""
+    """Tell the article's story, and the end of it."""
     custom_pod = await cluster.client.create(CustomPod(meta("sample"), CustomPodSpec(replicas=1)))
     for replicas in (1, 3, 1):
         await cluster.client.patch(custom_pod, {"spec": {"replicas": replicas}})
@@ -20,7 +20,7 @@ async def one_three_one_none(cluster: Cluster) -> None:
 
 
 async def up_and_down(cluster: Cluster) -> None:
-    """A short one: processes are slow."""
+    """Tell a short one: processes are slow."""
     custom_pod = await cluster.client.create(CustomPod(meta("sample"), CustomPodSpec(replicas=2)))
     await cluster.eventually(lambda: cluster.list(CustomPod)[0].status.replicas == 2)
     await cluster.client.patch(custom_pod, {"spec": {"replicas": 1}})

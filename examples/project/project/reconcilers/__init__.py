@@ -1,0 +1,1 @@
+"""What the operator project does, a module for each kind."""

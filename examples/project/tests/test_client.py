@@ -1,0 +1,53 @@
+"""The program of the article, part by part."""
+
+import pytest
+from steersman import NotFound, meta
+from steersman.testing.cluster import Cluster
+
+from project.api.project_v1alpha1 import Project, ProjectSpec
+from project.client import every_verb, follow, keep_a_copy, register
+
+
+async def test_a_kind_can_be_asked_for_once_it_is_registered(cluster: Cluster) -> None:
+    """Right after a definition was made its objects cannot be listed yet; whoever does not wait gets a 404."""
+    with pytest.raises(NotFound):
+        await cluster.client.create(Project(meta("early"), ProjectSpec(replicas=1)))
+    await register(cluster.client)
+    await cluster.client.create(Project(meta("in-time"), ProjectSpec(replicas=1)))
+    await register(cluster.client)
+    assert [project.name for project in cluster.list(Project)] == ["in-time"]
+
+
+async def test_every_verb_is_typed(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """The article has list, get, create and watch, and leaves the others to the reader."""
+    await register(cluster.client)
+    await every_verb(cluster.client)
+    assert capsys.readouterr().out.splitlines() == [
+        "created default/typed replicas 2",
+        "updated default/typed replicas 3 generation 2",
+        "patched default/typed replicas 4 generation 3",
+        "projects found: ['typed']",
+        "deleted default/typed found then: None",
+    ]
+
+
+async def test_a_watch_tells_every_change(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """Up to the last one."""
+    await register(cluster.client)
+    await follow(cluster.client)
+    assert capsys.readouterr().out.splitlines() == [
+        "watched Added watched 1",
+        "watched Modified watched 2",
+        "watched Deleted watched 2",
+    ]
+
+
+async def test_an_informer_answers_by_namespace_and_name(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """`GetByKey("ns/name")`, without a cast, and nobody can spoil the copy for others."""
+    await register(cluster.client)
+    await keep_a_copy(cluster.client)
+    assert capsys.readouterr().out.splitlines() == [
+        "store has default/some-project",
+        "every read is a copy of its own: True",
+    ]
+    assert cluster.list(Project) == []
