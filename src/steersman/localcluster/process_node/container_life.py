@@ -71,9 +71,9 @@ class ContainerLife:
     _hooked: str = ""
     _stop: _Stop | None = None
 
-    def restore(self, restarts: int, last: Terminated) -> None:
-        """Go on after runs that an earlier node, or this one before it was stopped, has seen."""
-        self._has_run, self.restarts, self.last = True, restarts, last
+    def restore(self, restarts: int, end: Terminated) -> None:
+        """Go on after a run that an earlier node, or this one before it was stopped, has seen."""
+        self._has_run, self.stage, self.restarts, self.end = True, Stage.ENDED, restarts, end
 
     # What happened.
 

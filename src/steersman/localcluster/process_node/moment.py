@@ -12,9 +12,10 @@ class Moment:
 
     #: Seconds that never go back.
     at: float
+    #: In whole seconds, as the API keeps it.
     wall: datetime
 
     @classmethod
     def now(cls, clock: Clock) -> "Moment":
         """Look at a clock."""
-        return cls(clock.monotonic(), clock.now())
+        return cls(clock.monotonic(), clock.now().replace(microsecond=0))

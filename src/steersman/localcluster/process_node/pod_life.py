@@ -29,6 +29,8 @@ class PodLife:
         self.begun = begun
         #: Why it failed as a whole.
         self.failure = self.message = ""
+        #: Whether it was over before: what has succeeded or failed is never run again.
+        self.was_over = pod.status.phase in ("Succeeded", "Failed")
         #: When the last of it is killed; ``None`` while it shall live.
         self._stop_by: float | None = None
         self.containers: dict[str, ContainerLife] = {}
@@ -94,6 +96,8 @@ class PodLife:
     @property
     def is_finished(self) -> bool:
         """Whether its work is done or has failed for good."""
+        if self.was_over:
+            return True
         if any(life.role is Role.STEP and self._has_failed(life) for life in self.containers.values()):
             return True
         mains = [life for life in self.containers.values() if life.role is Role.MAIN]

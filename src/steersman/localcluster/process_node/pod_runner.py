@@ -1,0 +1,321 @@
+"""Runs one pod: does what the rules of its life ask for, tells them what came of it, and writes the status."""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Sequence
+from typing import Any, assert_never
+
+from steersman.errors import ApiError, TransportError
+from steersman.informer.wakeup import Wakeup
+from steersman.kinds.core_v1 import Container, Pod
+from steersman.localcluster.container_report import PodReport
+from steersman.localcluster.pod_status import pod_status
+from steersman.localcluster.process_node.actions import Action, Ask, RunHook, SendSignal, Start, Tell
+from steersman.localcluster.process_node.container_life import Stage
+from steersman.localcluster.process_node.container_run import ContainerRun, RunLogs, execute
+from steersman.localcluster.process_node.container_world import ContainerWorld
+from steersman.localcluster.process_node.downward import Surroundings
+from steersman.localcluster.process_node.environment import environment
+from steersman.localcluster.process_node.moment import Moment
+from steersman.localcluster.process_node.pod_life import PodLife
+from steersman.localcluster.process_node.pod_tokens import pod_tokens
+from steersman.localcluster.process_node.probe_watch import ProbeKind
+from steersman.localcluster.process_node.prober import Prober
+from steersman.localcluster.process_node.problem import ImageError, StartError
+from steersman.localcluster.process_node.processes import base_environment
+from steersman.localcluster.process_node.status_writer import StatusWriter
+from steersman.localcluster.process_node.volumes import PodVolumes
+from steersman.localcluster.process_node.workshop import Workshop
+from steersman.protocol.options import DeleteOptions, Preconditions
+
+#: Seconds before a write or a start is tried again.
+_AGAIN, _CONFIG_AGAIN, _IMAGE_AGAIN = 1.0, 2.0, 10.0
+#: Seconds that a pod has left which was deleted without any grace.
+_FORCED = 1.0
+
+
+class PodRunner:
+    """One pod of a node, from when it is placed there until it is gone."""
+
+    def __init__(self, pod: Pod, shop: Workshop) -> None:
+        self._shop = shop
+        self._writer = StatusWriter(pod, shop.client)
+        self.address = shop.address_of(pod)
+        self._directory = shop.directory.pod(pod)
+        self._around = Surroundings(self.address, shop.description.address, shop.description.capacity)
+        self.life = self._begin(pod)
+        #: Containers that run.
+        self.runs: dict[str, ContainerRun] = {}
+        self._children: set[asyncio.Task[None]] = set()
+        self._probes: dict[str, list[asyncio.Task[None]]] = {}
+        self._tokens: dict[str, dict[tuple[str, str], str]] = {}
+        #: The address that the pod is about to get, when all of it has ended.
+        self._address_wanted = ""
+        #: The grace of the deletion that was heeded last.
+        self._grace: float | None = None
+        #: Whether the node itself is being stopped: nothing is started or written any more.
+        self._is_frozen = False
+        self._wakeup = Wakeup()
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def _begin(self, pod: Pod) -> PodLife:
+        now = Moment.now(self._shop.clock)
+        since = pod.status.start_time or now.wall
+        begun = Moment(now.at - (now.wall - since).total_seconds(), since)
+        return PodLife(pod, begun, restart_seconds=self._shop.options.restart_seconds)
+
+    # What others tell and ask.
+
+    @property
+    def pod(self) -> Pod:
+        """The pod as it is known."""
+        return self._writer.pod
+
+    def saw(self, pod: Pod) -> None:
+        """Take note that the pod changed."""
+        self._writer.saw(pod)
+        self._wakeup.set()
+
+    def gone(self) -> None:
+        """Take note that the API has the pod no more."""
+        self._writer.is_gone = True
+        self._wakeup.set()
+
+    def sources_changed(self) -> None:
+        """Take note that something changed that the pod may refer to: try again, and bring volumes up to date."""
+        now = self._shop.clock.monotonic()
+        for life in self.life.containers.values():
+            if life.stage is Stage.NEW and life.trouble is not None:
+                life.due = now
+        for run in self.runs.values():
+            # What is there stays as it is when the new state is impossible, as in a kubelet.
+            with contextlib.suppress(StartError):
+                self._volumes().refresh(run.world.container, run.world.mounts, self._tokens[run.world.container.name])
+        self._wakeup.set()
+
+    def logs_of(self, container: str) -> RunLogs:
+        """Give where the logs of a container are."""
+        return RunLogs(self._directory.container(container))
+
+    def volume(self, name: str) -> str:
+        """Give the directory of a volume of the pod."""
+        return str(self._volumes().root_of(name))
+
+    def change_address(self) -> str:
+        """Restart everything under another address, as if the pod's network had been lost, and give that."""
+        self._shop.give_back_address(self.pod, for_good=True)
+        self._address_wanted = self._shop.address_of(self.pod)
+        for run in self.runs.values():
+            run.process.signal("SIGKILL")
+        self._wakeup.set()
+        return self._address_wanted
+
+    # Life.
+
+    async def run(self) -> None:
+        """Run the pod until it is gone; cancelling leaves its object as it is and ends its processes."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                self._tasks = tasks
+                while not await self._step():
+                    pass
+                for task in list(self._children):
+                    task.cancel()  # probes and hooks of what is no more
+        finally:
+            for run in self.runs.values():
+                run.close()
+        await self._remove()
+
+    async def _step(self) -> bool:
+        """Do what is to be done now and wait for news; tells whether the pod is gone."""
+        clock = self._shop.clock
+        if self._is_frozen:
+            await self._wakeup.wait()
+            return False
+        if self._address_wanted and not await self._move():
+            return False
+        self._heed_deletion()
+        for action in [] if self.life.was_over else self.life.decide(clock.monotonic()):
+            self._do(action)
+        is_over = self.life.is_over
+        is_written = await self._write_status()
+        if is_over and is_written and (self.pod.is_deleting or self._writer.is_gone):
+            return True
+        due = None if self.life.was_over else self.life.wakes_at(clock.monotonic())
+        seconds = None if due is None else max(due - clock.monotonic(), 0.0)
+        if not is_written:
+            seconds = min(_AGAIN, seconds) if seconds is not None else _AGAIN
+        await self._wakeup.wait(clock, seconds)
+        return False
+
+    async def _move(self) -> bool:
+        """Begin anew at another address, once nothing runs any more; tells whether that is done."""
+        if self.runs:
+            await self._wakeup.wait()
+            return False
+        self.address, self._address_wanted = self._address_wanted, ""
+        self._around = Surroundings(self.address, self._around.host_ip, self._around.capacity)
+        await self._write_status()
+        self.life = self._begin(self.pod)
+        return True
+
+    def _heed_deletion(self) -> None:
+        grace: float | None = None
+        if self._writer.is_gone:
+            grace = _FORCED
+        elif self.pod.is_deleting:
+            grace = max(float(self.pod.metadata.deletion_grace_period_seconds or 0), _FORCED)
+        if grace is not None and grace != self._grace:
+            self._grace = grace
+            self.life.ask_to_stop(self._shop.clock.monotonic(), grace)
+
+    async def _write_status(self) -> bool:
+        if self.life.was_over:
+            return True
+        now = Moment.now(self._shop.clock)
+        report = PodReport(
+            containers=self.life.reports(now.at),
+            started_at=self.life.begun.wall,
+            host_ip=self._around.host_ip,
+            pod_ip=self.address,
+            is_over=self.life.is_over,
+            failure=self.life.failure,
+            message=self.life.message,
+        )
+        return await self._writer.write(pod_status(self.pod, report, now.wall))
+
+    async def _remove(self) -> None:
+        self._directory.remove()
+        self._shop.give_back_address(self.pod)
+        if not self._writer.is_gone:
+            options = DeleteOptions(grace_period_seconds=0, preconditions=Preconditions(uid=self.pod.uid))
+            with contextlib.suppress(ApiError, TransportError):
+                await self._shop.client.delete(self.pod, options=options, missing_ok=True)
+
+    async def stop(self) -> None:
+        """Ask all containers to end, because the node itself is stopped; they have some seconds."""
+        self._is_frozen = True
+        for run in self.runs.values():
+            run.process.signal("SIGTERM")
+        for run in list(self.runs.values()):
+            await run.process.wait()
+
+    # Actions.
+
+    def _do(self, action: Action) -> None:
+        match action:
+            case Start(name):
+                self._spawn(self._run_container(self._container(name)), name)
+            case Ask(name, kind, timeout):
+                asking = self._spawn(self._ask(name, kind, timeout), f"{name}/{kind.value}")
+                self._probes[name] = [task for task in self._probes.get(name, ()) if not task.done()] + [asking]
+            case RunHook(name, hook):
+                self._spawn(self._run_hook(name, hook), f"{name}/{hook}")
+            case SendSignal(name, signal):
+                if name in self.runs:
+                    self.runs[name].process.signal(signal)
+            case Tell(reason, note, is_warning):
+                self._shop.recorder.record(self.pod, "Warning" if is_warning else "Normal", reason, note)
+            case _:
+                assert_never(action)
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        if self._tasks is None:
+            raise RuntimeError(f"pod {self.pod.key} does not run")
+        task = self._tasks.create_task(work, name=f"{self.pod.key}/{name}")
+        self._children.add(task)
+        task.add_done_callback(self._children.discard)
+        return task
+
+    def _tell(self, actions: list[Action]) -> None:
+        for action in actions:
+            self._do(action)
+        self._wakeup.set()
+
+    def _container(self, name: str) -> Container:
+        return self.life.containers[name].spec
+
+    async def _run_container(self, container: Container) -> None:
+        life = self.life.containers[container.name]
+        try:
+            run = await self._start(container)
+        except StartError as error:
+            again = _IMAGE_AGAIN if isinstance(error, ImageError) else _CONFIG_AGAIN
+            life.start_failed(self._shop.clock.monotonic(), error.reason, str(error), again)
+            self._tell([Tell(error.event, f"Error: {error}", is_warning=True)])
+            return
+        self.runs[container.name] = run
+        number = life.restarts
+        life.started(
+            Moment.now(self._shop.clock), f"process://{self.pod.uid}/{container.name}/{number}", container.image or ""
+        )
+        self._tell([Tell("Started", f"Container started as process {run.process.pid}")])
+        code = await run.wait()
+        del self.runs[container.name]
+        for task in self._probes.pop(container.name, ()):
+            task.cancel()
+        message = run.last_words(code, self._volumes().termination_log(container))
+        self._tell(self.life.exited(container.name, Moment.now(self._shop.clock), code, message))
+
+    async def _start(self, container: Container) -> ContainerRun:
+        world = await self.world_of(container)
+        log = self.logs_of(container.name).begin(self.life.containers[container.name].restarts)
+        self._volumes().termination_log(container).write_bytes(b"")
+        return await ContainerRun.start(world, self._shop.processes, log, self._shop.clock)
+
+    async def world_of(self, container: Container) -> ContainerWorld:
+        """Give what the container's processes see; ``StartError`` says what is missing."""
+        pod = self.pod
+        image = self._shop.images.find(container.image or "")
+        variables = environment(pod, container, self._shop.inventory, self._around)
+        home = self._directory.container(container.name) / "home"
+        home.mkdir(mode=0o700, exist_ok=True)
+        self._tokens[container.name] = tokens = await pod_tokens(pod, container, self._shop.client)
+        mounts = self._volumes().mount(container, variables, tokens)
+        return ContainerWorld(
+            container=container,
+            image=image,
+            base=base_environment(home, pod.spec.hostname or pod.name),
+            variables=variables,
+            mounts=mounts,
+            home=home,
+        )
+
+    def _volumes(self) -> PodVolumes:
+        return PodVolumes(
+            pod=self.pod,
+            directory=self._directory,
+            node=self._shop.directory,
+            inventory=self._shop.inventory,
+            around=self._around,
+        )
+
+    def _prober(self, name: str) -> Prober:
+        container, run = self._container(name), self.runs[name]
+
+        async def inside(command: Sequence[str]) -> tuple[int, str]:
+            return await execute(run.world, self._shop.processes, command, self._shop.clock)
+
+        return Prober(container, self.address, inside, self._shop.clock)
+
+    async def _ask(self, name: str, kind: ProbeKind, timeout: float) -> None:  # noqa: ASYNC109 - as in `Prober`
+        container = self._container(name)
+        probes = {
+            ProbeKind.STARTUP: container.startup_probe,
+            ProbeKind.LIVENESS: container.liveness_probe,
+            ProbeKind.READINESS: container.readiness_probe,
+        }
+        probe = probes[kind]
+        if probe is None or name not in self.runs:
+            return
+        why = await self._prober(name).ask(probe, timeout)
+        now = self._shop.clock.monotonic()
+        self._tell(self.life.probed(name, kind, now, is_success=not why, why=why))
+
+    async def _run_hook(self, name: str, hook: str) -> None:
+        lifecycle = self._container(name).lifecycle
+        if lifecycle is None or name not in self.runs:
+            return
+        handler = lifecycle.pre_stop if hook == "preStop" else lifecycle.post_start
+        failure = "" if handler is None else await self._prober(name).run(handler)
+        self._tell(self.life.hook_done(name, hook, self._shop.clock.monotonic(), failure=failure))
