@@ -101,8 +101,12 @@ async def _established(session: Session, name: str, last: _LastSeen) -> dict[str
 
 
 def _served(definition: dict[str, Any]) -> list[Requests]:
-    """Give the builders of requests about every version that a definition serves."""
+    """Give the builders of requests about every version that a definition serves by itself.
+
+    Versions that a webhook converts are left out: who converts them may start only later.
+    """
     spec = definition["spec"]
+    is_converted = (spec.get("conversion") or {}).get("strategy") == "Webhook"
     return [
         Requests(
             ApiResource(
@@ -112,7 +116,7 @@ def _served(definition: dict[str, Any]) -> list[Requests]:
             )
         )
         for version in spec["versions"]
-        if version.get("served")
+        if version.get("served") and (version["storage"] or not is_converted)
     ]
 
 
