@@ -1,0 +1,242 @@
+"""Rollouts, whole, in virtual time: what kubectl and people see of them, and what must hold at every moment."""
+
+import pytest
+
+from steersman.kinds.apps_v1 import Deployment, DeploymentStrategy, ReplicaSet
+from steersman.kinds.core_v1 import Pod
+from steersman.localcluster.workloads import deployments, replica_sets
+from steersman.localcluster.workloads.pods import is_active, is_ready
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+from steersman.testing.faults import Refuse
+from tests.localcluster.workloads.making import deployment, node_and, set_image, told
+
+OPERATORS = (deployments.operator, replica_sets.operator)
+
+
+def only(cluster: Cluster) -> Deployment:
+    """Give the one Deployment there is."""
+    (found,) = cluster.list(Deployment)
+    return found
+
+
+def condition(cluster: Cluster, kind: str) -> tuple[str, str, str]:
+    """Give what a condition of the Deployment says."""
+    (found,) = [one for one in only(cluster).status.conditions or () if one.type == kind]
+    return found.status, found.reason or "", found.message or ""
+
+
+def sizes(cluster: Cluster) -> list[int]:
+    """Give the sizes of all ReplicaSets, in the order of their revisions."""
+    ordered = sorted(cluster.list(ReplicaSet), key=lambda one: int(one.annotations[deployments.REVISION]))
+    return [one.spec.replicas or 0 for one in ordered]
+
+
+@pytest.mark.parametrize(
+    ("replicas", "surge", "unavailable"), [(4, 1, 0), (4, 0, 1), (5, 2, 2), (3, "25%", "25%"), (2, 0, "10%")]
+)
+async def test_a_rollout_keeps_its_limits_at_every_moment(
+    cluster: Cluster, fake_clock: FakeClock, replicas: int, surge: int | str, unavailable: int | str
+) -> None:
+    """Whoever allows one pod more and none less must never see two more or one less, not for an instant."""
+    most = replicas + {"25%": 1, 1: 1, 0: 0, 2: 2}[surge]
+    least = replicas - {"25%": 0, 0: 0, 1: 1, 2: 2, "10%": 1}[unavailable]
+    seen: list[tuple[int, int]] = []
+    async with node_and(cluster, *OPERATORS), cluster.informer(Pod) as pods:
+        made = deployment(replicas, surge=surge, unavailable=unavailable, script={"ready_after": "3s"})
+        web = await cluster.client.create(made)
+        await fake_clock.advance(10)
+
+        def look(*_: Pod) -> None:
+            alive = [pod for pod in pods.list() if is_active(pod)]
+            seen.append((len(alive), sum(map(is_ready, alive))))
+
+        pods.handle(added=look, updated=look, deleted=look)
+        await set_image(cluster, web, "two")
+        await fake_clock.advance(60)
+        assert {pod.spec.containers[0].image for pod in cluster.list(Pod)} == {"two"}
+    assert len(seen) > 4 * replicas
+    assert max(total for total, _ in seen) <= most
+    assert min(ready for _, ready in seen) >= least
+
+
+async def test_a_deployment_becomes_available_and_says_so(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The status is read by kubectl, by other controllers and by people: it must be what Kubernetes writes."""
+    async with node_and(cluster, *OPERATORS):
+        await cluster.client.create(deployment(2, script={"ready_after": "5s"}))
+        await fake_clock.advance(1)
+        status = only(cluster).status
+        assert (status.replicas, status.updated_replicas, status.unavailable_replicas) == (2, 2, 2)
+        assert (status.ready_replicas, status.available_replicas) == (None, None)
+        text = "Deployment does not have minimum availability."
+        assert condition(cluster, "Available") == ("False", "MinimumReplicasUnavailable", text)
+        (found,) = cluster.list(ReplicaSet)
+        assert condition(cluster, "Progressing") == (
+            "True",
+            "ReplicaSetUpdated",
+            f'ReplicaSet "{found.name}" is progressing.',
+        )
+        await fake_clock.advance(5)
+        status = only(cluster).status
+        assert (status.ready_replicas, status.available_replicas, status.unavailable_replicas) == (2, 2, None)
+        assert (status.observed_generation, status.terminating_replicas) == (1, 0)
+        text = "Deployment has minimum availability."
+        assert condition(cluster, "Available") == ("True", "MinimumReplicasAvailable", text)
+        text = f'ReplicaSet "{found.name}" has successfully progressed.'
+        assert condition(cluster, "Progressing") == ("True", "NewReplicaSetAvailable", text)
+        assert told(cluster, "Deployment") == [f"ScalingReplicaSet: Scaled up replica set {found.name} from 0 to 2"]
+
+
+async def test_a_replica_set_is_made_as_kubernetes_makes_it(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Labels, annotations and selector are what rollbacks, `kubectl rollout` and other tools go by."""
+    async with node_and(cluster, *OPERATORS):
+        made = deployment(2)
+        made.annotations["note"] = "hi"
+        await cluster.client.create(made)
+        await fake_clock.advance(1)
+        (found,) = cluster.list(ReplicaSet)
+        name = found.labels["pod-template-hash"]
+        assert found.name == f"web-{name}"
+        assert found.labels == {"app": "web", "pod-template-hash": name}
+        assert found.spec.selector.match_labels == found.labels
+        assert found.annotations == {
+            "note": "hi",
+            "deployment.kubernetes.io/revision": "1",
+            "deployment.kubernetes.io/desired-replicas": "2",
+            "deployment.kubernetes.io/max-replicas": "3",
+        }
+        assert only(cluster).annotations["deployment.kubernetes.io/revision"] == "1"
+        assert only(cluster).generation == 1
+        assert {pod.labels["pod-template-hash"] for pod in cluster.list(Pod)} == {name}
+
+
+async def test_a_rollout_that_makes_no_progress_fails_and_can_be_taken_back(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
+    """A bad image must be told within the deadline; the old pods go on, and the old template brings everything back."""
+    async with node_and(cluster, *OPERATORS):
+        web = await cluster.client.create(deployment(4, progress_deadline_seconds=30))
+        await fake_clock.advance(1)
+        web = await set_image(cluster, web, "broken", fail="ErrImagePull")
+        await fake_clock.advance(25)
+        assert condition(cluster, "Progressing")[1] == "ReplicaSetUpdated"
+        await fake_clock.advance(10)
+        status, reason, text = condition(cluster, "Progressing")
+        assert (status, reason) == ("False", "ProgressDeadlineExceeded")
+        assert text.endswith("has timed out progressing.")
+        assert only(cluster).status.available_replicas == 3, "one may be missing"
+        await cluster.client.patch(
+            web,
+            {
+                "spec": {
+                    "template": {
+                        "metadata": {"annotations": None},
+                        "spec": {"containers": [{"name": "main", "image": "one"}]},
+                    }
+                }
+            },
+        )
+        await fake_clock.advance(5)
+        assert condition(cluster, "Progressing")[1] == "NewReplicaSetAvailable"
+        assert sizes(cluster) == [0, 4], "the revision that was taken back to is the newest now"
+        assert only(cluster).annotations[deployments.REVISION] == "3"
+        (history,) = [one.annotations.get("deployment.kubernetes.io/revision-history") for one in _newest(cluster)]
+        assert history == "1"
+
+
+def _newest(cluster: Cluster) -> list[ReplicaSet]:
+    return [one for one in cluster.list(ReplicaSet) if one.annotations[deployments.REVISION] == "3"]
+
+
+async def test_a_paused_rollout_waits_but_scales(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Several changes are made in one rollout by pausing; meanwhile the number of pods is still somebody's business."""
+    async with node_and(cluster, *OPERATORS):
+        web = await cluster.client.create(deployment(2))
+        await fake_clock.advance(1)
+        await cluster.client.patch(web, {"spec": {"paused": True}})
+        await set_image(cluster, web, "two")
+        await fake_clock.advance(1)
+        assert len(cluster.list(ReplicaSet)) == 1
+        assert condition(cluster, "Progressing") == ("Unknown", "DeploymentPaused", "Deployment is paused")
+        await cluster.client.scale(web, 4)
+        await fake_clock.advance(3600)
+        assert sizes(cluster) == [4]
+        assert condition(cluster, "Progressing")[1] == "DeploymentPaused", "no time runs against it"
+        await cluster.client.patch(web, {"spec": {"paused": False}})
+        await fake_clock.advance(1)
+        assert sizes(cluster) == [0, 4]
+        assert condition(cluster, "Progressing")[1] == "NewReplicaSetAvailable"
+
+
+async def test_recreate_never_has_old_and_new_pods_at_once(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Who chooses Recreate has something that two versions must not touch at the same time."""
+    images: list[set[str | None]] = []
+    async with node_and(cluster, *OPERATORS), cluster.informer(Pod) as pods:
+        made = deployment(3, strategy=DeploymentStrategy(type="Recreate"), script={"stop_after": "5s"})
+        web = await cluster.client.create(made)
+        await fake_clock.advance(1)
+
+        def look(*_: Pod) -> None:
+            images.append({pod.spec.containers[0].image for pod in pods.list()})
+
+        pods.handle(added=look, updated=look, deleted=look)
+        await set_image(cluster, web, "two")
+        await fake_clock.advance(4)
+        assert sizes(cluster) == [0], "the old ones are still ending"
+        await fake_clock.advance(4)
+        assert sizes(cluster) == [0, 3]
+    assert {"one"} in images
+    assert {"two"} in images
+    assert {"one", "two"} not in images
+
+
+async def test_only_so_many_old_revisions_are_kept(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Every template leaves a ReplicaSet behind: without a limit they would pile up for ever."""
+    async with node_and(cluster, *OPERATORS):
+        web = await cluster.client.create(deployment(1, revision_history_limit=2))
+        for number in range(5):
+            await set_image(cluster, web, f"image-{number}")
+            await fake_clock.advance(2)
+        revisions = sorted(int(one.annotations[deployments.REVISION]) for one in cluster.list(ReplicaSet))
+        assert revisions == [4, 5, 6]
+
+
+async def test_pods_must_stay_ready_for_a_while_to_count(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Pods that are ready and crash a moment later must not carry a rollout on."""
+    async with node_and(cluster, *OPERATORS):
+        web = await cluster.client.create(deployment(2, min_ready_seconds=10, surge=1, unavailable=0))
+        await fake_clock.advance(9)
+        assert only(cluster).status.ready_replicas == 2
+        assert only(cluster).status.available_replicas is None
+        await fake_clock.advance(2)
+        assert only(cluster).status.available_replicas == 2
+        await set_image(cluster, web, "two")
+        await fake_clock.advance(9)
+        assert sizes(cluster) == [2, 1]
+        await fake_clock.advance(15)
+        assert sizes(cluster) == [0, 2]
+
+
+async def test_scaling_in_the_middle_of_a_rollout_keeps_proportions(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A load peak during a rollout must not send all new pods to a version that nobody trusts yet."""
+    async with node_and(cluster, *OPERATORS):
+        web = await cluster.client.create(deployment(2))
+        await fake_clock.advance(1)
+        await set_image(cluster, web, "two", never_ready="true")
+        await fake_clock.advance(1)
+        assert sizes(cluster) == [2, 1]
+        await cluster.client.scale(web, 4)
+        await fake_clock.advance(1)
+        assert sizes(cluster) == [3, 2], "what a real controller manager makes of the same"
+
+
+async def test_pods_that_are_refused_are_told_and_tried_again(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A quota that is used up shows in the Deployment itself, and goes away with its cause."""
+    async with node_and(cluster, *OPERATORS):
+        cluster.faults.inject(Refuse(403, "Forbidden"), method="POST", path="/pods", times=3)
+        await cluster.client.create(deployment(1))
+        await fake_clock.advance(0.001)
+        assert condition(cluster, "ReplicaFailure")[:2] == ("True", "FailedCreate")
+        await fake_clock.advance(5)
+        assert only(cluster).status.available_replicas == 1
+        assert [one.type for one in only(cluster).status.conditions or ()].count("ReplicaFailure") == 0
