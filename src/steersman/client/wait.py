@@ -116,7 +116,7 @@ def _served(definition: dict[str, Any]) -> list[Requests]:
             )
         )
         for version in spec["versions"]
-        if version.get("served") and (version["storage"] or not is_converted)
+        if version.get("served") and (not is_converted or version["storage"])
     ]
 
 
