@@ -54,7 +54,7 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that writes to a cluster."""
     options = (
         click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters."),
-        click.option("--context", help="Context of the kubeconfig; naming one means that you are sure."),
+        click.option("--context", metavar="NAME", help="Context of the kubeconfig; naming it means you are sure."),
         click.option("--yes", "-y", is_flag=True, help="Do not ask."),
         click.option("--dry-run", is_flag=True, help="Change nothing; show what would change."),
     )

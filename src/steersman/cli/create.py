@@ -13,13 +13,18 @@ if TYPE_CHECKING:
 
 @click.group("create", short_help="Add a kind to the project.")
 def command() -> None:
-    """Add to the project in this folder."""
+    """Add to the project in this folder.
+
+    \b
+    Example:
+      $ steer create api --group zhhnzw --version v1 --kind CustomPod
+    """
 
 
 @command.command("api", short_help="Add a kind and its reconciler.")
-@click.option("--group", default="", help="API group; without a dot, the project's domain is added to it.")
-@click.option("--version", required=True, help="Version of the API, such as v1 or v1alpha1.")
-@click.option("--kind", required=True, help="The kind, in CamelCase.")
+@click.option("--group", metavar="GROUP", default="", help="API group; the domain is added unless it has a dot.")
+@click.option("--version", metavar="VERSION", required=True, help="Such as v1 or v1alpha1.")
+@click.option("--kind", metavar="KIND", required=True, help="In CamelCase.")
 @click.option("--cluster-scoped", is_flag=True, help="Its objects lie in no namespace.")
 @click.option("--resource/--no-resource", default=True, help="Write its classes; without: it is there, or built in.")
 @click.option("--controller/--no-controller", default=True, help="Write its reconciler and tests.")

@@ -23,7 +23,7 @@ _COLOURS = {"ok": "green", "note": "yellow", "bad": "red"}
 @operator_option
 @click.option("--deployed", is_flag=True, help="Ask for the permissions of the deployed operator, not for yours.")
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters.")
-@click.option("--context", help="Context of the kubeconfig.")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
 def command(*, target: str | None, deployed: bool, kubeconfig: Path | None, context: str | None) -> None:
     """Look at Python, the project and the cluster, and say what to do about each finding. Nothing is written.
 

@@ -14,7 +14,12 @@ _WEB = ("https://", "http://")
 
 @click.group("generate", short_help="Write classes for other people's kinds.")
 def command() -> None:
-    """Write code from what others declare. One's own kinds need none."""
+    """Write code from what others declare. One's own kinds need none.
+
+    \b
+    Example:
+      $ steer generate models --from crds.yaml --out custompod/others
+    """
 
 
 @command.command("models", short_help="Write typed classes for custom resources.")
@@ -22,7 +27,7 @@ def command() -> None:
 @click.option("--only", multiple=True, metavar="PLURAL.GROUP", help="Only this definition; several.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("models"), show_default=True, help="Folder.")
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters.")
-@click.option("--context", help="Context of the kubeconfig.")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
 def models(source: str, only: tuple[str, ...], out: Path, kubeconfig: Path | None, context: str | None) -> None:
     """Write a module of typed classes for each group and version of some definitions.
 

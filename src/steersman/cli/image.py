@@ -20,15 +20,21 @@ _OUT = Path("build/image")
 
 @click.group("image", short_help="Build and push the operator's image.")
 def command() -> None:
-    """Build and push the operator's image, without Docker."""
+    """Build and push the operator's image, without Docker.
+
+    \b
+    Example:
+      $ steer image build --base python
+      $ steer image push localhost:5000/custompod:1
+    """
 
 
 @command.command("build", short_help="Build the image.")
 @click.option("--base", type=click.Path(exists=True, path_type=Path), help="OCI layout of a Python image, or its tar.")
 @click.option("--out", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Layout to write.")
-@click.option("--platform", "wanted", default=None, help="Platform of the base; default: this machine's.")
+@click.option("--platform", metavar="OS/ARCH", "wanted", default=None, help="Platform of the base; default: this machine's.")
 @click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Build the Dockerfile with this instead.")
-@click.option("--tag", help="Name of the image, for --with.")
+@click.option("--tag", metavar="IMAGE", help="Name of the image, for --with.")
 def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None, tag: str | None) -> None:
     """Build an image of three parts: the base, the packages installed here that the project needs, and its code.
 

@@ -7,7 +7,9 @@ import click
 
 @click.command("init", short_help="Begin a project in this folder.")
 @click.argument("name")
-@click.option("--domain", default="example.com", show_default=True, help="Domain that the API groups end in.")
+@click.option(
+    "--domain", metavar="DOMAIN", default="example.com", show_default=True, help="Domain that the API groups end in."
+)
 def command(name: str, domain: str) -> None:
     """Begin the project of an operator called NAME in this folder; no file that is there is touched.
 

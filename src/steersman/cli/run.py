@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steersman.cli.loop import loop_factory
+from steersman.cli.parameters import PORT, SECONDS
 from steersman.cli.target import load_operator, project_target
 from steersman.cli.webhook_front import WebhookServing, webhook_serving_options
 from steersman.cli.webhooks import LateCalls, webhook_options
@@ -34,17 +35,24 @@ class _Unusable(click.ClickException):
 @click.command("run", short_help="Run an operator.")
 @click.argument("targets", metavar="[MODULE:OPERATOR]…", nargs=-1)
 @click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names the cluster.")
-@click.option("--context", help="Context of the kubeconfig.")
-@click.option("--namespace", "-n", "namespaces", multiple=True, help="Namespace to look at; several; default: all.")
-@click.option("--install-crds", is_flag=True, help="Create or update the operator's custom resource definitions.")
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
+@click.option(
+    "--namespace",
+    "-n",
+    "namespaces",
+    metavar="NAME",
+    multiple=True,
+    help="Namespace to look at; several; default: all.",
+)
+@click.option("--install-crds", is_flag=True, help="Create or update the operator's definitions.")
 @click.option("--leader-elect", is_flag=True, help="Work only while holding the operator's lease.")
-@click.option("--lease-namespace", help="Namespace of the lease; default: the namespace of the cluster's context.")
-@click.option("--embedded", is_flag=True, help="Run against an API server inside this process; installs the CRDs.")
+@click.option("--lease-namespace", metavar="NAME", help="Namespace of the lease; default: the context's.")
+@click.option("--embedded", is_flag=True, help="On an API server inside this process.")
 @click.option("--dev", is_flag=True, help="Log for people instead of JSON.")
-@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for probes and metrics.")
-@click.option("--metrics-port", type=click.IntRange(0, 65535), help="Port for probes and metrics; not served without.")
+@click.option("--metrics-host", metavar="HOST", default="127.0.0.1", help="Of probes and metrics; default: 127.0.0.1.")
+@click.option("--metrics-port", type=PORT, help="Of probes and metrics; not served without.")
 @webhook_serving_options
-@click.option("--grace", type=click.FloatRange(min=0), default=30.0, show_default=True, help="Seconds to finish work.")
+@click.option("--grace", type=SECONDS, default=30.0, help="Time to finish work in the end; default: 30.")
 @click.option("--verbose", "-v", is_flag=True, help="Log more.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
     targets: tuple[str, ...],

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 @click.group("samples", short_help="Try the project's samples.")
 def command() -> None:
-    """Try the samples of the project in this folder."""
+    """Try the samples of the project in this folder.
+
+    \b
+    Example:
+      $ steer samples apply --context my-cluster
+    """
 
 
 @command.command("apply", short_help="Apply the samples.")
-@click.option("--from", "folder", type=click.Path(path_type=Path), default=Path("samples"), show_default=True)
+@click.option("--from", "folder", type=click.Path(path_type=Path), default=Path("samples"), help="Default: samples.")
 @cluster_options
 def apply(folder: Path, *, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
     """Apply every object of the folder's YAML files.

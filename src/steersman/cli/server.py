@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steersman.cli.loop import loop_factory
+from steersman.cli.parameters import PORT
 from steersman.cli.webhooks import LateCalls, webhook_options
 
 if TYPE_CHECKING:
@@ -31,24 +32,23 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.group("server", short_help="Run a Kubernetes API on this machine.", invoke_without_command=True)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port to listen on.")
+@click.option("--port", type=PORT, default=0, help="Port to listen on; default: a free one.")
 @click.option(
     "--kubeconfig",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("~/.kube/steersman"),
-    show_default=True,
-    help="File to write the admin's kubeconfig to.",
+    help="File to write for kubectl; default: ~/.kube/steersman.",
 )
-@click.option("--token", envvar="STEER_SERVER_TOKEN", help="The admin's bearer token; made up unless given.")
-@click.option("--data", type=_DATA, help="Directory to keep the cluster in; without it all is gone at the end.")
-@click.option("--no-housekeeping", is_flag=True, help="Leave garbage, namespaces and accounts to other controllers.")
-@click.option("--audit", type=_FILE, help="File to add a line of JSON to for each request; secrets are left out.")
+@click.option("--token", envvar="STEER_SERVER_TOKEN", metavar="TOKEN", help="The admin's; made up unless given.")
+@click.option("--data", type=_DATA, help="Directory to keep the cluster in.")
+@click.option("--no-housekeeping", is_flag=True, help="Leave garbage and namespaces to others.")
+@click.option("--audit", type=_FILE, help="Tell each request in a line, without secrets.")
 @click.option(
     "--webhook",
     "webhooks",
     multiple=True,
-    metavar="NAMESPACE/NAME=HOST:PORT",
-    help="Where the webhooks of a Service listen on this machine; may be given several times.",
+    metavar="NS/NAME=HOST:PORT",
+    help="Where webhooks of a Service listen here; several.",
 )
 @click.option("--remote-webhooks", is_flag=True, help="Call webhooks on other machines too.")
 @click.option("--verbose", is_flag=True, help="Log every request.")
@@ -68,8 +68,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 ) -> None:
     """Run a Kubernetes API for kubectl and any client, on this machine only.
 
-    It is for development and tests; nothing runs pods. Without --data it lives in memory: objects are gone when it
-    ends, and every start has a new certificate authority and, unless one is given, a new token. Ctrl-C ends it.
+    It is for development and tests, and nothing runs pods here: see 'steer dev'. Without --data it lives in memory:
+    objects are gone when it ends, and every start has a new certificate authority and, unless one is given, a new
+    token. Ctrl-C ends it.
 
     \b
     Example:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: The option of every command that needs an operator.
 operator_option = click.option("--operator", "target", metavar="MODULE:OPERATOR", help="Default: the project's.")
-image_option = click.option("--image", default="", help="Image of the operator; default: that of pyproject.toml.")
+image_option = click.option("--image", metavar="IMAGE", default="", help="Of the operator; default: pyproject.toml's.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from steersman.cli.parameters import PORT
+
 if TYPE_CHECKING:
     from steersman.manager.operator import Operator
     from steersman.webhook.address import ServiceAddress
@@ -15,15 +17,15 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--webhook-service", metavar="NAMESPACE/NAME", help="Service through which webhooks are called."),
-    click.option("--webhook-url", metavar="URL", help="URL at which webhooks are called, https://HOST:PORT."),
-    click.option("--webhook-host", default="127.0.0.1", show_default=True, help="Address that webhooks listen on."),
-    click.option("--webhook-port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port."),
-    click.option("--webhook-secret", metavar="NAME", help="Your own Secret with tls.crt, tls.key and ca.crt."),
+    click.option("--webhook-service", metavar="NS/NAME", help="Service through which webhooks are called."),
+    click.option("--webhook-url", metavar="URL", help="URL at which webhooks are called instead."),
+    click.option("--webhook-host", metavar="HOST", default="127.0.0.1", help="Where they listen; default: 127.0.0.1."),
+    click.option("--webhook-port", type=PORT, default=0, help="Port that they listen on; default: a free one."),
+    click.option("--webhook-secret", metavar="NAME", help="Your Secret with tls.crt, tls.key and ca.crt."),
     click.option(
         "--webhook-certs",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Your own folder with tls.crt, tls.key and ca.crt.",
+        help="Folder with the same files, instead of a Secret.",
     ),
 )
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from steersman.cli.parameters import PORT
+
 _FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -12,10 +14,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command("dev", short_help="Develop: API server, operator, reload.")
 @click.argument("path", type=_FOLDER, default=Path())
 @click.option("--operator", "target", metavar="MODULE:OPERATOR", help="Default: the project's.")
-@click.option("--plain", is_flag=True, help="Write lines instead of a screen; so it is where there is no terminal.")
+@click.option("--plain", is_flag=True, help="Lines instead of a screen.")
 @click.option("--data", type=click.Path(file_okay=False, path_type=Path), help="Directory to keep the cluster in.")
-@click.option("--kubeconfig", type=_FILE, help="File for kubectl; default: .steer/kubeconfig in the project.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port of the API.")
+@click.option("--kubeconfig", type=_FILE, help="For kubectl; default: PATH/.steer/kubeconfig.")
+@click.option("--port", type=PORT, default=0, help="Port of the API; default: a free one.")
 @click.option("--verbose", "-v", is_flag=True, help="Log more.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
     path: Path,
@@ -27,10 +29,11 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     port: int,
     verbose: bool,
 ) -> None:
-    """Run a Kubernetes API and the operator of the project in PATH, and start the operator anew on every save.
+    """Run a small cluster and the operator of the project in PATH, and start the operator anew on every save.
 
-    The API is for development: it is gone at the end, unless --data keeps it. kubectl in another terminal reaches it
-    by the KUBECONFIG that is shown. Ctrl-C ends it all with exit code 0; a second Ctrl-C does not wait.
+    The cluster has an API server, the controllers of workloads and a node that pretends to run pods. It is gone at the
+    end, unless --data keeps it. kubectl in another terminal reaches it by the KUBECONFIG that is shown. Ctrl-C ends it
+    all with exit code 0; a second Ctrl-C does not wait.
 
     \b
     Examples:

@@ -1,0 +1,40 @@
+"""Types of options whose help should be short: a port, a number of seconds."""
+
+from typing import Any
+
+import click
+
+_HIGHEST_PORT = 65535
+
+
+class _Port(click.ParamType):  # type: ignore[type-arg]  # generic only in newer releases of click
+    """A TCP port; 0 lets the system choose."""
+
+    name = "port"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a port, or say why it is none."""
+        text = str(value)
+        if not text.isdecimal() or int(text) > _HIGHEST_PORT:
+            self.fail(f"{value!r} is no port: a number up to {_HIGHEST_PORT}", param, ctx)
+        return int(text)
+
+
+class _Seconds(click.ParamType):  # type: ignore[type-arg]  # same
+    """A number of seconds, not below zero."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Read a number, or say why it is none."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds < float("inf"):
+            self.fail(f"{value!r} is no number of seconds", param, ctx)
+        return seconds
+
+
+PORT = _Port()
+SECONDS = _Seconds()
