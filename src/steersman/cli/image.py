@@ -32,7 +32,7 @@ def command() -> None:
 @command.command("build", short_help="Build the image.")
 @click.option("--base", type=click.Path(exists=True, path_type=Path), help="OCI layout of a Python image, or its tar.")
 @click.option("--out", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Layout to write.")
-@click.option("--platform", metavar="OS/ARCH", "wanted", default=None, help="Platform of the base; default: this machine's.")
+@click.option("--platform", "wanted", metavar="OS/ARCH", help="Of the base; default: this machine's.")
 @click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Build the Dockerfile with this instead.")
 @click.option("--tag", metavar="IMAGE", help="Name of the image, for --with.")
 def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None, tag: str | None) -> None:
