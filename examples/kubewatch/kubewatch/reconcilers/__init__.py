@@ -1,0 +1,1 @@
+"""What the operator kubewatch does, a module for each kind."""

@@ -1,0 +1,423 @@
+"""What the operator does for a Watcher, on an API server of each test's own."""
+
+import base64
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from steersman import Context, Invalid, Model, Operator, Resource, Status, custom_resource, meta
+from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.kinds.events_v1 import Event
+from steersman.kinds.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
+from steersman.objects.codec import to_json
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+from steersman.testing.faults import Refuse
+
+from kubewatch.api.watcher_v1 import Handler, SecretRef, WatchedResource, Watcher, WatcherSpec
+from kubewatch.main import operator
+from kubewatch.receivers import Hook, MailServer
+from kubewatch.sinks import SLACK
+
+URL = "http://hooks.example.com/in"
+CONFIG_MAPS = WatchedResource(version="v1", resource="configmaps")
+SECRETS = WatchedResource(version="v1", resource="secrets")
+
+
+@asynccontextmanager
+async def running(cluster: Cluster, *others: Operator) -> AsyncIterator[None]:
+    """Run the operator, allowed to see everything: its own role cannot know what, so an administrator grants it."""
+    rules = [PolicyRule(api_groups=["*"], resources=["*"], verbs=["get", "list", "watch"])]
+    await cluster.client.apply(ClusterRole(meta("sees-everything"), rules=rules))
+    account = Subject(kind="ServiceAccount", name=operator.name, namespace="default")
+    role = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="sees-everything")
+    await cluster.client.apply(ClusterRoleBinding(meta("sees-everything"), role_ref=role, subjects=[account]))
+    async with cluster.running(operator, *others):
+        yield
+
+
+@pytest.fixture
+def hook(cluster: Cluster) -> Hook:
+    """Give the webhook that is told."""
+    hook = Hook()
+    cluster.serve_http(URL, hook)
+    return hook
+
+
+def watcher(*resources: WatchedResource, **more: Any) -> Watcher:
+    """Give a watcher that tells the webhook."""
+    more.setdefault("handlers", [Handler(type="webhook", url=URL)])
+    return Watcher(meta("w"), WatcherSpec(resources=list(resources) or [CONFIG_MAPS], **more))
+
+
+def condition(cluster: Cluster, type_: str) -> str:
+    """Give a condition of the only watcher, in short."""
+    [found] = cluster.list(Watcher)
+    condition = found.status.condition(type_)
+    return f"{condition.status}/{condition.reason}" if condition else ""
+
+
+async def test_changes_are_told_and_what_was_there_is_not(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """The initial list is not news, at the start of the operator as little as at that of a watcher."""
+    old = await cluster.client.create(ConfigMap(meta("old")))
+    async with running(cluster):
+        await cluster.client.create(watcher())
+        await fake_clock.advance(1)
+        assert hook.texts == []
+        assert condition(cluster, "Ready") == "True/Watching"
+
+        created = await cluster.client.create(ConfigMap(meta("new")))
+        await fake_clock.advance(1)
+        await cluster.client.patch(created, {"data": {"a": "b"}})
+        await fake_clock.advance(1)
+        await cluster.client.delete(old)
+        await fake_clock.advance(1)
+        assert hook.texts == [
+            "ConfigMap new in namespace default has been created",
+            "ConfigMap new in namespace default has been updated",
+            "ConfigMap old in namespace default has been deleted",
+        ]
+        assert hook.messages[0]["eventmeta"] == {
+            "kind": "ConfigMap",
+            "name": "new",
+            "namespace": "default",
+            "reason": "created",
+        }
+    hook.requests.clear()
+    async with running(cluster):
+        await fake_clock.advance(1)
+    assert hook.texts == []
+
+
+async def test_a_gap_in_the_watch_is_not_a_new_beginning(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """What changed while the connection was broken is told, what did not is not told again."""
+    for name in ("same", "gone"):
+        await cluster.client.create(ConfigMap(meta(name)))
+    async with running(cluster):
+        await cluster.client.create(watcher())
+        await fake_clock.advance(1)
+        cluster.faults.inject(Refuse(410, "Expired"), method="GET", path="/configmaps.*watch", times=1)
+        cluster.faults.drop("/configmaps")
+        await cluster.client.delete(next(one for one in cluster.list(ConfigMap) if one.name == "gone"))
+        await fake_clock.advance(60)
+        assert hook.texts == ["ConfigMap gone in namespace default has been deleted"]
+
+
+async def test_only_what_is_wanted_is_told(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Namespace, labels, events and parts of an object: each narrows it down."""
+    wanted = WatchedResource(
+        version="v1",
+        resource="configmaps",
+        namespace="default",
+        label_selector="app=web",
+        events=["create", "update"],
+        update_on="spec",
+    )
+    async with running(cluster):
+        await cluster.client.create(watcher(wanted))
+        await fake_clock.advance(1)
+        await cluster.client.create(ConfigMap(meta("unlabelled")))
+        await cluster.client.create(ConfigMap(meta("elsewhere", namespace="kube-system", labels={"app": "web"})))
+        right = await cluster.client.create(ConfigMap(meta("right", labels={"app": "web"})))
+        await fake_clock.advance(1)
+        await cluster.client.patch(right, {"metadata": {"annotations": {"only": "metadata"}}})
+        await fake_clock.advance(1)
+        await cluster.client.patch(right, {"data": {"a": "b"}})
+        await fake_clock.advance(1)
+        await cluster.client.delete(right)
+        await fake_clock.advance(1)
+    assert [message["eventmeta"]["reason"] for message in hook.messages] == ["created", "updated"]
+
+
+async def test_changes_while_a_handler_is_away_become_one(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """It is told where things stand when it is back, once for each object."""
+    hook.answers = [503, 503]
+    async with running(cluster):
+        await cluster.client.create(watcher())
+        await fake_clock.advance(1)
+        created = await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.advance(0.5)
+        for number in range(5):
+            await cluster.client.patch(created, {"data": {"n": str(number)}})
+        await fake_clock.advance(10)
+    assert hook.texts == ["ConfigMap a in namespace default has been created"]
+    assert condition(cluster, "DeliveryDegraded") == "False/Delivering"
+
+
+async def test_what_cannot_be_delivered_is_given_up_and_told(
+    cluster: Cluster, fake_clock: FakeClock, hook: Hook
+) -> None:
+    """After its retries a notification is dead; the watcher says so, until the handler works again."""
+    hook.answers = [500] * 4
+    async with running(cluster):
+        await cluster.client.create(watcher(max_retries=3))
+        await fake_clock.advance(1)
+        await cluster.client.create(ConfigMap(meta("lost")))
+        await fake_clock.advance(30)
+        assert condition(cluster, "DeliveryDegraded") == "True/GivenUp"
+        [found] = cluster.list(Watcher)
+        assert found.status.dead_letters == 1
+        assert [event.reason for event in cluster.list(Event)] == ["DeliveryFailed"]
+        await cluster.client.create(ConfigMap(meta("next")))
+        await fake_clock.advance(10)
+        assert hook.texts == ["ConfigMap next in namespace default has been created"]
+        assert condition(cluster, "DeliveryDegraded") == "False/Delivering"
+
+
+async def test_a_refusal_is_not_repeated(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """A handler that says 404 will say so again."""
+    hook.answers = [404]
+    async with running(cluster):
+        await cluster.client.create(watcher())
+        await fake_clock.advance(1)
+        await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.advance(60)
+        assert hook.requests == []
+        assert condition(cluster, "DeliveryDegraded") == "True/GivenUp"
+
+
+async def test_a_handler_that_fails_holds_up_no_other(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Each has an outbox and a pace of its own."""
+    broken = Hook()
+    broken.answers = [503] * 100
+    cluster.serve_http("http://broken.example.com", broken)
+    handlers = [Handler(type="webhook", url="http://broken.example.com"), Handler(type="webhook", url=URL)]
+    async with running(cluster):
+        await cluster.client.create(watcher(handlers=handlers))
+        await fake_clock.advance(1)
+        for name in ("a", "b", "c"):
+            await cluster.client.create(ConfigMap(meta(name)))
+            await fake_clock.advance(0.1)
+        assert len(hook.texts) == 3
+
+
+async def test_values_of_secrets_are_never_sent(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Not in the object, not in the one before, not in what kubectl notes; unless somebody asks for it."""
+    value = base64.b64encode(b"hunter2").decode()
+    note = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps({"data": {"password": value}})}
+    handlers = [Handler(type="cloudevent", url=URL)]
+    async with running(cluster):
+        await cluster.client.create(watcher(SECRETS, handlers=handlers))
+        await fake_clock.advance(1)
+        secret = await cluster.client.create(Secret(meta("s", annotations=note), data={"password": b"hunter2"}))
+        await fake_clock.advance(1)
+        await cluster.client.patch(secret, {"data": {"more": value}})
+        await fake_clock.advance(1)
+        await cluster.client.delete(secret)
+        await fake_clock.advance(1)
+    assert [message["data"]["operation"] for message in hook.messages] == ["create", "update", "delete"]
+    assert hook.messages[1]["data"]["obj"]["data"] == {"password": "REDACTED", "more": "REDACTED"}
+    sent = b"".join(request.body for request in hook.requests)
+    assert value.encode() not in sent
+    assert b"hunter2" not in sent
+
+
+async def test_a_cloud_event_is_one(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Receivers check these attributes; a repeated delivery is known by its id."""
+    async with running(cluster):
+        await cluster.client.create(watcher(handlers=[Handler(type="cloudevent", url=URL)]))
+        await fake_clock.advance(1)
+        created = await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.advance(1)
+    [event] = hook.messages
+    assert hook.requests[0].headers["content-type"] == "application/cloudevents+json"
+    assert (event["specversion"], event["type"]) == ("1.0", "com.example.kubewatch.create")
+    assert (event["source"], event["subject"]) == ("/apis/v1", "ConfigMap/default/a")
+    assert event["id"] == f"{created.uid}.{created.resource_version}"
+    assert event["data"]["obj"]["metadata"]["name"] == "a"
+
+
+async def test_slack_is_told_by_its_token_or_by_its_webhook(
+    cluster: Cluster, fake_clock: FakeClock, hook: Hook
+) -> None:
+    """Tokens and webhook URLs are secrets, so they come from a Secret; Slack refuses with 200."""
+    slack = Hook()
+    cluster.serve_http(SLACK, slack)
+    await cluster.client.create(Secret(meta("slack"), string_data={"token": "xoxb-1", "value": URL}))
+    handlers = [
+        Handler(type="slack", channel="#ops", secret_ref=SecretRef(name="slack", key="token")),
+        Handler(type="slackwebhook", secret_ref=SecretRef(name="slack")),
+    ]
+    async with running(cluster):
+        await cluster.client.create(watcher(handlers=handlers))
+        await fake_clock.advance(1)
+        await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.advance(1)
+        text = "ConfigMap a in namespace default has been created"
+        assert slack.messages == [{"channel": "#ops", "text": text}]
+        assert slack.requests[0].headers["authorization"] == "Bearer xoxb-1"
+        assert hook.messages == [{"text": text}]
+
+        slack.body = b'{"ok":false,"error":"channel_not_found"}'
+        await cluster.client.create(ConfigMap(meta("b")))
+        await fake_clock.advance(60)
+        [found] = cluster.list(Watcher)
+        degraded = found.status.condition("DeliveryDegraded")
+        assert degraded is not None
+        assert "channel_not_found" in degraded.message
+
+
+async def test_mail_is_sent_and_tried_again(cluster: Cluster) -> None:
+    """A mail server that is busy is tried again; this one is real, and so is the clock."""
+    server = MailServer()
+    server.refusals = ["451 later"]
+    async with server.running(), running(cluster):
+        handler = Handler(
+            type="smtp", url=f"smtp://127.0.0.1:{server.port}", sender="k8s@example.com", recipients=["ops@example.com"]
+        )
+        await cluster.client.create(watcher(handlers=[handler]))
+        await cluster.eventually(lambda: condition(cluster, "Ready") == "True/Watching")
+        await cluster.client.create(ConfigMap(meta("a")))
+        await cluster.eventually(lambda: len(server.mails) == 1)
+    assert "Subject: ConfigMap a in namespace default has been created" in server.mails[0]
+    assert "To: ops@example.com" in server.mails[0]
+
+
+async def test_the_log_can_be_told(cluster: Cluster, fake_clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
+    """The least that one can try it with."""
+    caplog.set_level(logging.INFO, "steersman.controller")
+    async with running(cluster):
+        await cluster.client.create(watcher(handlers=[Handler(type="log")]))
+        await fake_clock.advance(1)
+        await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.advance(1)
+    assert "ConfigMap a in namespace default has been created" in caplog.messages
+
+
+class GadgetSpec(Model):
+    """Nothing much."""
+
+    size: int = 0
+
+
+@custom_resource("gadgets.example.com/v1")
+class Gadget(Resource[GadgetSpec, Status]):
+    """A kind that comes later."""
+
+
+async def test_a_resource_that_is_not_served_is_told_and_waited_for(
+    cluster: Cluster, fake_clock: FakeClock, hook: Hook
+) -> None:
+    """The others are watched meanwhile; when its definition comes it is watched, when that goes it is told again."""
+    gadgets = WatchedResource(group="gadgets.example.com", version="v1", resource="gadgets")
+    async with running(cluster):
+        await cluster.client.create(watcher(gadgets, CONFIG_MAPS))
+        await fake_clock.advance(1)
+        assert condition(cluster, "Ready") == "False/NoSuchResource"
+        await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.advance(1)
+        assert len(hook.texts) == 1
+
+        await cluster.install(Gadget)
+        await fake_clock.advance(3)
+        assert condition(cluster, "Ready") == "True/Watching"
+        await cluster.client.create(Gadget(meta("g"), GadgetSpec(size=1)))
+        await fake_clock.advance(1)
+        assert hook.texts[1:] == ["Gadget g in namespace default has been created"]
+
+
+async def test_what_to_watch_can_change_and_ends_with_the_watcher(
+    cluster: Cluster, fake_clock: FakeClock, hook: Hook
+) -> None:
+    """Only what is watched costs a watch, and watchers of the same share it."""
+    async with running(cluster):
+        created = await cluster.client.create(watcher(CONFIG_MAPS))
+        other = await cluster.client.create(Watcher(meta("x"), created.spec))
+        await fake_clock.advance(1)
+        assert len(cluster.faults.watches("/configmaps")) == 1
+        changed = to_json(watcher(SECRETS))["spec"]
+        await cluster.client.patch(created, {"spec": {"resources": changed["resources"]}})
+        await fake_clock.advance(1)
+        assert len(cluster.faults.watches("/secrets")) == 1
+        await cluster.client.delete(created)
+        await cluster.client.delete(other)
+        await fake_clock.advance(1)
+        assert cluster.faults.watches("/secrets|/configmaps") == []
+        assert cluster.list(Watcher) == []
+        await cluster.client.create(ConfigMap(meta("late")))
+        await fake_clock.advance(1)
+    assert hook.texts == []
+
+
+@pytest.mark.parametrize(
+    ("handler", "message"),
+    [
+        (Handler(type="webhook"), "url or secretRef is needed"),
+        (Handler(type="slack", channel="#a"), "slack needs secretRef and channel"),
+        (Handler(type="smtp", url="smtp://a"), "smtp needs url, sender and recipients"),
+    ],
+)
+async def test_handlers_that_cannot_work_are_refused(cluster: Cluster, handler: Handler, message: str) -> None:
+    """The schema says it when it is written, not the operator when it is too late."""
+    await cluster.install(Watcher)
+    with pytest.raises(Invalid, match=message):
+        await cluster.client.create(watcher(handlers=[handler]))
+
+
+async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Telling others is no reason to write here."""
+    async with running(cluster):
+        await cluster.client.create(watcher())
+        await fake_clock.advance(1)
+        cluster.faults.clear()
+        for number in range(3):
+            name = f"c{number}"
+            await cluster.client.create(ConfigMap(meta(name)))
+            await fake_clock.advance(600)
+        assert [write for write in cluster.faults.writes() if "/watchers" in write] == []
+    assert len(hook.texts) == 3
+
+
+async def test_a_watcher_of_watchers_does_not_tell_of_its_own_telling(
+    cluster: Cluster, fake_clock: FakeClock, hook: Hook
+) -> None:
+    """Otherwise each failure would be a change, which fails, which is a change."""
+    hook.answers = [500] * 1000
+    watchers = WatchedResource(group="kubewatch.example.com", version="v1", resource="watchers")
+    async with running(cluster):
+        created = await cluster.client.create(watcher(watchers, max_retries=0))
+        await fake_clock.advance(1)
+        await cluster.client.patch(created, {"metadata": {"labels": {"a": "b"}}})
+        await fake_clock.advance(60)
+        assert cluster.list(Watcher)[0].status.dead_letters == 0
+
+
+async def test_another_operator_in_the_same_process_is_not_disturbed(cluster: Cluster, hook: Hook) -> None:
+    """What is followed at run time does not reach into the caches of others."""
+    others = Operator("others")
+    seen: list[str] = []
+
+    @others.reconciler(ConfigMap)
+    async def reconcile(config_map: ConfigMap, _: Context[ConfigMap]) -> None:
+        seen.append(config_map.name)
+
+    async with running(cluster, others):
+        created = await cluster.client.create(watcher())
+        await cluster.settle()
+        await cluster.client.delete(created)
+        await cluster.settle()
+        await cluster.client.create(ConfigMap(meta("a")))
+        await cluster.settle()
+    assert "a" in seen
+    assert hook.texts == []
+
+
+async def test_what_the_operator_may_not_see_is_told(cluster: Cluster, fake_clock: FakeClock, hook: Hook) -> None:
+    """Without the grant nothing is watched, and the watcher says why."""
+    states: list[str] = []
+
+    async def attempt() -> None:
+        async with cluster.running(operator):
+            await cluster.client.create(watcher())
+            await fake_clock.advance(10)
+            states.append(condition(cluster, "Ready"))
+            await cluster.client.create(ConfigMap(meta("a")))
+            await fake_clock.advance(10)
+
+    with pytest.raises(AssertionError, match="was refused"):
+        await attempt()
+    assert states == ["False/Forbidden"]
+    assert hook.texts == []
