@@ -53,7 +53,8 @@ async def reconcile(stateful_set: StatefulSet, ctx: Context[StatefulSet]) -> Non
     for step in next_steps(situation):
         await _take(step, stateful_set, revisions, ctx)
     stateful_set.status = status_of(situation)
-    used = {current.name, revisions.update.name, *(pod.labels.get(REVISION_LABEL) for pod in pods.values())}
+    kept = stateful_set.status.current_revision
+    used = {kept, revisions.update.name, *(pod.labels.get(REVISION_LABEL) for pod in pods.values())}
     await forget_revisions(stateful_set, revisions, ctx, is_used=lambda one: one.name in used)
     wait = next_available(pods.values(), stateful_set.spec.min_ready_seconds, situation.now)
     if wait is not None:
