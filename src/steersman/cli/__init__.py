@@ -18,6 +18,7 @@ _COMMANDS = {
     "dev": "Develop an operator: an API server, reload, all in one terminal.",
     "run": "Run an operator.",
     "install": "Create or update the definitions in a cluster.",
+    "migrate": "Bring stored objects to the stored version.",
     "uninstall": "Remove the definitions from a cluster.",
     "deploy": "Deploy the operator to a cluster.",
     "undeploy": "Remove the operator from a cluster.",
