@@ -115,3 +115,13 @@ def test_unstructured_objects_are_equal_by_content() -> None:
     assert Unstructured.of(gvk, "a") == Unstructured.of(gvk, "a")
     assert Unstructured.of(gvk, "a") != Unstructured.of(gvk, "b")
     assert Unstructured.of(gvk, "a") != "a"
+
+
+def test_who_controls_an_object_is_told_by_uid() -> None:
+    """An owner that was deleted and made again under its name has no children yet."""
+    owner, successor = (Boat(meta("a", uid=uid), BoatSpec(length=3)) for uid in ("u-1", "u-2"))
+    child = Buoy(meta("b", owner_references=[owner.owner_reference()]))
+    assert child.is_controlled_by(owner)
+    assert not child.is_controlled_by(successor)
+    assert not Buoy(meta("c", owner_references=[owner.owner_reference(controller=False)])).is_controlled_by(owner)
+    assert not Buoy(meta("d")).is_controlled_by(owner)

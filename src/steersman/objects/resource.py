@@ -97,6 +97,10 @@ class KubeObject(Model, kw_only=False, dict=True):
         """The owner that controls this object, if any."""
         return next((owner for owner in self.metadata.owner_references if owner.controller), None)
 
+    def is_controlled_by(self, owner: "KubeObject") -> bool:
+        """Tell whether that very object controls this one, by its uid: another one of the same name does not."""
+        return self.controller is not None and self.controller.uid == owner.uid
+
     def owner_reference(self, *, controller: bool = True) -> OwnerReference:
         """Make the reference by which a child names this object as its owner."""
         if not self.uid:

@@ -13,20 +13,22 @@ from project.operator import operator
 @operator.reconciler(Project, owns=[Deployment], watches=[Watch(Deployment, to=lambda deployment: [deployment.key])])
 async def reconcile(project: Project, ctx: Context[Project]) -> None:
     """Keep the Deployment as the Project says. One that somebody else made is left alone, until it is gone."""
-    before = next(iter(ctx.owned(Deployment)), None)
-    if before is None and await ctx.client.try_get(Deployment, project.name, project.namespace):
-        told = f"the Deployment {project.name} was not made for this Project: delete it, or name the Project otherwise"
+    name, namespace = project.name, project.namespace
+    # Before one is made the server itself is asked: what somebody made a moment ago is not in the cache yet.
+    before = await ctx.get(Deployment, name) or await ctx.client.try_get(Deployment, name, namespace)
+    if before is not None and not before.is_controlled_by(project):
+        told = f"the Deployment {name} was not made for this Project: delete it, or name the Project otherwise"
         if ctx.condition("Ready", False, "NotControlledByUs", told):
             ctx.event("NotControlledByUs", told, kind="Warning")
         return
     deployment = await ctx.apply(deployment_of(project))
     wanted, available = project.spec.replicas, deployment.status.available_replicas or 0
     if before is None:
-        ctx.event("Created", f"created the Deployment {deployment.name}")
+        ctx.event("Created", f"created the Deployment {name}")
     elif before.spec.replicas != wanted:
         ctx.event("Scaled", f"scaled from {before.spec.replicas} to {wanted}")
     project.status.replicas = deployment.status.replicas or 0
-    project.status.selector = f"project={project.name}"
+    project.status.selector = f"project={name}"
     is_ready = available >= wanted
     ctx.condition("Ready", is_ready, "Available" if is_ready else "NotAvailable", f"{available} of {wanted} available")
 

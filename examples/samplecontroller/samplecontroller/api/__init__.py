@@ -1,0 +1,1 @@
+"""The kinds of the operator samplecontroller, a module for each version of each."""

@@ -1,0 +1,1 @@
+"""What the operator samplecontroller does, a module for each kind."""
