@@ -25,8 +25,13 @@ test: $(DEV) ## Run all tests
 
 check: $(DEV) ## Lint, format check, types, import rules
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --config pyproject.toml examples
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@for example in $(dir $(wildcard examples/*/pyproject.toml)); do \
+		echo "mypy in $$example"; \
+		(cd $$example && $(CURDIR)/$(BIN)/mypy --cache-dir $(CURDIR)/.mypy_cache/examples) || exit 1; \
+	done
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/architecture
 
