@@ -23,8 +23,12 @@ def command(*, target: str | None, image: str, out: Path, check: bool) -> None:
     from steersman.cli.samples import sample_objects
     from steersman.cli.target import declared
     from steersman.scaffold.manifests.bundle import bundle_files
+    from steersman.scaffold.manifests.webhooks import admission_policies
 
     found = declared(target, image)
     samples = [obj.content for obj in sample_objects(Path("samples"))]
     files = bundle_files(found.operator, found.shape, version=found.version, samples=samples)
     write_or_check(out, files, check=check, command="steer bundle")
+    if admission_policies(found.operator):
+        # It would refuse a bundle with an object that it does not know.
+        click.echo("note: the manager installs no admission policies; apply admission-policies.yaml of steer manifests")

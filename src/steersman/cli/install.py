@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @operator_option
 @cluster_options
 def command(*, target: str | None, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
-    """Create or update the custom resource definitions of the operator, and wait until they are served.
+    """Create or update the definitions of the operator's kinds, with the policies of their rules, and wait for them.
 
     \b
     Examples:
@@ -29,10 +29,10 @@ def command(*, target: str | None, kubeconfig: Path | None, context: str | None,
 
 async def _install(operator: "Operator", access: Access) -> None:
     from steersman.cli.applying import apply_all
-    from steersman.manager.definitions import operator_definitions
+    from steersman.manager.definitions import operator_definitions, operator_policies
 
     definitions = operator_definitions([operator])
     if not definitions:
         raise click.ClickException(f"operator {operator.name} declares no custom kinds: there is nothing to install")
     async with access.connect(f"install {len(definitions)} definitions", manager=operator.name) as client:
-        await apply_all(client, definitions, dry_run=access.dry_run)
+        await apply_all(client, [*definitions, *operator_policies([operator])], dry_run=access.dry_run)

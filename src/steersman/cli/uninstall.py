@@ -37,13 +37,13 @@ def command(
 
 async def _uninstall(operator: "Operator", access: Access, *, with_objects: bool) -> None:
     from steersman.cli.applying import delete_all
-    from steersman.manager.definitions import operator_definitions
+    from steersman.manager.definitions import operator_definitions, operator_policies
 
     definitions = operator_definitions([operator])
     async with access.connect(f"remove {len(definitions)} definitions", manager=operator.name) as client:
         if not with_objects:
             await _refuse_objects(client, definitions)
-        await delete_all(client, definitions, dry_run=access.dry_run)
+        await delete_all(client, [*definitions, *operator_policies([operator])], dry_run=access.dry_run)
         if not access.dry_run:
             for definition in definitions:
                 await client.wait_deleted(definition, timeout=_PATIENCE)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from steersman.manager.operator import Operator
 from steersman.manager.permissions import cluster_grants, lease_rules, rules_of
 from steersman.protocol.manifests import dump
+from steersman.scaffold.manifests.bundle_webhooks import CERTIFICATES, webhook_definitions
 from steersman.scaffold.manifests.permissions import user_role_objects
 from steersman.scaffold.manifests.plain import HEADER, definition_objects
 from steersman.scaffold.manifests.shape import Shape, labels_of, name_of, selector_of
@@ -22,7 +23,9 @@ def bundle_files(
     """Give the files of the bundle; samples become the examples that consoles offer."""
     name = name_of(operator)
     # The manager grants permissions in the cluster or in its own namespace: a bundle looks at all namespaces.
-    everywhere = Shape(image=shape.image, namespace=shape.namespace, replicas=shape.replicas)
+    everywhere = Shape(
+        image=shape.image, namespace=shape.namespace, replicas=shape.replicas, webhook_certs=CERTIFICATES
+    )
     annotations = _annotations(name)
     service = service_object(operator, everywhere)
     del service["metadata"]["namespace"]
@@ -59,6 +62,7 @@ def _service_version(
 ) -> dict[str, Any]:
     name = name_of(operator)
     examples = json.dumps(list(samples), indent=2)
+    webhooks = webhook_definitions(operator, shape)
     return {
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "ClusterServiceVersion",
@@ -77,6 +81,7 @@ def _service_version(
             ],
             "customresourcedefinitions": {"owned": _owned(operator)},
             "install": {"strategy": "deployment", "spec": _install(operator, shape)},
+            **({"webhookdefinitions": webhooks} if webhooks else {}),
         },
     }
 

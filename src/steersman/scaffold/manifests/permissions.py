@@ -22,9 +22,13 @@ def permission_objects(operator: Operator, shape: Shape) -> list[dict[str, Any]]
             "automountServiceAccountToken": False,
         }
     ]
-    for role in roles_of(operator, home=shape.namespace, watch=shape.watch):
+    for role in _roles(operator, shape):
         made += _objects(role, name, shape)
     return made
+
+
+def _roles(operator: Operator, shape: Shape) -> list[Role]:
+    return roles_of(operator, home=shape.namespace, watch=shape.watch, webhook_secret=shape.webhook_secret)
 
 
 def _objects(role: Role, account: str, shape: Shape) -> list[dict[str, Any]]:

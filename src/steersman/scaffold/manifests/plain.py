@@ -7,6 +7,12 @@ from steersman.manager.operator import Operator
 from steersman.protocol.manifests import dump
 from steersman.scaffold.manifests.permissions import permission_objects, user_role_objects
 from steersman.scaffold.manifests.shape import Shape
+from steersman.scaffold.manifests.webhooks import (
+    address_of,
+    admission_policies,
+    service_objects,
+    webhook_configurations,
+)
 from steersman.scaffold.manifests.workload import (
     budget_object,
     deployment_object,
@@ -19,22 +25,26 @@ from steersman.scaffold.manifests.workload import (
 HEADER: Final = "# Made by `steer` from what the operator declares: edit that.\n"
 
 
-def definition_objects(operator: Operator) -> list[dict[str, Any]]:
-    """Make the definitions of an operator's custom kinds."""
-    return [definition.content for definition in operator_definitions([operator])]
+def definition_objects(operator: Operator, shape: Shape | None = None) -> list[dict[str, Any]]:
+    """Make the definitions of an operator's custom kinds; where it is deployed, webhooks convert between versions."""
+    address = address_of(operator, shape) if shape is not None else None
+    return [definition.content for definition in operator_definitions([operator], address)]
 
 
 def parts_of(operator: Operator, shape: Shape) -> dict[str, list[dict[str, Any]]]:
     """Give every object of a deployed operator, by the file that it belongs to, in the order of creation."""
     return {
-        **{f"crds/{obj['metadata']['name']}.yaml": [obj] for obj in definition_objects(operator)},
+        **{f"crds/{obj['metadata']['name']}.yaml": [obj] for obj in definition_objects(operator, shape)},
+        "admission-policies.yaml": admission_policies(operator),
         "namespace.yaml": [namespace_object(operator, shape)],
         "permissions.yaml": permission_objects(operator, shape),
         "user-roles.yaml": user_role_objects(operator),
         "network-policy.yaml": [network_object(operator, shape)],
-        "service.yaml": [service_object(operator, shape)],
+        "service.yaml": [service_object(operator, shape), *service_objects(operator, shape)],
         "disruption-budget.yaml": [budget_object(operator, shape)],
         "deployment.yaml": [deployment_object(operator, shape)],
+        # Last, and first to go: nobody is to be asked who is not there.
+        "webhooks.yaml": webhook_configurations(operator, shape),
     }
 
 

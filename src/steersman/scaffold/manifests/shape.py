@@ -7,8 +7,9 @@ from steersman.errors import ConfigError, DeclarationError
 from steersman.manager.operator import Operator
 from steersman.schema.names import dns1035_faults, label_faults
 
-#: The port of probes and metrics.
+#: The port of probes and metrics, and that of webhooks.
 PORT: Final = 8080
+WEBHOOK_PORT: Final = 9443
 _DEFAULT_REPLICAS: Final = 2
 
 
@@ -22,6 +23,10 @@ class Shape:
     replicas: int = _DEFAULT_REPLICAS
     #: The namespaces that the operator looks at; none of them means all, and needs permissions for the whole cluster.
     watch: tuple[str, ...] = ()
+    #: A Secret of somebody else's with the certificate of the webhooks; without one the operator makes its own.
+    webhook_secret: str = ""
+    #: The folder of a container in which somebody else puts that certificate.
+    webhook_certs: str = ""
 
     def __post_init__(self) -> None:
         for namespace in (self.namespace, *self.watch):
@@ -34,8 +39,8 @@ class Shape:
 
 
 def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str = "") -> Shape:
-    """Make the shape that a project's settings say: ``image``, ``namespace``, ``replicas`` and ``watch``."""
-    typed: dict[str, type] = {"image": str, "namespace": str, "replicas": int, "watch": list}
+    """Make the shape that a project's settings say; they have the names of its fields."""
+    typed: dict[str, type] = {"image": str, "namespace": str, "replicas": int, "watch": list, "webhook_secret": str}
     for key, kind in typed.items():
         if key in settings and not isinstance(settings[key], kind):
             raise ConfigError(f"[tool.steersman] {key} must be a {kind.__name__}, not {settings[key]!r}")
@@ -44,6 +49,7 @@ def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str 
         namespace=settings.get("namespace") or f"{name}-system",
         replicas=settings.get("replicas", _DEFAULT_REPLICAS),
         watch=tuple(str(namespace) for namespace in settings.get("watch", ())),
+        webhook_secret=settings.get("webhook_secret", ""),
     )
 
 

@@ -3,10 +3,13 @@
 from typing import Any, Final
 
 from steersman.manager.operator import Operator
-from steersman.scaffold.manifests.shape import PORT, Shape, metadata, name_of, selector_of
+from steersman.scaffold.manifests import webhooks
+from steersman.scaffold.manifests.shape import PORT, WEBHOOK_PORT, Shape, metadata, name_of, selector_of
 
 #: Seconds that pods get to end: those of ``steer run --grace``, and some.
 _GRACE: Final = 40
+#: Seconds until API servers have heard that a pod is going.
+_FAREWELL: Final = 5
 #: A user that no image gives a name to.
 _NOBODY: Final = 65532
 RESOURCES: Final = {
@@ -15,10 +18,11 @@ RESOURCES: Final = {
 }
 
 
-def arguments_of(shape: Shape) -> list[str]:
+def arguments_of(operator: Operator, shape: Shape) -> list[str]:
     """Give what the image's ``steer run`` is told."""
     watch = [f"--namespace={namespace}" for namespace in shape.watch]
-    return ["--leader-elect", "--metrics-host=0.0.0.0", f"--metrics-port={PORT}", *watch]
+    probes = ["--metrics-host=0.0.0.0", f"--metrics-port={PORT}"]
+    return ["--leader-elect", *probes, *webhooks.arguments_of(operator, shape), *watch]
 
 
 def namespace_object(operator: Operator, shape: Shape) -> dict[str, Any]:
@@ -32,16 +36,31 @@ def _probe(path: str, **times: int) -> dict[str, Any]:
     return {"httpGet": {"path": path, "port": "probes"}, **times}
 
 
-def _container(shape: Shape) -> dict[str, Any]:
+def _ports(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
+    ports = {"probes": PORT}
+    if webhooks.address_of(operator, shape) is not None:
+        ports["webhooks"] = WEBHOOK_PORT
+    return [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()]
+
+
+def _farewell(operator: Operator, shape: Shape) -> dict[str, Any]:
+    """Let a pod with webhooks answer until everybody has heard that it is going."""
+    if webhooks.address_of(operator, shape) is None:
+        return {}
+    return {"lifecycle": {"preStop": {"sleep": {"seconds": _FAREWELL}}}}
+
+
+def _container(operator: Operator, shape: Shape) -> dict[str, Any]:
     return {
         "name": "operator",
         "image": shape.image,
-        "args": arguments_of(shape),
-        "ports": [{"name": "probes", "containerPort": PORT, "protocol": "TCP"}],
+        "args": arguments_of(operator, shape),
+        "ports": _ports(operator, shape),
         "livenessProbe": _probe("/healthz", initialDelaySeconds=10, periodSeconds=20),
         # A replica that waits for the lease is ready once its caches are: otherwise no rollout would ever end.
         "readinessProbe": _probe("/readyz?exclude=started", periodSeconds=10),
         "resources": RESOURCES,
+        **_farewell(operator, shape),
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
@@ -65,7 +84,7 @@ def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
                 "runAsGroup": _NOBODY,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "containers": [_container(shape)],
+            "containers": [_container(operator, shape)],
             "terminationGracePeriodSeconds": _GRACE,
             "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}}],
         },
@@ -113,9 +132,15 @@ def budget_object(operator: Operator, shape: Shape) -> dict[str, Any]:
 
 
 def network_object(operator: Operator, shape: Shape) -> dict[str, Any]:
-    """Make the policy that lets only namespaces labelled ``metrics: enabled`` read the metrics."""
+    """Make the policy that lets only namespaces labelled ``metrics: enabled`` read the metrics.
+
+    Webhooks can be asked from anywhere: an API server is no pod that a policy could name.
+    """
     name = name_of(operator)
     allowed = [{"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}]
+    ingress: list[dict[str, Any]] = [{"from": allowed, "ports": [{"port": "probes", "protocol": "TCP"}]}]
+    if webhooks.address_of(operator, shape) is not None:
+        ingress.append({"ports": [{"port": "webhooks", "protocol": "TCP"}]})
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
@@ -123,6 +148,6 @@ def network_object(operator: Operator, shape: Shape) -> dict[str, Any]:
         "spec": {
             "podSelector": {"matchLabels": selector_of(name)},
             "policyTypes": ["Ingress"],
-            "ingress": [{"from": allowed, "ports": [{"port": "probes", "protocol": "TCP"}]}],
+            "ingress": ingress,
         },
     }

@@ -1,0 +1,64 @@
+"""An operator's webhooks in a cluster: the Service that leads to them, who is asked about what, and the policies."""
+
+from typing import Any
+
+from steersman.manager.operator import Operator
+from steersman.manager.webhooks import need_webhooks
+from steersman.scaffold.manifests.shape import WEBHOOK_PORT, Shape, labels_of, metadata, name_of, selector_of
+from steersman.webhook.address import ServiceAddress
+from steersman.webhook.configurations import configuration_objects, service_name
+from steersman.webhook.policies import policy_objects
+
+Document = dict[str, Any]
+
+
+def address_of(operator: Operator, shape: Shape) -> ServiceAddress | None:
+    """Give where the webhooks of a deployed operator are found; nowhere if it has none."""
+    return ServiceAddress(shape.namespace, service_name(name_of(operator))) if need_webhooks([operator]) else None
+
+
+def arguments_of(operator: Operator, shape: Shape) -> list[str]:
+    """Give what the image's ``steer run`` is told about webhooks."""
+    address = address_of(operator, shape)
+    if address is None:
+        return []
+    given = {"secret": shape.webhook_secret, "certs": shape.webhook_certs}
+    own = [f"--webhook-{kind}={place}" for kind, place in given.items() if place]
+    return [f"--webhook-service={address}", "--webhook-host=0.0.0.0", f"--webhook-port={WEBHOOK_PORT}", *own]
+
+
+def service_objects(operator: Operator, shape: Shape) -> list[Document]:
+    """Make the Service of the webhooks; none if there are none."""
+    address = address_of(operator, shape)
+    if address is None:
+        return []
+    name = name_of(operator)
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": metadata(address.name, of=name, namespace=shape.namespace),
+            "spec": {
+                "selector": selector_of(name),
+                "ports": [{"name": "webhooks", "port": 443, "targetPort": "webhooks", "protocol": "TCP"}],
+            },
+        }
+    ]
+
+
+def webhook_configurations(operator: Operator, shape: Shape) -> list[Document]:
+    """Make the configurations; whom to trust is set by the operator itself, once it runs."""
+    address = address_of(operator, shape)
+    if address is None:
+        return []
+    return _labelled(operator, configuration_objects(name_of(operator), operator.webhooks, address))
+
+
+def admission_policies(operator: Operator) -> list[Document]:
+    """Make the policies of rules that no definition can hold."""
+    return _labelled(operator, policy_objects(operator.name, operator.kinds, operator))
+
+
+def _labelled(operator: Operator, objects: list[Document]) -> list[Document]:
+    labels = labels_of(name_of(operator))
+    return [{**obj, "metadata": {**obj["metadata"], "labels": labels}} for obj in objects]
