@@ -1,6 +1,9 @@
 """The operator with everything that it does: importing a reconciler registers it."""
 
+from foobar.api.foo_bar_v1beta1 import FooBarV1beta1
 from foobar.operator import operator
 from foobar.reconcilers import foo_bar_reconciler, foo_bar_task_reconciler
+
+operator.declare(FooBarV1beta1)
 
 __all__ = ["foo_bar_reconciler", "foo_bar_task_reconciler", "operator"]

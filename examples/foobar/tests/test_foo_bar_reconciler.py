@@ -5,7 +5,6 @@ from steersman import Invalid, meta
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.kinds.events_v1 import Event
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import survive_crashes
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse
 
@@ -203,22 +202,3 @@ async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeCloc
         cluster.faults.clear()
         await fake_clock.advance(1800)
         assert cluster.faults.writes() == []
-
-
-async def life_of_a_foobar(cluster: Cluster) -> None:
-    """Apply, move, and revoke."""
-    await create_targets(cluster, "one", "two")
-    created = await cluster.client.create(foobar())
-    await cluster.eventually(lambda: state(cluster) == "ApplySucceed", within=60)
-    await cluster.client.patch(created, {"spec": {"target": "two"}})
-    await cluster.eventually(lambda: marks(cluster) == {"two": "big"}, within=60)
-    await cluster.eventually(lambda: state(cluster) == "ApplySucceed", within=60)
-    await cluster.client.delete(created)
-    await cluster.eventually(lambda: cluster.list(FooBar) == [], within=60)
-    assert marks(cluster) == {}
-
-
-async def test_a_crash_at_any_write_changes_nothing_in_the_end() -> None:
-    """A restart in the middle of a revoke, or anywhere else, is where such operators lose their memory."""
-    writes = await survive_crashes(operator, life_of_a_foobar)
-    assert len([write for write in writes if "/foobartasks" in write]) >= 7

@@ -4,7 +4,6 @@ import pytest
 from steersman import Invalid, meta
 from steersman.kinds.events_v1 import Event
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import survive_crashes
 from steersman.testing.fake_clock import FakeClock
 
 from network.api.network_v1 import Network, NetworkSpec
@@ -206,24 +205,3 @@ async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeCloc
         await fake_clock.advance(1800)
         assert cluster.faults.writes() == []
         assert {call.split()[0] for call in neutron.calls} == {"GET"}
-
-
-async def life_of_a_network(cluster: Cluster) -> None:
-    """Create, change and delete a network."""
-    neutron = Neutron(clock=cluster.clock)
-    cluster.serve_http(URL, neutron)
-    created = await cluster.client.create(network())
-    await cluster.eventually(lambda: state(cluster) == "Ready=True/Provisioned Synced=True/UpToDate", within=60)
-    await cluster.client.patch(created, {"spec": {"gateway": "192.168.0.2"}})
-    await cluster.eventually(lambda: neutron.networks["net-1"]["gateway"] == "192.168.0.2", within=60)
-    assert len(neutron.networks) == 1
-    await cluster.client.delete(created)
-    await cluster.eventually(lambda: cluster.list(Network) == [], within=60)
-    assert neutron.networks == {}
-
-
-async def test_a_crash_at_any_write_leaves_no_network_twice_and_none_behind() -> None:
-    """Also at the writes to the provider: between its commit and our status there is no gap to fall into."""
-    writes = await survive_crashes(operator, life_of_a_network)
-    provider = [write for write in writes if "/v2.0/" in write]
-    assert provider == ["POST /v2.0/networks", "PUT /v2.0/networks/net-1", "DELETE /v2.0/networks/net-1"]

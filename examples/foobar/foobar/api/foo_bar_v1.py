@@ -26,6 +26,6 @@ class FooBarStatus(Model):
     observed_generation: Int64 | None = None
 
 
-@custom_resource("test.example.com/v1")
+@custom_resource("test.example.com/v1", storage=True)
 class FooBar(Resource[FooBarSpec, FooBarStatus]):
     """Something that is applied to a target, and revoked from it again."""
