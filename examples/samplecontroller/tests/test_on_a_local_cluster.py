@@ -1,0 +1,25 @@
+"""The operator beside the controllers, a scheduler and a node: a Foo becomes ready."""
+
+from steersman import meta
+from steersman.kinds.core_v1 import Pod
+from steersman.localcluster.local_cluster import local_operators
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+
+from samplecontroller.api.foo_v1alpha1 import Foo, FooSpec
+from samplecontroller.main import operator
+
+
+async def test_a_foo_becomes_ready(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Foo, Deployment, ReplicaSet, pods, and all the way back to the status; nothing is left afterwards."""
+    async with cluster.running(*local_operators(), operator):
+        foo = await cluster.client.create(Foo(meta("test"), FooSpec(deployment_name="test", replicas=2)))
+        await fake_clock.advance(60)
+        [found] = cluster.list(Foo)
+        ready = found.status.condition("Ready")
+        assert ready is not None
+        assert (ready.status, found.status.available_replicas) == ("True", 2)
+
+        await cluster.client.delete(foo)
+        await fake_clock.advance(120)
+        assert cluster.list(Pod) == []
