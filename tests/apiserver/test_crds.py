@@ -112,3 +112,23 @@ async def test_openapi_names_a_document_by_what_is_in_it() -> None:
     assert second != first
     moved = await api.send("GET", first)
     assert (moved.status, moved.header("location")) == (301, second)
+
+
+async def test_an_update_that_changes_nothing_still_moves_an_object_to_the_stored_version() -> None:
+    """How storage is migrated: a real server writes what it would encode otherwise, and only that."""
+    api = Api()
+    crd = definition()
+    (first,) = crd["spec"]["versions"]
+    crd["spec"]["versions"].append({**first, "name": "v2", "storage": False})
+    assert (await api.send("POST", DEFINITIONS, crd)).status == 201
+    before = await api.ask("POST", BOATS, boat("a", sails=4))
+    crd = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
+    for version in crd["spec"]["versions"]:
+        version["storage"] = version["name"] == "v2"
+    assert (await api.send("PUT", f"{DEFINITIONS}/boats.sea.dev", crd)).status == 200
+    merge = {"content_type": "application/merge-patch+json"}
+    moved = await api.ask("PATCH", f"{BOATS}/a", {}, **merge)
+    assert moved["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
+    assert moved["metadata"]["generation"] == 1
+    again = await api.ask("PATCH", f"{BOATS}/a", {}, **merge)
+    assert again["metadata"]["resourceVersion"] == moved["metadata"]["resourceVersion"]

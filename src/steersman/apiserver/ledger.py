@@ -14,6 +14,7 @@ from steersman.apiserver.storage.store import Delete, ListOptions, Put, Store
 from steersman.clock import Clock
 from steersman.errors import Expired
 from steersman.objects.codec import decode_json, encode_json
+from steersman.protocol.equality import json_equal
 
 Document = dict[str, Any]
 _TYPE = frozenset({"kind", "apiVersion"})
@@ -70,11 +71,25 @@ class Ledger:
         return self.rendered(served, self.document(served, record))
 
     @staticmethod
+    def is_stored_so(served: Served, record: Record) -> bool:
+        """Tell whether an object is stored in the version in which it would be stored now."""
+        if served.builtin or record.version >= served.strategy.rules_since:
+            return True
+        stored: str = decode_json(record.raw)["apiVersion"]
+        return stored == f"{served.group}/{served.stored_version}"
+
+    @staticmethod
     def rendered(served: Served, obj: Document) -> bytes:
         """Give an object that is not stored as bytes."""
         return encode_json(ordered(served, obj, served.api_version))
 
-    def put(self, served: Served, obj: Document) -> bytes:
+    def is_whole(self, served: Served, record: Record, live: Document) -> bool:
+        """Tell whether the live object is what was written: not if some of it was only filled in, or left out, now."""
+        if not record.is_whole or not served.is_stored_form or record.version >= served.strategy.rules_since:
+            return record.is_whole
+        return json_equal(decode_json(record.raw), live)
+
+    def put(self, served: Served, obj: Document, *, is_whole: bool = True) -> bytes:
         """Write an object; give it as bytes, in the version in which it came."""
         stored = shown = obj
         is_same = served.is_stored_form
@@ -89,6 +104,7 @@ class Ledger:
                 served.stored_as,
                 ordered(served, stored, stored["apiVersion"] if not is_same else served.api_version),
                 served.strategy.fields(obj),
+                is_whole,
             ),
         )
         if is_same:

@@ -180,9 +180,10 @@ class Writing:
         existing = self._ledger.get(served, metadata.get("namespace", ""), metadata["name"])
         if existing is not None:
             raise _taken(served, existing)
+        is_whole = not served.strategy.fill_in(obj, "")
         if options.dry_run:
             return self._ledger.preview(served, obj)
-        raw = self._ledger.put(served, obj)
+        raw = self._ledger.put(served, obj, is_whole=is_whole)
         served.strategy.after_commit(obj, None)
         return raw
 
@@ -302,7 +303,10 @@ class Writing:
             raise served.modified(record.name)
 
     def update_object(self, call: Call, change: Change, options: WriteOptions) -> bytes:
-        """Replace an object by one that was read; give it as bytes. Nothing is written when nothing changed."""
+        """Replace an object by one that was read; give it as bytes.
+
+        Nothing is written when nothing changed, unless it is stored in a version that was stored formerly.
+        """
         served, live, record = call.served, change.live, change.record
         obj = without_empties(change.obj) if call.has_empties else change.obj
         if change.is_patch:
@@ -319,7 +323,7 @@ class Writing:
         obj = self._settled(call, obj, change.obj, live, change.subresource)
         if is_told and self.admission.is_active:
             self.admission.validate(call, obj, live, options)
-        if _is_unchanged(obj, live):
+        if _is_unchanged(obj, live) and self._ledger.is_stored_so(served, record):
             return self._ledger.raw(served, record)
         if self._lifecycle.is_finished(served, obj):
             return self._finish(call, change, obj, options)

@@ -1,0 +1,135 @@
+"""Stored objects move to the stored version: all of them, once, and what cannot move keeps its version alive."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from steersman import Model, Resource, Status, Unstructured, custom_resource, meta
+from steersman.client.storage_migration import Migration, Progress, rewrite, trim
+from steersman.errors import Conflict
+from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
+from steersman.objects.registry import Registry
+from steersman.schema.crd import crd_of
+from steersman.testing.cluster import Cluster
+from steersman.testing.faults import Before, Refuse
+
+NAME = "boats.migration.example.com"
+KINDS = Registry()
+
+
+class BoatSpec(Model):
+    """What a boat is."""
+
+    sails: int = 1
+
+
+@custom_resource("migration.example.com/v1beta1", kind="Boat", into=KINDS)
+class BetaBoat(Resource[BoatSpec, Status]):
+    """A boat."""
+
+
+@custom_resource("migration.example.com/v1", kind="Boat", storage=True, into=KINDS)
+class Boat(Resource[BoatSpec, Status]):
+    """A boat."""
+
+
+async def _stored_as(cluster: Cluster, version: str) -> None:
+    """Install the definition with one of the versions as the stored one."""
+    definition = crd_of(BetaBoat, Boat)
+    for entry in definition["spec"]["versions"]:
+        entry["storage"] = entry["name"] == version
+    await cluster.client.apply(Unstructured(definition), force=True)
+
+
+@dataclass
+class Fleet:
+    """Boats that were stored as v1beta1, of which v1 is stored now."""
+
+    cluster: Cluster
+
+    async def launch(self, count: int) -> Migration:
+        """Make the boats, then store v1."""
+        await _stored_as(self.cluster, "v1beta1")
+        for number in range(count):
+            await self.cluster.client.create(BetaBoat(meta(f"b{number:03}"), BoatSpec(sails=number)))
+        await _stored_as(self.cluster, "v1")
+        await self.cluster.client.create(Boat(meta("new"), BoatSpec(sails=9)))
+        return await self.migration()
+
+    async def migration(self) -> Migration:
+        """Look at the definition."""
+        return Migration.of(await self.cluster.client.get(CustomResourceDefinition, NAME))
+
+    async def move(self, migration: Migration, told: Any = lambda _: None) -> Progress:
+        """Rewrite everything."""
+        return await rewrite(self.cluster.client, migration.kind, told)
+
+    def stored_versions(self) -> set[str]:
+        """Give the versions in which boats are stored, as the server's own store has them."""
+        (served,) = self.cluster.server.catalog.resources("migration.example.com", "v1")
+        return {record.decode()["apiVersion"] for record in self.cluster.server.ledger.records(served)}
+
+
+async def test_every_object_moves_once_and_the_former_version_is_trimmed(cluster: Cluster) -> None:
+    """The whole way; more objects than fit in one batch."""
+    fleet = Fleet(cluster)
+    migration = await fleet.launch(40)
+    assert (migration.kind.version, migration.former) == ("v1", ("v1beta1",))
+    assert fleet.stored_versions() == {"migration.example.com/v1beta1", "migration.example.com/v1"}
+    seen: list[int] = []
+    progress = await fleet.move(migration, lambda now: seen.append(now.seen))
+    assert (progress.rewritten, progress.untouched, progress.refused) == (40, 1, {})
+    assert seen == sorted(seen)
+    assert seen[-1] == 41
+    assert fleet.stored_versions() == {"migration.example.com/v1"}
+    await trim(cluster.client, migration)
+    assert (await fleet.migration()).former == ()
+    assert (await fleet.move(migration)).rewritten == 0
+
+
+async def test_objects_are_the_same_afterwards(cluster: Cluster) -> None:
+    """Operators must not be woken into work: content, generation and owners of fields stay."""
+    fleet = Fleet(cluster)
+    migration = await fleet.launch(1)
+    before = await cluster.client.get(Boat, "b000")
+    await fleet.move(migration)
+    after = await cluster.client.get(Boat, "b000")
+    assert after.resource_version != before.resource_version
+    assert (after.spec, after.generation, after.uid) == (before.spec, before.generation, before.uid)
+    assert after.metadata.managed_fields == before.metadata.managed_fields
+
+
+async def test_what_goes_meanwhile_is_no_failure(cluster: Cluster) -> None:
+    """People go on working."""
+    fleet = Fleet(cluster)
+    migration = await fleet.launch(3)
+
+    def vanish() -> None:
+        (served,) = cluster.server.catalog.resources("migration.example.com", "v1")
+        record = next(one for one in cluster.server.ledger.records(served) if one.name == "b001")
+        cluster.server.ledger.remove(served, record)
+
+    cluster.faults.inject(Before(vanish), method="PATCH", path="/boats/b001")
+    progress = await fleet.move(migration)
+    assert (progress.rewritten, progress.untouched, progress.refused) == (2, 2, {})
+
+
+async def test_a_refused_object_is_named_and_the_others_move(cluster: Cluster) -> None:
+    """One broken object must not hide behind the first thousand."""
+    fleet = Fleet(cluster)
+    migration = await fleet.launch(3)
+    cluster.faults.inject(Refuse(422, "Invalid", "sails: must be even"), method="PATCH", path="/boats/b001")
+    progress = await fleet.move(migration)
+    assert progress.refused == {"default/b001": "sails: must be even"}
+    assert progress.rewritten == 2
+
+
+async def test_a_definition_that_changed_meanwhile_is_not_trimmed(cluster: Cluster) -> None:
+    """Somebody rolled back: objects are stored as v1beta1 again, and the status must go on saying so."""
+    fleet = Fleet(cluster)
+    migration = await fleet.launch(2)
+    await fleet.move(migration)
+    await _stored_as(cluster, "v1beta1")
+    with pytest.raises(Conflict, match="was changed meanwhile and stores v1beta1, not v1: migrate again"):
+        await trim(cluster.client, migration)
