@@ -162,6 +162,18 @@ async def test_without_its_operator_a_version_cannot_be_had_and_the_stored_one_c
         assert (await cluster.client.get(BetaWebsite, "blog")).spec.replicas == 2
 
 
+async def test_an_operator_starts_although_objects_are_stored_in_a_former_version(cluster: Cluster) -> None:
+    """Its new certificate is not trusted before it runs: whoever waits for the definition must not wait for it."""
+    async with _served(cluster):
+        definition = await cluster.client.get(CustomResourceDefinition, f"websites.{GROUP}")
+        for version in definition.spec.versions:
+            version.storage = version.name == "v1beta1"
+        await cluster.client.update(definition)
+        await cluster.client.create(BetaWebsite(meta("old"), BetaSpec(replicas=4)))
+    async with _served(cluster):
+        assert (await cluster.client.get(Website, "old")).spec.copies == 4
+
+
 async def test_the_definition_says_who_converts_and_who_is_trusted(cluster: Cluster) -> None:
     """Without a caBundle no server would believe the answers."""
     async with _served(cluster):

@@ -7,7 +7,7 @@ from typing import Any
 from steersman.client.interfaces import O, Ref
 from steersman.client.session import Kind, Session, Target, described, kind_of
 from steersman.client.watching import Watcher
-from steersman.errors import DeclarationError, NotFound, ServiceUnavailable, TooManyRequests, WaitTimeout
+from steersman.errors import DeclarationError, InternalError, NotFound, ServiceUnavailable, TooManyRequests, WaitTimeout
 from steersman.objects.codec import to_json
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.resource import KubeObject, Unstructured
@@ -128,6 +128,11 @@ async def _listable(session: Session, requests: Requests, last: _LastSeen) -> No
         except (NotFound, TooManyRequests, ServiceUnavailable) as error:
             last.state = f"established, but listing says: {error}"
             await session.clock.sleep(_LOOK_EVERY)
+        except InternalError as error:
+            # Objects that are stored in a former version need whoever converts them; the list itself is served.
+            if not error.message.startswith("conversion webhook"):
+                raise
+            return
         else:
             return
 
