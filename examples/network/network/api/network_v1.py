@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from steersman import Model, Resource, Status, custom_resource
+from steersman.objects.model import field
 from steersman.schema import MaxLength, Opaque, Rule, constrained
 
 
@@ -26,7 +27,7 @@ class NetworkSpec(Model):
 class NetworkStatus(Status):
     """What the operator saw: the provider's own name for the network, and the conditions Ready and Synced."""
 
-    provider_id: str = ""
+    provider_id: str = field(default="", name="providerID")
 
 
 @custom_resource("samplecrd.k8s.io/v1", api_approved="unapproved, experimental-only")
