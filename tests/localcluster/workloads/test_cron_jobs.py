@@ -1,0 +1,122 @@
+from typing import Any
+
+from steersman.kinds.batch_v1 import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
+from steersman.localcluster.workloads import cron_jobs, jobs
+from steersman.objects.meta import meta
+from steersman.objects.times import format_time
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+from tests.localcluster.workloads.making import node_and, template, told
+
+#: The fake clock begins at midnight, 1 January 2030.
+MINUTE = 1893456000 // 60
+
+
+def cron_job(schedule: str = "*/10 * * * *", *, run_for: str = "1s", **spec: Any) -> CronJob:
+    """Make a CronJob whose pods work for a while."""
+    pods = template(app="cron", restart="Never", run_for=run_for)
+    made = JobTemplateSpec(metadata=meta(labels={"made": "by-cron"}), spec=JobSpec(template=pods))
+    return CronJob(meta("tick"), spec=CronJobSpec(schedule=schedule, job_template=made, **spec))
+
+
+def minutes(cluster: Cluster) -> list[int]:
+    """Give the minutes after midnight of all Jobs there are, by their names."""
+    return sorted(int(one.name.rpartition("-")[2]) - MINUTE for one in cluster.list(Job))
+
+
+def last(cluster: Cluster) -> str:
+    """Give when the CronJob last ran."""
+    (found,) = cluster.list(CronJob)
+    return format_time(found.status.last_schedule_time) if found.status.last_schedule_time is not None else ""
+
+
+async def test_a_job_is_made_each_time_and_the_oldest_are_forgotten(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """One Job for each time that comes round, named by its minute; three that succeeded are kept."""
+    async with node_and(cluster, cron_jobs.operator, jobs.operator):
+        await cluster.client.create(cron_job(run_for="20s"))
+        await fake_clock.advance(9 * 60)
+        assert minutes(cluster) == []
+        await fake_clock.advance(61)
+        assert minutes(cluster) == [10]
+        (first,) = cluster.list(Job)
+        assert first.labels["made"] == "by-cron"
+        assert first.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"] == "2030-01-01T00:10:00Z"
+        assert [one.name for one in cluster.list(CronJob)[0].status.active or ()] == [first.name]
+        await fake_clock.advance(45 * 60)
+        assert minutes(cluster) == [30, 40, 50]
+        assert last(cluster) == "2030-01-01T00:50:00Z"
+        assert cluster.list(CronJob)[0].status.active is None
+        assert cluster.list(CronJob)[0].status.last_successful_time is not None
+        text = f"SawCompletedJob: Saw completed job: {first.name}, condition: Complete"
+        assert text in told(cluster, "CronJob")
+
+
+async def test_after_a_pause_only_the_last_missed_time_is_made_up_for(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A laptop that slept for a night must not begin fifty jobs in the morning."""
+    async with node_and(cluster, cron_jobs.operator, jobs.operator):
+        await cluster.client.create(cron_job())
+        await fake_clock.advance(15 * 60)
+    await fake_clock.advance(8 * 3600)
+    async with node_and(cluster, cron_jobs.operator, jobs.operator):
+        await fake_clock.advance(60)
+        assert minutes(cluster) == [10, 8 * 60 + 10]
+        assert not any(line.startswith("TooMany") for line in told(cluster, "CronJob"))
+
+
+async def test_very_many_missed_times_are_told(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """More than a hundred missed times point to a wrong clock; the last one is still made up for."""
+    async with cluster.running(cron_jobs.operator):
+        await cluster.client.create(cron_job("* * * * *", suspend=True))
+    await fake_clock.advance(5 * 3600)
+    async with cluster.running(cron_jobs.operator):
+        await cluster.client.patch(cluster.list(CronJob)[0], {"spec": {"suspend": False}})
+        await fake_clock.advance(1)
+        assert len(minutes(cluster)) == 1
+        assert any(line.startswith("TooManyMissedTimes") for line in told(cluster, "CronJob"))
+
+
+async def test_a_time_that_is_too_long_ago_is_not_made_up_for(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A report that is due at night is no use at noon: whoever says so by a deadline is spared it."""
+    async with cluster.running(cron_jobs.operator):
+        await cluster.client.create(cron_job("0 3 * * *", starting_deadline_seconds=600, suspend=True))
+        await fake_clock.advance(5 * 3600)
+        await cluster.client.patch(cluster.list(CronJob)[0], {"spec": {"suspend": False}})
+        await fake_clock.advance(3600)
+        assert minutes(cluster) == []
+
+
+async def test_concurrency_is_as_the_policy_says(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A slow job: allowed to overlap, waited for, or replaced."""
+    async with node_and(cluster, cron_jobs.operator, jobs.operator):
+        tick = await cluster.client.create(cron_job(run_for="15m", concurrency_policy="Forbid"))
+        await fake_clock.advance(24 * 60)
+        assert minutes(cluster) == [10], "the second had to wait"
+        assert any(line.startswith("JobAlreadyActive") for line in told(cluster, "CronJob"))
+        await fake_clock.advance(2 * 60)
+        assert minutes(cluster) == [10, 20], "it was made up for when the first was done"
+        await cluster.client.patch(tick, {"spec": {"concurrencyPolicy": "Replace"}})
+        await fake_clock.advance(5 * 60)
+        assert minutes(cluster) == [10, 30]
+        await cluster.client.patch(tick, {"spec": {"concurrencyPolicy": "Allow"}})
+        await fake_clock.advance(10 * 60)
+        assert minutes(cluster) == [10, 30, 40]
+
+
+async def test_a_schedule_keeps_to_its_time_zone(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Five in the morning in Tokyo is eight in the evening in London."""
+    async with cluster.running(cron_jobs.operator):
+        await cluster.client.create(cron_job("0 5 * * *", time_zone="Asia/Tokyo"))
+        await fake_clock.advance(24 * 3600)
+        assert minutes(cluster) == [20 * 60]
+        (made,) = cluster.list(Job)
+        shown = made.annotations["batch.kubernetes.io/cronjob-scheduled-timestamp"]
+        assert shown == "2030-01-02T05:00:00+09:00"
+
+
+async def test_a_suspended_schedule_begins_nothing(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Whoever suspends a schedule has a reason."""
+    async with cluster.running(cron_jobs.operator):
+        await cluster.client.create(cron_job(suspend=True))
+        await fake_clock.advance(3600)
+        assert minutes(cluster) == []
+        assert last(cluster) == ""
