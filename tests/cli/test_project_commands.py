@@ -70,6 +70,35 @@ def test_a_second_version_keeps_the_reconciler_and_is_declared(folder: Path) -> 
     assert "operator.declare(CustomPod)" in main_file
 
 
+WEBHOOK = ("create", "webhook", "--kind", "CustomPod", "--validate", "--default")
+
+
+def test_create_webhook_can_be_run_again(folder: Path) -> None:
+    """What people changed meanwhile stays, until they say --force."""
+    steer("init", "custompod", "--domain", "mock.com")
+    steer(*CREATE)
+    first = steer(*WEBHOOK)
+    assert first.exit_code == 0
+    assert "wrote custompod/webhooks/custom_pod_webhook.py" in first.output
+    fresh = contents(folder)
+    webhook = folder / "custompod/webhooks/custom_pod_webhook.py"
+    webhook.write_text("# mine\n")
+    assert "kept custompod/webhooks/custom_pod_webhook.py" in steer(*WEBHOOK).output
+    assert webhook.read_text() == "# mine\n"
+    assert steer(*WEBHOOK, "--force").exit_code == 0
+    assert contents(folder) == fresh
+
+
+def test_create_webhook_for_an_unknown_kind_writes_nothing(folder: Path) -> None:
+    """One sentence with the next step."""
+    steer("init", "custompod", "--domain", "mock.com")
+    before = contents(folder)
+    answer = steer("create", "webhook", "--kind", "Nothing", "--group", "x.y", "--validate")
+    assert answer.exit_code == 2
+    assert answer.stderr.startswith("steer: there is no Nothing in this project: add it with 'steer create api'")
+    assert contents(folder) == before
+
+
 def test_create_api_needs_a_project(folder: Path) -> None:
     """One sentence with the next step, no traceback."""
     answer = steer(*CREATE)

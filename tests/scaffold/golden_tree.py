@@ -1,4 +1,4 @@
-"""The golden tree of the scaffold: a project with one kind of each sort.
+"""The golden tree of the scaffold: a project with one kind of each sort, and webhooks of each sort.
 
 Renew it with ``python -m tests.scaffold.golden_tree``.
 """
@@ -8,6 +8,7 @@ from pathlib import Path
 from steersman.scaffold.api import Api
 from steersman.scaffold.files import Addition, project_files
 from steersman.scaffold.project import Project
+from steersman.scaffold.webhooks import WebhookAddition
 
 GOLDEN = Path("tests/golden/scaffold/custompod.txt")
 PROJECT = Project(name="custompod", domain="mock.com")
@@ -16,6 +17,22 @@ ADDITIONS = (
     Addition(api=Api(group="mock.com", version="v1alpha1", kind="Oak", namespaced=False)),
     Addition(api=Api(group="zhhnzw.mock.com", version="v1", kind="Box"), controller=False),
     Addition(api=Api(group="apps", version="v1", kind="Deployment"), resource=False),
+    Addition(api=Api(group="zhhnzw.mock.com", version="v2", kind="CustomPod"), controller=False),
+    WebhookAddition(
+        api=Api(group="", version="v1", kind="CustomPod"),
+        is_custom=True,
+        sample="samples/zhhnzw_custom_pod_v1.yaml",
+        validate=True,
+        default=True,
+        versions=("v1", "v2"),
+    ),
+    WebhookAddition(
+        api=Api(group="", version="v1alpha1", kind="Oak"),
+        is_custom=True,
+        sample="samples/mock_oak_v1alpha1.yaml",
+        default=True,
+    ),
+    WebhookAddition(api=Api(group="apps", version="v1", kind="Deployment"), is_custom=False, validate=True),
 )
 
 
@@ -25,7 +42,9 @@ def files() -> dict[str, str]:
     for addition in ADDITIONS:
         found |= addition.files(PROJECT)
         found["custompod/main.py"] = addition.registered(found["custompod/main.py"], PROJECT)
-    return found
+    # What people do after adding a version.
+    stored = found["custompod/api/custom_pod_v1.py"].replace('mock.com/v1",\n', 'mock.com/v1",\n    storage=True,\n')
+    return {**found, "custompod/api/custom_pod_v1.py": stored}
 
 
 def text() -> str:

@@ -14,7 +14,7 @@ _INTERRUPTED = 130
 #: Every command and what it is for, in the order of ``steer --help``.
 _COMMANDS = {
     "init": "Begin a project in this folder.",
-    "create": "Add a kind to the project.",
+    "create": "Add a kind or webhooks to the project.",
     "dev": "Develop an operator: an API server, reload, all in one terminal.",
     "run": "Run an operator.",
     "install": "Create or update the definitions in a cluster.",

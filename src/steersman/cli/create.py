@@ -1,4 +1,4 @@
-"""`steer create api`: a kind, its reconciler, a sample and tests, added to the project in this folder."""
+"""`steer create`: a kind with its reconciler, or the webhooks of one, added to the project in this folder."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from steersman.scaffold.tree import Tree
 
 
-@click.group("create", short_help="Add a kind to the project.")
+@click.group("create", short_help="Add a kind or webhooks to the project.")
 def command() -> None:
     """Add to the project in this folder.
 
@@ -56,24 +56,68 @@ def api(  # noqa: PLR0913 - the options of the command, each by its name
     _add(Tree(root), project, Addition(api=wanted, resource=resource, controller=controller), force=force)
 
 
+@command.command("webhook", short_help="Add functions that judge or complete a kind.")
+@click.option("--kind", required=True, help="The kind, in CamelCase.")
+@click.option("--group", default="", help="API group of a built-in kind.")
+@click.option("--version", default="", help="Version of the API; needed where the kind has several, or is built in.")
+@click.option("--validate", is_flag=True, help="A function that refuses objects.")
+@click.option("--default", is_flag=True, help="A function that completes objects.")
+@click.option("--convert", is_flag=True, help="The way between the versions of the kind.")
+@click.option("--force", is_flag=True, help="Write files anew that are there.")
+def webhook(  # noqa: PLR0913 - the options of the command, each by its name
+    *, kind: str, group: str, version: str, validate: bool, default: bool, convert: bool, force: bool
+) -> None:
+    """Add what is said about objects of a kind before they are written: typed functions, tests, their registration.
+
+    Files that are there are kept, so it can be run again. What a Rule in the class can say needs no webhook.
+
+    \b
+    Examples:
+      $ steer create webhook --kind CustomPod --validate --default
+      $ steer create webhook --group apps --version v1 --kind Deployment --validate
+      $ steer create webhook --kind CustomPod --convert
+    """
+    from steersman.scaffold.project import project_in
+    from steersman.scaffold.tree import Tree
+    from steersman.scaffold.webhooks import WebhookRequest
+
+    root = Path.cwd()
+    project, tree = project_in(root), Tree(root)
+    asked = WebhookRequest(kind=kind, group=group, version=version, validate=validate, default=default, convert=convert)
+    addition = asked.found_in(tree, project)
+    files = addition.files(project)
+    kept = [] if force else tree.existing(files)
+    main_file, main = _main_of(tree, project)
+    _put(tree, {**files, main_file: addition.registered(main, project)}, kept)
+    if not kept:
+        click.echo("Next: say what matters in the functions, and see which mechanism fits in docs/validation.md")
+
+
+def _main_of(tree: "Tree", project: "Project") -> tuple[str, str]:
+    main_file = f"{project.package}/main.py"
+    main = tree.read(main_file)
+    if main is None:
+        raise click.ClickException(f"{main_file} is missing: it is where kinds are registered")
+    return main_file, main
+
+
+def _put(tree: "Tree", files: dict[str, str], kept: list[str]) -> None:
+    """Write files but those that are kept, and say so."""
+    for name in tree.put({name: text for name, text in files.items() if name not in kept}):
+        click.echo(f"wrote {name}")
+    for name in kept:
+        click.echo(f"kept {name}")
+
+
 def _add(tree: "Tree", project: "Project", addition: "Addition", *, force: bool) -> None:
     from dataclasses import replace
 
     files = addition.files(project)
     kept = [] if force else tree.existing(files)
-    main_file = f"{project.package}/main.py"
-    main = tree.read(main_file)
-    if main is None:
-        raise click.ClickException(f"{main_file} is missing: it is where kinds are registered")
+    main_file, main = _main_of(tree, project)
     new_version = addition.controller and addition.resource and addition.is_further_version(kept)
     registering = replace(addition, controller=False) if new_version else addition
-    files = {name: text for name, text in files.items() if name not in kept}
-    files[main_file] = registering.registered(main, project)
-    changed = tree.put(files)
-    for name in changed:
-        click.echo(f"wrote {name}")
-    for name in kept:
-        click.echo(f"kept {name}")
+    _put(tree, {**files, main_file: registering.registered(main, project)}, kept)
     if not kept and addition.controller:
         click.echo("Next: say what it does in the reconciler, and watch it with 'steer dev'")
     if new_version:

@@ -22,7 +22,12 @@ class Import:
 
 def register_reconciler(text: str, package: str, module: str) -> str:
     """Import a reconciler's module, which registers it, and list it; nothing changes if that is so already."""
-    text = _import(text, Import(f"{package}.reconcilers", module), after=f"{package}.operator")
+    return register_module(text, package, "reconcilers", module)
+
+
+def register_module(text: str, package: str, folder: str, module: str) -> str:
+    """Import a module of a folder of the package, and list it; nothing changes if that is so already."""
+    text = _import(text, Import(f"{package}.{folder}", module), after=f"{package}.operator")
     return _export(text, module)
 
 

@@ -27,6 +27,11 @@ class Tree:
         """Give the content of a file, ``None`` if it is not there."""
         return self._read(name)
 
+    def names(self, folder: str) -> list[str]:
+        """Name what lies in a folder; nothing if it is not there."""
+        place = self._place(folder)
+        return sorted(entry.name for entry in place.iterdir()) if place.is_dir() else []
+
     def add(self, files: Mapping[str, str]) -> None:
         """Write new files, all or none; the error names those that are there."""
         if existing := self.existing(files):
