@@ -139,6 +139,18 @@ class ApiServer:
         reading.lister.lag = lambda: self.faults.stale
         patching = Patching(self.ledger, writing, ownership)
         deleting = Deleting(self.ledger, self.clock, self._admission)
+        subresources = Subresources(
+            self.ledger,
+            Scaling(self.ledger, self.catalog, writing),
+            writing,
+            patching,
+            Evicting(self.ledger, self.catalog, deleting),
+            rendering,
+            tokens=TokenRequests(self.ledger, writing, self.tokens),
+        )
+        subresources.may_create = self._may_create
+        #: Who serves the logs, shells and ports of pods, by the name of their node.
+        self.nodes = subresources.nodes
         self._verbs = Verbs(
             reading=reading,
             writing=writing,
@@ -147,15 +159,7 @@ class ApiServer:
             watching=Watching(self.ledger, self.hub, rendering, self.clock, self.randomness),
             rendering=rendering,
             reviews=Reviews(writing, ownership, self._authentication, self.rbac),
-            subresources=Subresources(
-                self.ledger,
-                Scaling(self.ledger, self.catalog, writing),
-                writing,
-                patching,
-                Evicting(self.ledger, self.catalog, deleting),
-                rendering,
-                tokens=TokenRequests(self.ledger, writing, self.tokens),
-            ),
+            subresources=subresources,
         )
         self._endpoints = Endpoints(self.catalog, OpenApi(self.catalog, load_types), self.tokens)
         self._housekeeping = self._keep_house(Hand(self.ledger, self.catalog, writing, deleting), housekeeping)
@@ -361,6 +365,10 @@ class ApiServer:
         verb = verb_asked(verb, info)
         asked = asked_of(verb, info, query)
         self.rbac.demand(user, verb, asked)
+
+    def _may_create(self, call: Call) -> bool:
+        asked = asked_of("create", call.info, call.query)
+        return is_privileged(call.user) or self.rbac.decide(call.user, "create", asked).allowed
 
     def _impersonated(self, user: User, request: Request, path: str, info: RequestInfo | None, query: Query) -> User:
         """Give whom a request acts as."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from steersman.apiserver.bodies import read_body
 from steersman.apiserver.call import Answer, Call
@@ -12,7 +12,7 @@ from steersman.apiserver.negotiation import body_media
 from steersman.apiserver.options import WriteOptions, delete_options, write_options
 from steersman.apiserver.patching import Patching
 from steersman.apiserver.pod_logs import check_log_options
-from steersman.apiserver.rendering import Rendering
+from steersman.apiserver.rendering import Rendering, refusal_response
 from steersman.apiserver.request_info import Query
 from steersman.apiserver.scaling import Scaling
 from steersman.apiserver.status import Refusal, bad_request, conflict, method_not_allowed
@@ -22,7 +22,15 @@ from steersman.apiserver.writing import Writing
 from steersman.protocol.http import Exchange, Response
 
 Document = dict[str, Any]
-Action = Callable[[Call, Exchange], Awaitable[None] | None]
+#: What a GET must be allowed to create, because it runs something: a WebSocket cannot be opened by any other method.
+_RUNNING = ("exec", "attach", "portforward")
+
+
+class PodServer(Protocol):
+    """What runs pods, and so can tell what is inside: their logs, shells and ports."""
+
+    def handle(self, part: str, pod: Document, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer a request to a part of a pod of this node; ``Refusal`` at once or later is answered for it."""
 
 
 def _created() -> Answer:
@@ -67,8 +75,10 @@ class Subresources:
             ("eviction", "create"): self._evict,
             ("token", "create"): tokens.answer,
         }
-        #: Set by whoever runs pods: serves their logs, shells and ports.
-        self.node: Action | None = None
+        #: Who serves the logs, shells and ports of pods, by the name of their node.
+        self.nodes: dict[str, PodServer] = {}
+        #: Whether somebody may also create the part of an object that they ask for.
+        self.may_create: Callable[[Call], bool] = lambda _: True
 
     def run(self, part: str, verb: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
         """Answer a request to a part of an object."""
@@ -92,7 +102,10 @@ class Subresources:
     def _ask_node(self, part: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
         if part == "log":
             check_log_options(call.query, call.info.name)
+        if part in _RUNNING and call.request.method == "GET" and not self.may_create(call):
+            raise call.served.forbidden(call.info.name, "")
         record = self._record(call)
+        obj: Document = {}
         if call.served.plural == "pods" and part != "proxy":
             obj = self._ledger.document(call.served, record)
             if part != "portforward":
@@ -102,11 +115,20 @@ class Subresources:
                     raise bad_request(f"pod {record.name} does not have a host assigned")
                 exchange.respond(Response(204, [("cache-control", "no-cache, private")]))
                 return None
-        if self.node is None:
+        node = self.nodes.get(obj["spec"]["nodeName"]) if obj else None
+        if node is None:
             self._check_node(call, record)
             text = f"no node serves {part} of {call.served.plural}: the embedded API server runs no pods by itself"
             raise Refusal(501, "NotImplemented", text)
-        return self.node(call, exchange)
+        work = node.handle(part, obj, call, exchange)
+        return None if work is None else self._until_refused(work, call, exchange)
+
+    @staticmethod
+    async def _until_refused(work: Awaitable[None], call: Call, exchange: Exchange) -> None:
+        try:
+            await work
+        except Refusal as refusal:
+            exchange.respond(refusal_response(call.request, call.query, refusal))
 
     def _check_node(self, call: Call, record: Record) -> None:
         """Refuse to ask a node that is not there; Kubernetes speaks of a pod of the node's name."""

@@ -101,6 +101,9 @@ class Upgraded(Protocol):
     def close(self) -> None:
         """Close the connection after what was written."""
 
+    async def drain(self) -> None:
+        """Wait until the peer keeps up with what is written, or is gone; who writes much waits after each piece."""
+
     async def receive(self) -> bytes:
         """Wait for bytes; empty at the end."""
 

@@ -180,6 +180,8 @@ class ServerConnection(asyncio.Protocol):
         self._writing_limit.clear()
         if self._exchange is not None and self._exchange.open_stream is not None:
             self._exchange.open_stream.caught_up()
+        if self._raw is not None:
+            self._raw.caught_up()
 
     def data_received(self, data: bytes) -> None:
         """Read requests and begin to answer them."""

@@ -16,6 +16,14 @@ class RawConnection(Protocol):
     def close(self) -> None:
         """Close after what was written."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the peer may still receive."""
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the peer keeps up."""
+
     def pause(self) -> None:
         """Make the peer wait."""
 
@@ -31,6 +39,7 @@ class HttpUpgraded:
         self._buffer = bytearray()
         self._ended = False
         self._reader: asyncio.Future[None] | None = None
+        self._writers: list[asyncio.Future[None]] = []
 
     def write(self, data: bytes) -> None:
         """Send bytes as they are."""
@@ -39,6 +48,20 @@ class HttpUpgraded:
     def close(self) -> None:
         """Close the connection after what was written."""
         self._connection.close()
+
+    async def drain(self) -> None:
+        """Wait until the peer keeps up, or is gone."""
+        while self._connection.is_open and not self._connection.is_writable:
+            writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._writers.append(writer)
+            await writer
+
+    def caught_up(self) -> None:
+        """Take note that the peer has read what was waiting, or never will."""
+        writers, self._writers = self._writers, []
+        for writer in writers:
+            if not writer.done():
+                writer.set_result(None)
 
     async def receive(self) -> bytes:
         """Wait for bytes; empty at the end."""
@@ -64,6 +87,7 @@ class HttpUpgraded:
         """Take note that nothing more will come."""
         self._ended = True
         self._wake()
+        self.caught_up()
 
     def _wake(self) -> None:
         if self._reader is not None and not self._reader.done():

@@ -80,6 +80,9 @@ class Connection(asyncio.Protocol):
         self.is_answered = False
         self._paused = False
         self._upgraded = False
+        #: Whether the peer keeps up with what is written, and who waits for that.
+        self._is_writable = True
+        self._writers: list[asyncio.Future[None]] = []
         self._begin()
 
     def _begin(self) -> None:
@@ -138,6 +141,13 @@ class Connection(asyncio.Protocol):
         if self.is_open:
             self.transport.write(data)
 
+    async def drain(self) -> None:
+        """Wait until the peer keeps up with what was written raw, or is gone."""
+        while self.is_open and not self._is_writable:
+            writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._writers.append(writer)
+            await writer
+
     def close(self) -> None:
         """Close after what was written."""
         if self._transport is not None:
@@ -182,10 +192,23 @@ class Connection(asyncio.Protocol):
         """Remember where to write."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclasses
 
+    def pause_writing(self) -> None:
+        """Take note that the peer does not keep up."""
+        self._is_writable = False
+
+    def resume_writing(self) -> None:
+        """Take note that the peer has caught up, or never will."""
+        self._is_writable = True
+        writers, self._writers = self._writers, []
+        for writer in writers:
+            if not writer.done():
+                writer.set_result(None)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell the receiver, unless the end of the connection is the end of the answer."""
         self._deadline.cancel()
         self._transport = None
+        self.resume_writing()
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
             if exc is None and (self._until_eof or self._upgraded):

@@ -82,6 +82,8 @@ class InMemoryUpgraded:
     def __init__(self, incoming: ResponseStream, outgoing: ResponseStream) -> None:
         self._incoming = incoming
         self._outgoing = outgoing
+        self._writers: list[asyncio.Future[None]] = []
+        outgoing.on_drained(self._caught_up)
 
     def write(self, data: bytes) -> None:
         """Send bytes as they are."""
@@ -92,6 +94,19 @@ class InMemoryUpgraded:
         """Close both ways."""
         self._outgoing.finish()
         self._incoming.finish()
+
+    async def drain(self) -> None:
+        """Wait until the peer keeps up, or is gone."""
+        while self._outgoing.is_full and not self._outgoing.is_ended:
+            writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._writers.append(writer)
+            await writer
+
+    def _caught_up(self) -> None:
+        writers, self._writers = self._writers, []
+        for writer in writers:
+            if not writer.done():
+                writer.set_result(None)
 
     async def receive(self) -> bytes:
         """Wait for bytes; empty at the end."""

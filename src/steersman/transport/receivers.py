@@ -150,6 +150,10 @@ class UpgradedConnection:
         """Close the connection after what was written."""
         self._connection.close()
 
+    async def drain(self) -> None:
+        """Wait until the peer keeps up, or is gone."""
+        await self._connection.drain()
+
     async def receive(self) -> bytes:
         """Wait for bytes; empty at the end."""
         return await anext(self._stream, b"")

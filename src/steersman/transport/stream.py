@@ -44,6 +44,11 @@ class ResponseStream:
         """Whether the reader is so far behind that the peer should wait."""
         return self._size >= self._high_water
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing more will be added."""
+        return self._ended
+
     def feed(self, chunk: bytes) -> None:
         """Add bytes as they came over the wire."""
         self._chunks.append(chunk)
@@ -56,6 +61,8 @@ class ResponseStream:
             self._ended = True
             self._failure = failure
             self._wake()
+            if self._on_drained is not None:
+                self._on_drained()  # whoever waits to write need not wait any more
 
     def on_drained(self, callback: Callable[[], None]) -> None:
         """Call back each time the reader has taken all that was buffered."""

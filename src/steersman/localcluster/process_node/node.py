@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.client.events import EventRecorder
 from steersman.clock import Clock
@@ -20,6 +21,7 @@ from steersman.localcluster.process_node.directory import NodeDirectory
 from steersman.localcluster.process_node.images import Images
 from steersman.localcluster.process_node.inventory import FollowedInventory
 from steersman.localcluster.process_node.options import ProcessNodeOptions
+from steersman.localcluster.process_node.pod_access import PodAccess
 from steersman.localcluster.process_node.pod_runner import PodRunner
 from steersman.localcluster.process_node.processes import Processes
 from steersman.localcluster.process_node.workshop import Workshop, known_addresses
@@ -154,6 +156,26 @@ class ProcessNode:
                 runner.sources_changed()
 
     # What others ask.
+
+    def serve(self, api: ApiServer) -> None:
+        """Let an API server in this process have the logs, shells and ports of this node's pods."""
+        api.nodes[self.options.name] = PodAccess(self)
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the node; it has one while it runs."""
+        return self._running_shop.clock
+
+    @property
+    def processes(self) -> Processes:
+        """The processes of the node, while it runs."""
+        return self._running_shop.processes
+
+    @property
+    def _running_shop(self) -> Workshop:
+        if self._shop is None:
+            raise RuntimeError(f"{self!r} does not run")
+        return self._shop
 
     def pod(self, name: str, namespace: str = "default") -> PodRunner:
         """Give a pod that is here; ``NotFound`` otherwise."""

@@ -1,4 +1,4 @@
-"""What a process writes, as it comes: pipes whose other end is handed to it."""
+"""The ends of pipes and terminals whose other ends are handed to processes."""
 
 import asyncio
 import os
@@ -7,16 +7,21 @@ from contextlib import suppress
 
 from steersman.clock import Clock
 
-_CHUNK = 64 * 1024
+_CHUNK = 32 * 1024
 #: Seconds that are waited for what a process wrote last, if somebody else holds its pipe open.
 _LAST_WORDS = 1.0
 
 
 class OutputPipe:
-    """Reads what comes out of a process. ``descriptor`` is its end; close it here once the process has it."""
+    """Reads what comes out of a process: by `read`, or piece by piece by `chunk`."""
 
-    def __init__(self) -> None:
-        self._reading, self.descriptor = os.pipe()
+    def __init__(self, reading: int | None = None, descriptor: int = -1) -> None:
+        """Make a pipe, or take the two ends of a terminal: one to read from, one for the process."""
+        #: The process's end; close it here by `handed_over` once the process has it.
+        self.descriptor = descriptor
+        if reading is None:
+            reading, self.descriptor = os.pipe()
+        self._reading = reading
         os.set_blocking(self._reading, False)
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -28,25 +33,40 @@ class OutputPipe:
 
     def read(self, take: Callable[[bytes], None]) -> None:
         """Hand over everything that comes, until the end."""
-        loop = asyncio.get_running_loop()
 
         def ready() -> None:
-            try:
-                data = os.read(self._reading, _CHUNK)
-            except BlockingIOError:
-                return
-            except OSError:  # the other side of a terminal is gone
-                data = b""
+            data = self._now()
             if data:
                 take(data)
-            else:
+            elif data is not None:
                 self.close()
 
-        loop.add_reader(self._reading, ready)
+        asyncio.get_running_loop().add_reader(self._reading, ready)
 
-    def pause(self) -> None:
-        """Let the process wait; `read` goes on."""
-        asyncio.get_running_loop().remove_reader(self._reading)
+    async def chunk(self) -> bytes:
+        """Wait for what comes next; empty at the end."""
+        loop = asyncio.get_running_loop()
+        while self._reading >= 0:
+            data = self._now()
+            if data is not None:
+                return data
+            readable: asyncio.Future[None] = loop.create_future()
+            loop.add_reader(self._reading, _resolve, readable)
+            try:
+                await asyncio.wait({readable, self._ended}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if self._reading >= 0:
+                    loop.remove_reader(self._reading)
+        return b""
+
+    def _now(self) -> bytes | None:
+        """Give what is there now: ``None`` if nothing is, empty at the end."""
+        try:
+            return os.read(self._reading, _CHUNK)
+        except BlockingIOError:
+            return None
+        except OSError:  # nobody is on the other side of a terminal any more
+            return b""
 
     async def wait_end(self, clock: Clock) -> None:
         """Wait for the end of what is written, a while at most, and close."""
@@ -64,3 +84,54 @@ class OutputPipe:
             self._reading = -1
         if not self._ended.done():
             self._ended.set_result(None)
+
+
+class InputPipe:
+    """Writes what a process reads."""
+
+    def __init__(self, writing: int | None = None) -> None:
+        """Make a pipe, or take a copy of one end of a terminal."""
+        self.descriptor = -1
+        if writing is None:
+            self.descriptor, writing = os.pipe()
+        self._writing = writing
+        os.set_blocking(self._writing, False)
+
+    def handed_over(self) -> None:
+        """Close this program's copy of the process's end."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    async def write(self, data: bytes) -> None:
+        """Write everything, at the process's pace; nothing once it reads no more."""
+        loop = asyncio.get_running_loop()
+        while data and self._writing >= 0:
+            try:
+                data = data[os.write(self._writing, data) :]
+                continue
+            except BlockingIOError:
+                pass
+            except OSError:
+                self.close()
+                return
+            writable: asyncio.Future[None] = loop.create_future()
+            loop.add_writer(self._writing, _resolve, writable)
+            try:
+                await writable
+            finally:
+                if self._writing >= 0:
+                    loop.remove_writer(self._writing)
+
+    def close(self) -> None:
+        """Let the process see the end of its input."""
+        self.handed_over()
+        if self._writing >= 0:
+            asyncio.get_running_loop().remove_writer(self._writing)
+            os.close(self._writing)
+            self._writing = -1
+
+
+def _resolve(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
