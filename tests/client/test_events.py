@@ -174,3 +174,18 @@ async def test_cancelled_recorder_stops(recorder: EventRecorder, transport: Scri
             await recorder._clock.settle()  # type: ignore[attr-defined] # the fake clock of these tests
         task.cancel()
     assert task.cancelled()
+
+
+async def test_two_recorders_may_tell_of_one_object_at_the_same_moment(
+    client: Client, clock: FakeClock, transport: ScriptedTransport
+) -> None:
+    """Under a clock that stands still all events have one time: none may pass for a repetition of another's."""
+    names = []
+    for controller in ("scheduler", "node"):
+        transport.answers.append(WRITTEN)
+        recorder = EventRecorder(client, controller=controller, instance="", clock=clock)
+        async with running(recorder):
+            recorder.record(OBJECT, "Normal", "Seen", "it is there")
+            await recorder.wait_sent()
+        names.append(transport.body(len(names))["metadata"]["name"])
+    assert len(set(names)) == 2

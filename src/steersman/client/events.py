@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections import OrderedDict, deque
 from datetime import datetime
+from zlib import crc32
 
 from steersman.client.event_correlator import (
     Create,
@@ -62,6 +63,8 @@ class EventRecorder:
         self._writer = writer
         self._controller = controller
         self._instance = instance[:128] or controller
+        #: Tells apart what two recorders have to say about one object at the same moment.
+        self._mark = f"{crc32(f'{controller}/{instance}'.encode()):08x}"
         self._clock = clock
         self._correlator = EventCorrelator()
         self._waiting: deque[Write] = deque()
@@ -179,7 +182,7 @@ class EventRecorder:
         await self._create(number, happening, last, count)
 
     def _new_name(self, name: str, at: datetime, number: int) -> str:
-        ending = f".{int(at.timestamp() * 1_000_000):x}{number:x}"
+        ending = f".{int(at.timestamp() * 1_000_000):x}{number:x}{self._mark}"
         return name[: _MAX_NAME - len(ending)] + ending
 
     def _remember(self, number: int, name: str) -> None:

@@ -1,0 +1,56 @@
+from datetime import timedelta
+
+import pytest
+
+from steersman.kinds.core_v1 import Container, Pod, PodSpec
+from steersman.localcluster.simulated_node.script import PREFIX, Script, ScriptError
+from steersman.objects.meta import meta
+
+
+def pod(restart: str = "Always", **annotations: str) -> Pod:
+    """Make a pod with instructions."""
+    named = {f"{PREFIX}{name.replace('_', '-')}": text for name, text in annotations.items()}
+    return Pod(meta("a", annotations=named), spec=PodSpec(containers=[Container(name="c")], restart_policy=restart))
+
+
+def test_a_pod_without_instructions_just_works() -> None:
+    """Nobody should have to say anything for pods to run, and for tasks to succeed."""
+    assert Script.of(pod()) == Script()
+    assert Script.of(pod("Never")) == Script(run_for=timedelta(seconds=1))
+
+
+def test_instructions_are_read() -> None:
+    """Slow, never ready, short-lived: each is one annotation."""
+    script = Script.of(pod(start_after="2s", ready_after="1m30s", never_ready="true", run_for="3s", stop_after="500ms"))
+    assert script == Script(
+        start_after=timedelta(seconds=2),
+        ready_after=timedelta(seconds=90),
+        never_ready=True,
+        run_for=timedelta(seconds=3),
+        stop_after=timedelta(milliseconds=500),
+    )
+
+
+def test_failures_have_names_or_codes() -> None:
+    """What a kubelet would show is what one writes."""
+    assert Script.of(pod(fail="ErrImagePull")).pull_failure == "ErrImagePull"
+    assert Script.of(pod(fail="CrashLoopBackOff")).exit_code == 1
+    assert Script.of(pod("Never", fail="137")).exit_code == 137
+
+
+@pytest.mark.parametrize(
+    ("annotations", "why"),
+    [
+        ({"ready_after": "soon"}, "simulated.steersman.dev/ready-after: not a duration: 'soon'"),
+        ({"run_for": "-1s"}, "'-1s' is negative"),
+        ({"never_ready": "yes"}, "'yes' is neither 'true' nor 'false'"),
+        ({"fail": "Often"}, "'Often' is no failure (write ErrImagePull"),
+        ({"fail": "300"}, "'300' is no exit code"),
+        ({"explode": "true"}, "simulated.steersman.dev/explode is not known: a simulated node understands fail"),
+    ],
+)
+def test_what_is_not_understood_is_refused_with_the_way_out(annotations: dict[str, str], why: str) -> None:
+    """A typing error must not make a pod healthy that should fail."""
+    with pytest.raises(ScriptError) as refused:
+        Script.of(pod(**annotations))
+    assert why in str(refused.value)

@@ -1,0 +1,140 @@
+from typing import Any
+
+from steersman.kinds.core_v1 import Container, ContainerPort, Endpoints, Pod, PodSpec, Service, ServicePort, ServiceSpec
+from steersman.kinds.discovery_v1 import EndpointSlice
+from steersman.localcluster.simulated_node.script import PREFIX
+from steersman.localcluster.workloads import services
+from steersman.objects.codec import to_json
+from steersman.objects.meta import meta
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+from tests.localcluster.workloads.making import node_and
+
+
+def pod(name: str, *, port: int = 8080, **script: str) -> Pod:
+    """Make a pod with a named port."""
+    annotations = {f"{PREFIX}{key.replace('_', '-')}": value for key, value in script.items()}
+    container = Container(name="main", image="one", ports=[ContainerPort(container_port=port, name="http")])
+    return Pod(meta(name, labels={"app": "web"}, annotations=annotations), spec=PodSpec(containers=[container]))
+
+
+def service(name: str = "web", **spec: Any) -> Service:
+    """Make a Service for these pods."""
+    ports = [
+        ServicePort(name="http", port=80, target_port="http"),
+        ServicePort(name="admin", port=81, target_port=9000),
+    ]
+    defaults: dict[str, Any] = {"selector": {"app": "web"}, "ports": ports}
+    return Service(meta(name, labels={"tier": "front"}), spec=ServiceSpec(**{**defaults, **spec}))
+
+
+def slices(cluster: Cluster, name: str = "web") -> list[EndpointSlice]:
+    """Give the slices of a Service."""
+    return cluster.list(EndpointSlice, selector=f"kubernetes.io/service-name={name}")
+
+
+def states(cluster: Cluster, name: str = "web") -> dict[str, tuple[bool | None, ...]]:
+    """Give whether each pod is ready, serving and terminating."""
+    return {
+        one.target_ref.name or "": (one.conditions.ready, one.conditions.serving, one.conditions.terminating)
+        for part in slices(cluster, name)
+        for one in part.endpoints or ()
+        if one.target_ref is not None and one.conditions is not None
+    }
+
+
+async def test_a_slice_tells_who_is_ready_serving_and_leaving(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Load balancers send new requests to the ready, and let the others finish theirs."""
+    async with node_and(cluster, services.operator):
+        await cluster.client.create(service())
+        await cluster.client.create(pod("ready"))
+        await cluster.client.create(pod("slow", ready_after="30s"))
+        leaving = await cluster.client.create(pod("leaving", stop_after="10s"))
+        await fake_clock.advance(1)
+        await cluster.client.delete(leaving)
+        await fake_clock.advance(1)
+        assert states(cluster) == {
+            "ready": (True, True, False),
+            "slow": (False, False, False),
+            "leaving": (False, True, True),
+        }
+        await fake_clock.advance(40)
+        assert states(cluster) == {"ready": (True, True, False), "slow": (True, True, False)}
+
+
+async def test_a_slice_is_written_as_kubernetes_writes_it(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Proxies and meshes read these labels and fields."""
+    async with node_and(cluster, services.operator):
+        owner = await cluster.client.create(service())
+        made = await cluster.client.create(pod("a"))
+        await fake_clock.advance(0)
+        (found,) = slices(cluster)
+        assert found.labels == {
+            "tier": "front",
+            "kubernetes.io/service-name": "web",
+            "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+        }
+        assert found.controller is not None
+        assert found.controller.uid == owner.uid
+        document = to_json(found)
+        assert document["ports"] == [
+            {"name": "admin", "port": 9000, "protocol": "TCP"},
+            {"name": "http", "port": 8080, "protocol": "TCP"},
+        ]
+        address = (await cluster.client.get(Pod, "a")).status.pod_ip
+        reference = {"kind": "Pod", "name": "a", "namespace": "default", "uid": made.uid}
+        assert document["endpoints"] == [
+            {
+                "addresses": [address],
+                "conditions": {"ready": True, "serving": True, "terminating": False},
+                "nodeName": "simulated",
+                "targetRef": reference,
+            }
+        ]
+        (old,) = [one for one in cluster.list(Endpoints) if one.name == "web"]
+        assert to_json(old)["subsets"] == [
+            {
+                "addresses": [{"ip": address, "nodeName": "simulated", "targetRef": reference}],
+                "ports": [
+                    {"name": "http", "port": 8080, "protocol": "TCP"},
+                    {"name": "admin", "port": 9000, "protocol": "TCP"},
+                ],
+            }
+        ]
+
+
+async def test_named_ports_may_differ_between_pods(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """During a change of port numbers the name stays: each pod is reached where it listens."""
+    async with node_and(cluster, services.operator):
+        await cluster.client.create(service(ports=[ServicePort(name="http", port=80, target_port="http")]))
+        await cluster.client.create(pod("a", port=8080))
+        await cluster.client.create(pod("b", port=9090))
+        await fake_clock.advance(0)
+        found = {one.ports[0].port: one for one in slices(cluster) if one.ports}
+        assert sorted(found, key=str) == [8080, 9090]
+        assert [one.target_ref.name for one in found[9090].endpoints or () if one.target_ref] == ["b"]
+        await cluster.client.delete(await cluster.client.get(Pod, "b"))
+        await fake_clock.advance(0)
+        assert len(slices(cluster)) == 1
+
+
+async def test_whoever_asks_for_it_gets_pods_that_are_not_ready(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Members of a cluster must find each other before any of them is ready."""
+    async with node_and(cluster, services.operator):
+        spec = {"cluster_ip": "None", "publish_not_ready_addresses": True, "ports": None}
+        await cluster.client.create(service("peers", **spec))
+        await cluster.client.create(pod("a", never_ready="true"))
+        await fake_clock.advance(0)
+        assert states(cluster, "peers") == {"a": (True, False, False)}
+        (found,) = slices(cluster, "peers")
+        assert found.labels["service.kubernetes.io/headless"] == ""
+
+
+async def test_a_service_without_pods_has_an_empty_slice(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Nothing there is something else than nobody having looked yet."""
+    async with node_and(cluster, services.operator):
+        await cluster.client.create(service())
+        await cluster.client.create(service("manual", selector=None))
+        await fake_clock.advance(0)
+        assert [one.endpoints or [] for one in slices(cluster)] == [[]]
+        assert slices(cluster, "manual") == []
