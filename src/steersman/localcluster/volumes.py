@@ -33,14 +33,17 @@ def _uses(claim: PersistentVolumeClaim, pod: Pod) -> bool:
     return claim.name in claim_names(pod)
 
 
-def _claim_of(volume: PersistentVolume) -> list[ObjectKey]:
-    reference = volume.spec.claim_ref
-    return [ObjectKey(reference.namespace or "", reference.name or "")] if reference is not None else []
+def _is_of(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    return _volume_name(claim) == volume.name
+
+
+def _volume_name(claim: PersistentVolumeClaim) -> str:
+    return claim.spec.volume_name or f"pvc-{claim.uid}"
 
 
 @operator.reconciler(
     PersistentVolumeClaim,
-    watches=[Chosen(Pod, by=_uses), Watch(PersistentVolume, to=_claim_of)],
+    watches=[Chosen(Pod, by=_uses), Chosen(PersistentVolume, by=_is_of)],
     while_deleting=True,
     name="claims",
 )
@@ -49,7 +52,7 @@ async def bind(claim: PersistentVolumeClaim, ctx: Context[PersistentVolumeClaim]
     if claim.is_deleting:
         await _let_go(claim, ctx)
         return
-    name = claim.spec.volume_name or f"pvc-{claim.uid}"
+    name = _volume_name(claim)
     volume = await ctx.get(PersistentVolume, name)
     if volume is None:
         if claim.spec.volume_name:
@@ -81,7 +84,7 @@ async def _let_go(claim: PersistentVolumeClaim, ctx: Context[PersistentVolumeCla
 
 
 def _volume_of(claim: PersistentVolumeClaim) -> list[ObjectKey]:
-    return [ObjectKey("", claim.spec.volume_name or f"pvc-{claim.uid}")]
+    return [ObjectKey("", _volume_name(claim))]
 
 
 @operator.reconciler(
