@@ -5,14 +5,15 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from steersman import Context, Invalid, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.kinds.events_v1 import Event
-from steersman.kinds.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
 from steersman.objects.codec import to_json
+from steersman.protocol.manifests import load_objects
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse
@@ -23,6 +24,7 @@ from kubewatch.receivers import Hook, MailServer
 from kubewatch.sinks import SLACK
 
 URL = "http://hooks.example.com/in"
+SEES_EVERYTHING = Path(__file__).parent / "sees_everything.yaml"
 CONFIG_MAPS = WatchedResource(version="v1", resource="configmaps")
 SECRETS = WatchedResource(version="v1", resource="secrets")
 
@@ -30,11 +32,8 @@ SECRETS = WatchedResource(version="v1", resource="secrets")
 @asynccontextmanager
 async def running(cluster: Cluster, *others: Operator) -> AsyncIterator[None]:
     """Run the operator, allowed to see everything: its own role cannot know what, so an administrator grants it."""
-    rules = [PolicyRule(api_groups=["*"], resources=["*"], verbs=["get", "list", "watch"])]
-    await cluster.client.apply(ClusterRole(meta("sees-everything"), rules=rules))
-    account = Subject(kind="ServiceAccount", name=operator.name, namespace="default")
-    role = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="sees-everything")
-    await cluster.client.apply(ClusterRoleBinding(meta("sees-everything"), role_ref=role, subjects=[account]))
+    for obj in load_objects(SEES_EVERYTHING.read_bytes(), source=SEES_EVERYTHING.name):
+        await cluster.client.apply(obj)
     async with cluster.running(operator, *others):
         yield
 
