@@ -1,22 +1,29 @@
 """Rules of a class that a definition cannot hold: they need to know the request, so an admission policy keeps them.
 
-A rule in a definition sees its value (``self``) and the value before (``oldSelf``). One that names the request, the
-whole object, its namespace or the authorizer is written for a policy instead, with the same meaning for ``self``.
+A rule in a definition sees its value (``self``) and the value before (``oldSelf``), and of the metadata only the name.
+One that names the request, the whole object, its namespace or the authorizer, or reads labels and the like, is written
+for a policy instead, with the same meaning for ``self``.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.errors import DeclarationError
 from steersman.schema.constraints import Rule
+
+if TYPE_CHECKING:
+    from steersman.schema.cel.syntax import Node
 
 Schema = dict[str, Any]
 
 #: What only a policy knows.
 BEYOND: Final = frozenset({"request", "object", "oldObject", "namespaceObject", "authorizer"})
-_HINT: Final = re.compile(rf"\b(?:{'|'.join(sorted(BEYOND))})\b")
+#: Words without which a rule need not be read any further: most have none of them.
+_HINT: Final = re.compile(rf"\b(?:{'|'.join(sorted(BEYOND))}|metadata)\b")
+#: What a definition knows of the metadata.
+_NAMES: Final = frozenset({"name", "generateName"})
 _RULES: Final = "x-kubernetes-validations"
 
 
@@ -35,14 +42,9 @@ def names_in(expression: str) -> frozenset[str]:
 
 def free_names(expression: str) -> Iterator[tuple[str, int]]:
     """Give each use of a name that an expression does not bind itself, with its place in the text."""
-    from steersman.schema.cel.errors import Source  # noqa: PLC0415 - classes without such rules need no parser
-    from steersman.schema.cel.parser import parse  # noqa: PLC0415 - as above
-    from steersman.schema.cel.syntax import Comprehension, Ident, walk  # noqa: PLC0415 - as above
+    from steersman.schema.cel.syntax import Comprehension, Ident  # noqa: PLC0415 - as in _nodes
 
-    root, _ = parse(Source(expression))
-    if root is None:
-        return
-    nodes = walk(root)
+    nodes = _nodes(expression)
     bound = set[str | None]()
     for node in nodes:
         if isinstance(node, Comprehension):
@@ -52,11 +54,35 @@ def free_names(expression: str) -> Iterator[tuple[str, int]]:
             yield node.name, node.offset
 
 
-def is_for_policy(rule: Rule) -> bool:
-    """Tell whether a rule needs what only an admission policy knows."""
-    texts = (rule.cel, rule.message_expression)
-    # Most rules name none of these words at all, and need not be read for it.
-    return any(_HINT.search(text) and names_in(text) & BEYOND for text in texts if text)
+def _nodes(expression: str) -> "list[Node]":
+    """Give every part of an expression; none if it is no expression, which others will tell."""
+    from steersman.schema.cel.errors import Source  # noqa: PLC0415 - classes without such rules need no parser
+    from steersman.schema.cel.parser import parse  # noqa: PLC0415 - as above
+    from steersman.schema.cel.syntax import walk  # noqa: PLC0415 - as above
+
+    root, _ = parse(Source(expression))
+    return walk(root) if root is not None else []
+
+
+def is_for_policy(rule: Rule, *, is_root: bool = True) -> bool:
+    """Tell whether a rule needs what only an admission policy knows; ``is_root`` if it is about whole objects."""
+    texts = [text for text in (rule.cel, rule.message_expression) if _HINT.search(text)]
+    return any(names_in(text) & BEYOND or (is_root and _reads_metadata(text)) for text in texts)
+
+
+def _reads_metadata(expression: str) -> bool:
+    """Tell whether an expression reads more of an object's metadata than a definition knows."""
+    from steersman.schema.cel.syntax import Ident, Select  # noqa: PLC0415 - classes without such rules need no parser
+
+    return any(
+        isinstance(node, Select)
+        and node.field not in _NAMES
+        and isinstance(node.operand, Select)
+        and node.operand.field == "metadata"
+        and isinstance(node.operand.operand, Ident)
+        and node.operand.operand.name in ("self", "oldSelf")
+        for node in _nodes(expression)
+    )
 
 
 def take_policy_rules(schema: Schema) -> list[PlacedRule]:
@@ -69,7 +95,7 @@ def take_policy_rules(schema: Schema) -> list[PlacedRule]:
 def _take(schema: Schema, path: tuple[str, ...], found: list[PlacedRule]) -> None:
     for entry in list(schema.get(_RULES, ())):
         rule = _rule_of(entry)
-        if is_for_policy(rule):
+        if is_for_policy(rule, is_root=not path):
             if "*" in path:
                 where = ".".join(path)
                 raise DeclarationError(
