@@ -30,6 +30,7 @@ from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
 
 if TYPE_CHECKING:
+    from steersman.client.exec import ExecResult
     from steersman.informer.informer import Informer
 
 #: Who owns the fields that a client writes, unless it is told otherwise.
@@ -246,6 +247,17 @@ class Client(Writing):
     def logs(self, target: Target, options: LogOptions | None = None) -> AsyncIterator[str]:
         """Give the log of a pod's container line by line; with ``follow`` for as long as the container runs."""
         return log_lines(self._session, target, options or LogOptions())
+
+    async def exec(
+        self, target: Target, command: Sequence[str], *, container: str = "", stdin: bytes | None = None
+    ) -> "ExecResult":
+        """Run a command inside a pod's container and wait for its end: ``(await client.exec(pod, ["date"])).stdout``.
+
+        An exit code is part of the answer, whatever it is; ``InternalError`` says why a command could not be run.
+        """
+        from steersman.client.exec import execute  # noqa: PLC0415 - most clients only ask
+
+        return await execute(self._session, target, command, container=container, stdin=stdin)
 
     # Writing; update, replace, patch and apply are those of ``Writing``.
 

@@ -259,3 +259,25 @@ class LogOptions:
             ("timestamps", self.timestamps or None),
         )
         object.__setattr__(self, "query", _query(pairs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecOptions:
+    """What is run inside a container, without a terminal."""
+
+    command: tuple[str, ...]
+    #: May be left out when the pod has one container.
+    container: str = ""
+    stdin: bool = False
+    query: str = field(init=False, compare=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        _refuse(not self.command, "a command must be named")
+        pairs: tuple[tuple[str, _Value], ...] = (
+            ("container", self.container),
+            ("stdin", self.stdin or None),
+            ("stdout", True),
+            ("stderr", True),
+        )
+        words = "".join(f"&command={quote(word, safe='')}" for word in self.command)
+        object.__setattr__(self, "query", _query(pairs) + words)

@@ -9,6 +9,7 @@ from steersman.protocol.http import Request
 from steersman.protocol.options import (
     ApplyOptions,
     DeleteOptions,
+    ExecOptions,
     GetOptions,
     ListOptions,
     LogOptions,
@@ -81,6 +82,10 @@ class Requests:
     def log(self, key: ObjectKey, options: LogOptions = _NO_LOG_OPTIONS) -> Request:
         """Read the log of a pod's container; the answer is text."""
         return Request("GET", self._object_path(key, "log") + options.query, {"accept": "*/*"})
+
+    def execute(self, key: ObjectKey, options: ExecOptions) -> Request:
+        """Run a command inside a pod's container; the connection is to be upgraded to a WebSocket."""
+        return Request("GET", self._object_path(key, "exec") + options.query, {})
 
     # Writing.
 

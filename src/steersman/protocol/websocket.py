@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
-from wsproto.utilities import LocalProtocolError, RemoteProtocolError
+from wsproto.utilities import LocalProtocolError
 
 from steersman.errors import DecodeError
 from steersman.protocol.http import Upgraded
@@ -14,7 +14,7 @@ from steersman.protocol.http import Upgraded
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 #: Bytes of one message, however many frames it comes in.
 _MOST_BYTES = 4 * 1024 * 1024
-_TOO_BIG, _NORMAL, _WRONG = 1009, 1000, 1002
+_TOO_BIG, _NORMAL = 1009, 1000
 
 
 def is_websocket(headers: Mapping[str, str]) -> bool:
@@ -62,7 +62,7 @@ class WebSocket:
         return self._is_closed
 
     async def receive(self) -> bytes | None:
-        """Wait for a message; ``None`` when there will be none. ``DecodeError`` for what is no WebSocket."""
+        """Wait for a message; ``None`` when there will be none, also after nonsense. ``DecodeError`` for a huge one."""
         while not self._messages:
             if self._is_closed:
                 return None
@@ -70,11 +70,7 @@ class WebSocket:
             if not data:
                 self._is_closed = True
                 return None
-            try:
-                self._take(data)
-            except RemoteProtocolError as error:
-                self.close(_WRONG)
-                raise DecodeError(f"the peer does not speak WebSocket: {error}") from None
+            self._take(data)
         return self._messages.pop(0)
 
     def send(self, message: bytes) -> None:

@@ -14,7 +14,7 @@ from steersman.localcluster.process_node.node import ProcessNode
 from steersman.localcluster.process_node.options import ProcessNodeOptions
 from steersman.testing.cluster import Cluster
 
-IMAGES = {
+IMAGES: dict[str, dict[str, Any]] = {
     "python:*": {"command": [sys.executable, "-I", "-S", "-c"], "programs": {"python": sys.executable, "sh": "/bin/sh"}}
 }
 #: Runs for ever, and ends nicely.

@@ -68,6 +68,9 @@ class Processes:
         self._groups: dict[int, str] = {}
         self._guardian: asyncio.subprocess.Process | None = None
 
+    def __len__(self) -> int:
+        return len(self._groups)
+
     @asynccontextmanager
     async def guarded(self) -> AsyncIterator[None]:
         """End what an earlier node left; start processes inside the block; none of them is left after it."""
