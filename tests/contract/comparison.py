@@ -61,7 +61,7 @@ class Comparison:
             # The current version of the recorded server means nothing here.
             wanted, actual = re.sub(r"\d+", "N", wanted), re.sub(r"\d+", "N", actual)
         if _parts(wanted) != _parts(actual) and _parts(recorded) != _parts(actual):
-            yield f"{path}/message: recorded {_short(wanted, 700)}, got {_short(actual, 700)}"
+            yield f"{path}/message: recorded {_short(wanted, 7000)}, got {_short(actual, 7000)}"
 
     def _lists(self, recorded: list[Any], actual: list[Any], path: str, key: str) -> Iterator[str]:
         if key == "causes":

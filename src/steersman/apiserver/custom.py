@@ -10,6 +10,7 @@ from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.metadata import repeated_metadata_errors
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
 from steersman.errors import DecodeError
+from steersman.objects.codec import encode_json
 from steersman.protocol.equality import json_equal
 from steersman.schema.go_text import json_text
 from steersman.schema.object_meta import read_object_meta
@@ -97,6 +98,15 @@ class CustomStrategy(Strategy):
         self.kind.default(obj)
         return obj
 
+    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
+        """Prune and default what an apply or a scale has made: nothing else does before it is stored."""
+        if not is_merged:
+            return False
+        before = encode_json(obj)
+        self.kind.schema.prune(obj)
+        self.kind.schema.default(obj)
+        return encode_json(obj) != before
+
     def to_stored(self, obj: Document) -> Document:
         """Give the object in the stored version."""
         if self.converter is not None:
@@ -114,8 +124,9 @@ class CustomStrategy(Strategy):
         if self.converter is not None:
             self.converter.prepare(stored, self._api_version)
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Start counting generations; the status is not for clients that create."""
+        del subresource
         if self.has_status:
             obj.pop("status", None)
         obj["metadata"]["generation"] = 1

@@ -20,19 +20,35 @@ class GivenList(list[Any]):
     """An empty list that a client gave."""
 
 
+class ShownList(list[Any]):
+    """An empty list that a client gave, where even none is written: as null, once it is stored."""
+
+
+_MARKS = (GivenMap, GivenList, ShownList)
+
+
 def _is_mark(value: Any) -> bool:
-    return not value and value.__class__ in (GivenMap, GivenList)
+    return not value and value.__class__ in _MARKS
 
 
-def without_empties(value: Any) -> Any:
-    """Give a document as it is written, without what was given empty; the same one if there is nothing of the kind."""
+def without_empties(value: Any, *, keeps_lists: bool = False) -> Any:
+    """Give a document as it is stored, without what was given empty; the same one if there is nothing of the kind.
+
+    ``keeps_lists`` is for what is shown, or owned, without having been stored: a list that is always written is empty.
+    """
     if value.__class__ is dict:
-        parts = {key: without_empties(part) for key, part in value.items() if not _is_mark(part)}
+        parts = {
+            key: without_empties(part, keeps_lists=keeps_lists)
+            for key, part in value.items()
+            if not _is_mark(part) or part.__class__ is ShownList
+        }
         is_same = len(parts) == len(value) and all(part is value[key] for key, part in parts.items())
         return value if is_same else parts
     if value.__class__ is list:
-        items = [without_empties(item) for item in value]
+        items = [without_empties(item, keeps_lists=keeps_lists) for item in value]
         return value if all(item is before for item, before in zip(items, value, strict=True)) else items
+    if value.__class__ is ShownList and not value:
+        return [] if keeps_lists else None
     return value
 
 
@@ -41,7 +57,8 @@ def put_back(obj: Any, given: Any) -> None:
     if obj.__class__ is dict and given.__class__ is dict:
         for key, part in given.items():
             if _is_mark(part):
-                obj.setdefault(key, part)
+                if not obj.get(key):
+                    obj[key] = part
             elif key in obj:
                 put_back(obj[key], part)
     elif obj.__class__ is list and given.__class__ is list and len(obj) == len(given):

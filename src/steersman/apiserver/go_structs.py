@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from steersman.apiserver.builtin_types import load_types
-from steersman.apiserver.empties import GivenList, GivenMap
+from steersman.apiserver.empties import GivenList, GivenMap, ShownList
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.quantity import Quantity
 from steersman.objects.times import Duration, format_time, parse_time
@@ -146,6 +146,9 @@ class Struct:
                 value = found[name]
                 if spec.keeps_zero or (spec.pointer and value is not None) or _is_set(value):
                     written[name] = value
+                    if marking is not None and value.__class__ is list and not value and not spec.pointer:
+                        marking.has_empty = True
+                        written[name] = ShownList()
                 elif marking is not None and (mark := _MARKS.get(value.__class__)):
                     marking.has_empty = True
                     written[name] = mark()

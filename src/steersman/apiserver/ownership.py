@@ -67,9 +67,9 @@ class Ownership:
         reset = other.strategy.reset_fields.get(subresource, {})
         return Versioned(converted, other.strategy.ownership_type(), reset)
 
-    def created(self, served: Served, obj: Document, manager: str, time: str) -> Document:
+    def created(self, served: Served, obj: Document, manager: str, time: str, subresource: str = "") -> Document:
         """Give a new object with its creator as the owner."""
-        endpoint = self.endpoint(served, "")
+        endpoint = self.endpoint(served, subresource)
         return obj if endpoint is None else updater.create(obj, manager, endpoint=endpoint, time=time)
 
     def updated(

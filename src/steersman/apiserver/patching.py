@@ -127,7 +127,7 @@ class Patching:
         config = self._configuration(call)
         live = None if record is None else self._ledger.document(served, record)
         subresource = call.info.subresource
-        if live is None and subresource:
+        if live is None and subresource and not served.strategy.creates_on_update(subresource):
             raise served.not_found(name)
         if record is not None:
             self._check_identity(served, record, config)

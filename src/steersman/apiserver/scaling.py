@@ -179,8 +179,6 @@ class Scaling:
         obj = self._ledger.document(served, record)
         replicas = _replicas(wanted)
         set_at(obj, self._spec_path(served), replicas)
-        # What gets its first replicas may get its first spec, with defaults of its own.
-        obj = served.strategy.reread(obj)
         if entries is None:
             entries = self._entries(call, live, self._scale(served, record, missing=0), replicas)
         before = live["metadata"].get("managedFields") or []

@@ -75,8 +75,23 @@ class Strategy(ABC):
         del stored
 
     @abstractmethod
-    def prepare_create(self, obj: Document) -> None:
-        """Fill in and take away what the client has no say in, before a new object is checked."""
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+        """Fill in and take away what the client has no say in, before a new object is checked.
+
+        ``subresource`` names the part by whose update the object is created.
+        """
+
+    def creates_on_update(self, subresource: str) -> bool:
+        """Tell whether an update of a missing object, or of a part of it, creates it."""
+        return self.create_on_update and not subresource
+
+    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
+        """Give an object what only reading it from the store gives it; tell whether there was something to give.
+
+        ``is_merged`` tells that the server has made the object of the stored one; it was never read from a request.
+        """
+        del obj, is_merged
+        return False
 
     def created_by(self, obj: Document, user: Any) -> None:
         """Note who creates an object, where its kind says so."""

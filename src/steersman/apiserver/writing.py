@@ -159,20 +159,22 @@ class Writing:
         """Make a new object of a document that was read; give it as bytes."""
         served, given = call.served, obj
         if call.has_empties:
-            obj = without_empties(obj)
+            obj = without_empties(obj, keeps_lists=True)
         metadata = obj["metadata"]
         self.place(call, metadata)
         self._lifecycle.check_create(served, metadata.get("namespace", ""), metadata.get("name", ""))
         # What is no version at all is overlooked.
         version = str(metadata.pop("resourceVersion", ""))
-        version_given = version.isdigit() and int(version) > 0 and not options.dry_run and not is_owned
+        # Who writes over what turns out not to be there has a version of something; only who creates must not.
+        is_create = call.request.method == "POST"
+        version_given = version.isdigit() and int(version) > 0 and not options.dry_run and is_create
         meta.wipe(metadata)
         if not is_owned:
-            obj = self._ownership.created(served, obj, call.manager, self.now())
+            obj = self._ownership.created(served, obj, call.manager, self.now(), call.info.subresource)
         if self.admission.concerns(call):
             obj = self.admission.mutate(call, obj, None, options)
         metadata = obj["metadata"] = self._identified(served, obj["metadata"])
-        obj = self._settled(call, obj, given, None, "")
+        obj = without_empties(self._judged(call, obj, given, None, call.info.subresource))
         if self.admission.is_active:
             self.admission.validate(call, obj, None, options)
         if version_given:
@@ -180,7 +182,7 @@ class Writing:
         existing = self._ledger.get(served, metadata.get("namespace", ""), metadata["name"])
         if existing is not None:
             raise _taken(served, existing)
-        is_whole = not served.strategy.fill_in(obj, "")
+        is_whole = not served.strategy.fill_in(obj, is_merged=is_owned)
         if options.dry_run:
             return self._ledger.preview(served, obj)
         raw = self._ledger.put(served, obj, is_whole=is_whole)
@@ -215,21 +217,21 @@ class Writing:
         if wanted and not given:
             metadata["namespace"] = wanted
 
-    def _settled(self, call: Call, obj: Document, given: Document, old: Document | None, subresource: str) -> Document:
-        """Prepare and judge an object by the rules of its kind; give it as it is to be stored.
+    def _judged(self, call: Call, obj: Document, given: Document, old: Document | None, subresource: str) -> Document:
+        """Prepare and judge an object by the rules of its kind.
 
-        ``given`` is the object as it was read: the rules are told what was empty in it, nobody else is.
+        ``given`` is the object as it was read: the rules are told what was empty in it.
         """
         strategy = call.served.strategy
         if call.has_empties:
             put_back(obj, given)
         if old is None:
-            strategy.prepare_create(obj)
+            strategy.prepare_create(obj, subresource)
             strategy.created_by(obj, call.user)
         else:
             strategy.prepare_update(obj, old, subresource)
-        self._judge(call, obj, old, subresource)
-        return without_empties(obj) if call.has_empties else obj
+        self._judge(call, obj, old, "" if old is None else subresource)
+        return obj
 
     def _judge(self, call: Call, obj: Document, old: Document | None, subresource: str) -> None:
         """Refuse an object that breaks rules; tell the client what it should know. Numbers are then as stored ones."""
@@ -261,7 +263,7 @@ class Writing:
         self._check_name(call, metadata)
         record = self._ledger.get(served, call.info.namespace, name)
         if record is None:
-            if not served.strategy.create_on_update or call.info.subresource:
+            if not served.strategy.creates_on_update(call.info.subresource):
                 raise served.not_found(name)
             given = metadata.get("resourceVersion", "0")
             if not given.isdigit():
@@ -308,7 +310,7 @@ class Writing:
         Nothing is written when nothing changed, unless it is stored in a version that was stored formerly.
         """
         served, live, record = call.served, change.live, change.record
-        obj = without_empties(change.obj) if call.has_empties else change.obj
+        obj = without_empties(change.obj, keeps_lists=True) if call.has_empties else change.obj
         if change.is_patch:
             obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
         if not change.is_owned:
@@ -320,22 +322,30 @@ class Writing:
         obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
         meta.keep(obj["metadata"], live["metadata"])
         obj["metadata"] = ordered(obj["metadata"])
-        obj = self._settled(call, obj, change.obj, live, change.subresource)
+        judged = self._judged(call, obj, change.obj, live, change.subresource)
+        obj = without_empties(judged) if call.has_empties else judged
         if is_told and self.admission.is_active:
             self.admission.validate(call, obj, live, options)
-        if _is_unchanged(obj, live) and self._ledger.is_stored_so(served, record):
-            return self._ledger.raw(served, record)
         if self._lifecycle.is_finished(served, obj):
-            return self._finish(call, change, obj, options)
+            return self._finish(call, change, judged, options)
+        is_whole = not served.strategy.fill_in(obj, is_merged=change.is_owned)
+        if self._is_stored(served, change, obj, is_whole=is_whole):
+            return self._ledger.raw(served, record)
         if options.dry_run:
             return self._ledger.preview(served, obj)
-        raw = self._ledger.put(served, obj)
+        raw = self._ledger.put(served, obj, is_whole=is_whole)
         served.strategy.after_commit(obj, live)
         return raw
 
+    def _is_stored(self, served: Served, change: Change, obj: Document, *, is_whole: bool) -> bool:
+        """Tell whether what would be written is what was written last."""
+        if not _is_unchanged(obj, change.live) or not self._ledger.is_stored_so(served, change.record):
+            return False
+        return is_whole == self._ledger.is_whole(served, change.record, change.live)
+
     def _finish(self, call: Call, change: Change, obj: Document, options: WriteOptions) -> bytes:
         """Remove an object that was only waiting for its last finalizer; the answer shows it as it was."""
-        raw = self._ledger.rendered(call.served, obj)
+        raw = self._ledger.rendered(call.served, without_empties(obj, keeps_lists=True) if call.has_empties else obj)
         if not options.dry_run:
             self._ledger.remove(call.served, change.record)
             call.served.strategy.after_commit(None, change.live)

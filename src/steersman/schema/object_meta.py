@@ -164,6 +164,12 @@ def subdomain_name_faults(name: str, prefix: bool) -> list[str]:
     return subdomain_faults(name)
 
 
+def label_name_faults(name: str, prefix: bool) -> list[str]:
+    """Complain about the name of kinds whose names stand alone in DNS."""
+    faults = label_faults(name[:-1] + "a" if prefix and name.endswith("-") else name)
+    return [fault.replace("63 bytes", "63 characters") for fault in faults]
+
+
 def url_name_faults(name: str, prefix: bool) -> list[str]:
     """Complain about the name of kinds that allow whatever a URL can carry."""
     return path_segment_faults(name, prefix=prefix)

@@ -15,9 +15,22 @@ class Record:
     ``raw`` is its JSON in the storage version, complete, with the version in ``metadata.resourceVersion``.
     """
 
-    __slots__ = ("fields", "is_deleting", "labels", "name", "namespace", "owner_uids", "raw", "uid", "version")
+    __slots__ = (
+        "fields",
+        "is_deleting",
+        "is_whole",
+        "labels",
+        "name",
+        "namespace",
+        "owner_uids",
+        "raw",
+        "uid",
+        "version",
+    )
 
-    def __init__(self, obj: Mapping[str, Any], version: int, fields: Mapping[str, str]) -> None:
+    def __init__(
+        self, obj: Mapping[str, Any], version: int, fields: Mapping[str, str], *, is_whole: bool = True
+    ) -> None:
         metadata = obj["metadata"]
         #: For the store and its index only: outside, versions are text that nobody counts with.
         self.version = version
@@ -28,6 +41,9 @@ class Record:
         #: Values that field selectors ask for.
         self.fields = fields
         self.owner_uids = tuple(owner["uid"] for owner in metadata.get("ownerReferences") or ())
+        #: Whether the object was written with everything in it; if not, some of it is only filled in when it is read,
+        #: and writing it again as it is read changes it.
+        self.is_whole = is_whole
         self.is_deleting = metadata.get("deletionTimestamp") is not None
         self.raw = _encode({**obj, "metadata": {**metadata, "resourceVersion": str(version)}})
 

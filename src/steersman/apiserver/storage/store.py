@@ -25,6 +25,8 @@ class Put:
     obj: Mapping[str, Any]
     #: Values for field selectors.
     fields: Mapping[str, str] = field(default_factory=dict)
+    #: See `Record.is_whole`.
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +153,7 @@ class Store:
         table = self._table(change.resource)
         version = self._version + 1
         if isinstance(change, Put):
-            record = Record(change.obj, version, change.fields)
+            record = Record(change.obj, version, change.fields, is_whole=change.is_whole)
             before = table.put(record)
             self._reindex(change.resource, record.path, before, record)
             event = Event("ADDED" if before is None else "MODIFIED", change.resource, record, before, now)

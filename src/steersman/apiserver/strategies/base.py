@@ -40,6 +40,8 @@ class BuiltinStrategy(Strategy):
 
     #: Whether writers of the status cannot change labels.
     keeps_labels_in_status = False
+    #: Whether the rules of the kind are told what was given empty.
+    tells_empties = True
 
     def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
         self.gvk = gvk
@@ -61,7 +63,7 @@ class BuiltinStrategy(Strategy):
 
     def decode(self, document: Document, reading: Reading) -> Document:
         """Read a document without filling anything in."""
-        noted = WireReading(keeps_empty=reading.keeps_empty)
+        noted = WireReading(keeps_empty=reading.keeps_empty and self.tells_empties)
         content = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
         read = self._struct.read(content, "", noted)
         reading.has_empty = reading.has_empty or noted.has_empty
@@ -97,8 +99,9 @@ class BuiltinStrategy(Strategy):
             )
         return {**document, "kind": kind, "apiVersion": api_version}
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Start counting generations; the status is not for clients that create."""
+        del subresource
         if self.has_status:
             obj["status"] = self.initial_status(obj)
         if self.counts:

@@ -15,6 +15,7 @@ class DefinitionStrategy(BuiltinStrategy):
 
     unconditional_update = False
     tells_grace = False
+    tells_empties = False
     #: Told of every write: the object and what it was; the first is ``None`` for a delete.
     follow: Callable[[Document | None, Document | None], None]
 

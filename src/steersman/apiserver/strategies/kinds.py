@@ -9,8 +9,6 @@ from steersman.apiserver.conversion import (
     event_from_core,
     event_to_core,
 )
-from steersman.apiserver.defaults.workloads import TEMPLATE_GENERATION
-from steersman.apiserver.empties import same_content
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.strategies.base import BuiltinStrategy
@@ -71,8 +69,14 @@ class DataStrategy(BuiltinStrategy):
         text = "field is immutable when `immutable` is set"
         errors = [] if obj.get("immutable") else [forbidden("immutable", text)]
         # An empty map is not none: it differs as long as it is not stored.
-        errors += [forbidden(part, text) for part in self.parts if obj.get(part) != old.get(part)]
+        errors += [forbidden(part, text) for part in self.parts if self._content(obj, part) != self._content(old, part)]
         return errors
+
+    @staticmethod
+    def _content(obj: Document, part: str) -> Document | None:
+        """Give a part of the data; the first is there in every ConfigMap, be it empty."""
+        found: Document | None = obj.get(part)
+        return found or {} if part == "data" else found
 
 
 def _key_errors(obj: Document) -> list[FieldError]:
@@ -90,6 +94,11 @@ class SecretStrategy(DataStrategy):
     """Secrets: as ConfigMaps, and their type never changes."""
 
     parts = ("data",)
+
+    @staticmethod
+    def _content(obj: Document, part: str) -> Document | None:
+        """Give the data; an empty map is not none."""
+        return obj.get(part)
 
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
         """Judge as ConfigMaps, and the type."""
@@ -134,41 +143,6 @@ def _pair_warnings(obj: Document) -> list[str]:
     return []
 
 
-class JobStrategy(BuiltinStrategy):
-    """Jobs: they select their pods by their own uid."""
-
-    orphans_by_default = True
-
-    def prepare_create(self, obj: Document) -> None:
-        """Label the pods of a Job so that it finds them."""
-        super().prepare_create(obj)
-        spec, metadata = obj["spec"], obj["metadata"]
-        if spec.get("manualSelector"):
-            return
-        template = spec.setdefault("template", {}).setdefault("metadata", {})
-        had_labels = bool(metadata.get("labels"))
-        labels = dict(template.get("labels") or {})
-        uid, name = metadata["uid"], metadata.get("name") or ""
-        for prefix in ("", "batch.kubernetes.io/"):
-            labels[f"{prefix}controller-uid"] = uid
-            labels[f"{prefix}job-name"] = name
-        template["labels"] = labels
-        selector = spec.get("selector") or {}
-        matched = {**(selector.get("matchLabels") or {}), "batch.kubernetes.io/controller-uid": uid}
-        spec["selector"] = {**selector, "matchLabels": matched}
-        if not had_labels:
-            metadata["labels"] = dict(labels)
-
-    def fields(self, obj: Document) -> dict[str, str]:
-        """Give how many pods succeeded."""
-        return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
-
-    def field_label_error(self, label: str) -> str:
-        """Jobs are selected by name and success."""
-        known = ("metadata.name", "metadata.namespace", "status.successful")
-        return "" if label in known else f'field label "{label}" not supported for Job'
-
-
 class ClaimStrategy(BuiltinStrategy):
     """PersistentVolumeClaims: pending, and protected while in use."""
 
@@ -181,14 +155,18 @@ class ClaimStrategy(BuiltinStrategy):
         super().default(obj)
         obj["status"] = {"phase": "Pending", **(obj.get("status") or {})}
 
-    def initial_status(self, obj: Document) -> Document:
-        """Begin pending."""
-        del obj
-        return {"phase": "Pending"}
+    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
+        """Let a claim that is stored without a phase be pending."""
+        del is_merged
+        status = obj.get("status") or {}
+        if status.get("phase"):
+            return False
+        obj["status"] = {"phase": "Pending", **status}
+        return True
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Give a claim the default class; protect it from going while it is used."""
-        super().prepare_create(obj)
+        super().prepare_create(obj, subresource)
         spec = obj["spec"]
         if spec.get("storageClassName") is None and (found := self._default_class()):
             spec["storageClassName"] = found
@@ -227,9 +205,9 @@ def _settle_sources(spec: Document) -> None:
 class ProtectedClass(BuiltinStrategy):
     """VolumeAttributesClasses: protected while a volume has them."""
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Protect a class from going while it is used."""
-        super().prepare_create(obj)
+        super().prepare_create(obj, subresource)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/vac-protection" not in finalizers:
             finalizers.append("kubernetes.io/vac-protection")
@@ -244,9 +222,9 @@ class VolumeStrategy(BuiltinStrategy):
         """Begin pending."""
         return {"phase": "Pending", "lastPhaseTransitionTime": obj["metadata"]["creationTimestamp"]}
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Protect a volume from going while it is used."""
-        super().prepare_create(obj)
+        super().prepare_create(obj, subresource)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/pv-protection" not in finalizers:
             finalizers.append("kubernetes.io/pv-protection")
@@ -271,9 +249,9 @@ class NodeStrategy(BuiltinStrategy):
         if status.get("capacity") and not status.get("allocatable"):
             obj["status"] = {**status, "allocatable": dict(status["capacity"])}
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Keep pods away until the node says that it is ready."""
-        super().prepare_create(obj)
+        super().prepare_create(obj, subresource)
         taints = obj.setdefault("spec", {}).setdefault("taints", [])
         if not any(taint.get("key") == _NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
             taints.append({"key": _NOT_READY, "effect": "NoSchedule"})
@@ -304,9 +282,9 @@ class LeaseStrategy(BuiltinStrategy):
     create_on_update = True
     unconditional_update = False
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Leave out what only coordinated elections have, which are off."""
-        super().prepare_create(obj)
+        super().prepare_create(obj, subresource)
         _uncoordinated(obj)
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
@@ -326,32 +304,6 @@ class CreatedOnUpdate(BuiltinStrategy):
     create_on_update = True
 
 
-class ReplicationControllerStrategy(BuiltinStrategy):
-    """ReplicationControllers: their pods outlive them unless something else is said."""
-
-    orphans_by_default = True
-
-    def fields(self, obj: Document) -> dict[str, str]:
-        """Give how many pods there are."""
-        return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
-
-    def field_label_error(self, label: str) -> str:
-        """They are selected by name and number of pods."""
-        known = ("metadata.name", "metadata.namespace", "status.replicas")
-        return "" if label in known else f"field label not supported: {label}"
-
-
-class DeploymentStrategy(BuiltinStrategy):
-    """Deployments: annotations count as changes, too."""
-
-    keeps_labels_in_status = True
-
-    def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether the spec or an annotation changed."""
-        before, after = old["metadata"].get("annotations") or {}, obj["metadata"].get("annotations") or {}
-        return before != after or super().is_new_generation(obj, old)
-
-
 class SliceStrategy(BuiltinStrategy):
     """EndpointSlices: labels count as changes, too."""
 
@@ -368,30 +320,6 @@ class NeverCounting(BuiltinStrategy):
         """Say no."""
         del obj, old
         return False
-
-
-class DaemonSetStrategy(BuiltinStrategy):
-    """DaemonSets: their template counts its own changes."""
-
-    def prepare_create(self, obj: Document) -> None:
-        """Begin to count."""
-        super().prepare_create(obj)
-        _count_templates(obj, max(1, _templates(obj)))
-
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Count a change of the template."""
-        super().prepare_update(obj, old, subresource)
-        is_same = subresource or same_content(obj["spec"].get("template"), old["spec"].get("template"))
-        _count_templates(obj, _templates(old) + (0 if is_same else 1))
-
-
-def _templates(obj: Document) -> int:
-    count = str((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
-    return int(count) if count.isascii() and count.lstrip("-").isdigit() else 0
-
-
-def _count_templates(obj: Document, count: int) -> None:
-    obj["metadata"]["annotations"] = {**(obj["metadata"].get("annotations") or {}), TEMPLATE_GENERATION: str(count)}
 
 
 class SigningRequestStrategy(BuiltinStrategy):

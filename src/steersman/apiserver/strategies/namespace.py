@@ -22,9 +22,9 @@ class NamespaceStrategy(BuiltinStrategy):
         if metadata.get("name"):
             metadata["labels"] = {**(metadata.get("labels") or {}), _NAME_LABEL: metadata["name"]}
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Begin with the server's own finalizer."""
-        super().prepare_create(obj)
+        super().prepare_create(obj, subresource)
         # A generated name was not known when the rest was filled in.
         self.default(obj)
         spec = obj.setdefault("spec", {})

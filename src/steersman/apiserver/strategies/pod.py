@@ -25,7 +25,7 @@ class PodStrategy(BuiltinStrategy):
     answers_delete_with_object = True
     ledger: Ledger
 
-    def prepare_create(self, obj: Document) -> None:
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Fill in limits, priority, tolerations and the first status."""
         limit_pod(self.ledger, obj)
         spec = obj["spec"]
@@ -35,7 +35,7 @@ class PodStrategy(BuiltinStrategy):
             raise forbidden("pods", "", obj["metadata"]["name"], why)
         if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
             spec["terminationGracePeriodSeconds"] = 1
-        super().prepare_create(obj)
+        super().prepare_create(obj, subresource)
         self._set_priority(obj)
         self._tolerate(obj["spec"])
 
@@ -43,6 +43,9 @@ class PodStrategy(BuiltinStrategy):
         """Keep the tolerations that every pod has."""
         if not subresource:
             self._tolerate(obj["spec"])
+            for name in ("priority", "preemptionPolicy"):
+                if obj["spec"].get(name) is None and name in old["spec"]:
+                    obj["spec"][name] = old["spec"][name]
         elif subresource in _PARTS:
             obj["spec"] = _PARTS[subresource](obj["spec"], old["spec"])
             for name in ("labels", "annotations", "finalizers", "ownerReferences"):
@@ -102,6 +105,20 @@ class PodStrategy(BuiltinStrategy):
                     }
                 )
         spec["tolerations"] = tolerations
+
+    def prepare_status(self, obj: Document, old: Document) -> None:
+        """Keep what those who report about a pod have no say in, and what they leave out."""
+        super().prepare_status(obj, old)
+        obj["metadata"].pop("ownerReferences", None)
+        if "ownerReferences" in old["metadata"]:
+            obj["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
+        status, before = dict(obj.get("status") or {}), old.get("status") or {}
+        for name in ("qosClass", "observedGeneration"):
+            if not status.get(name) and before.get(name):
+                status[name] = before[name]
+        if status.get("conditions"):
+            status["conditions"] = _with_generations(status["conditions"], before.get("conditions") or [])
+        obj["status"] = status
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
         """Tell whether the spec changed."""
@@ -199,3 +216,17 @@ _PARTS = {"resize": _resized, "ephemeralcontainers": _with_ephemeral}
 def _covers(toleration: Any, taint: str) -> bool:
     key_fits = toleration.get("key") == taint or (not toleration.get("key") and toleration.get("operator") == "Exists")
     return key_fits and toleration.get("effect", "NoExecute") in ("NoExecute", "")
+
+
+def _with_generations(conditions: list[Document], before: list[Document]) -> list[Document]:
+    """Keep the generation that each condition was observed at, where it is left out."""
+    known: dict[str, list[int]] = {}
+    for condition in before:
+        known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration") or 0)
+    kept = []
+    for condition in conditions:
+        generations = known.get(condition.get("type", "")) or [0]
+        generation = generations.pop(0)
+        is_missing = generation and not condition.get("observedGeneration")
+        kept.append({**condition, "observedGeneration": generation} if is_missing else condition)
+    return kept

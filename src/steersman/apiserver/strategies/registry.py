@@ -2,7 +2,7 @@
 
 from steersman.apiserver.builtin import builtin_resources
 from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.strategies import kinds
+from steersman.apiserver.strategies import kinds, workloads
 from steersman.apiserver.strategies.as_given import NetworkPolicyStrategy, WebhookConfigurationStrategy
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategies.definition import DefinitionStrategy
@@ -59,13 +59,14 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("", "Node"): kinds.NodeStrategy,
     ("", "Endpoints"): kinds.CreatedOnUpdate,
     ("", "LimitRange"): kinds.CreatedOnUpdate,
-    ("", "ReplicationController"): kinds.ReplicationControllerStrategy,
-    ("apps", "Deployment"): kinds.DeploymentStrategy,
+    ("", "ReplicationController"): workloads.ReplicationControllerStrategy,
+    ("apps", "StatefulSet"): workloads.StatefulSetStrategy,
+    ("apps", "Deployment"): workloads.DeploymentStrategy,
     ("discovery.k8s.io", "EndpointSlice"): kinds.SliceStrategy,
     ("scheduling.k8s.io", "PriorityClass"): kinds.NeverCounting,
-    ("apps", "DaemonSet"): kinds.DaemonSetStrategy,
+    ("apps", "DaemonSet"): workloads.DaemonSetStrategy,
     ("certificates.k8s.io", "CertificateSigningRequest"): kinds.SigningRequestStrategy,
-    ("batch", "Job"): kinds.JobStrategy,
+    ("batch", "Job"): workloads.JobStrategy,
     ("resource.k8s.io", "ResourceSlice"): kinds.DeviceSliceStrategy,
     ("storage.k8s.io", "StorageClass"): kinds.AnsweringWithObject,
     ("storage.k8s.io", "VolumeAttributesClass"): kinds.ProtectedClass,

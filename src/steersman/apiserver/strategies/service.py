@@ -4,7 +4,7 @@ from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategies.service_allocation import ServiceAllocation
 from steersman.apiserver.strategy import Document
 from steersman.apiserver.validation.services import is_open, needs_health_check
-from steersman.schema.names import label_faults
+from steersman.schema.object_meta import label_name_faults
 
 _ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 _OPEN = ("NodePort", "LoadBalancer")
@@ -19,12 +19,18 @@ class ServiceStrategy(BuiltinStrategy):
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
         """Complain about a name that cannot stand in DNS."""
-        faults = label_faults(name[:-1] + "a" if prefix and name.endswith("-") else name)
-        return [fault.replace("63 bytes", "63 characters") for fault in faults]
+        return label_name_faults(name, prefix)
 
-    def prepare_create(self, obj: Document) -> None:
+    def creates_on_update(self, subresource: str) -> bool:
+        """Services are created by whoever updates them, even their status."""
+        return subresource in ("", "status")
+
+    def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Give a new Service its address and ports."""
-        super().prepare_create(obj)
+        super().prepare_create(obj, subresource)
+        if subresource:
+            # Who writes the status of what is not there creates it without an address.
+            return
         spec = obj["spec"]
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]

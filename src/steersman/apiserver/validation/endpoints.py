@@ -28,12 +28,12 @@ def endpoint_slice_errors(obj: Document, old: Document | None, subresource: str)
     del subresource
     kind = obj.get("addressType") or ""
     errors: Errors = []
-    if old is not None and kind != (old.get("addressType") or ""):
-        errors.append(invalid("addressType", kind, "field is immutable"))
-    elif not kind:
+    if not kind:
         errors.append(required("addressType"))
     elif kind not in _TYPES:
         errors.append(not_supported("addressType", kind, _TYPES))
+    if old is not None and kind != (old.get("addressType") or ""):
+        errors.append(invalid("addressType", kind, "field is immutable"))
     errors += _port_list_errors(obj.get("ports") or ())
     endpoints = obj.get("endpoints") or ()
     if old is not None and same_content(endpoints, old.get("endpoints") or ()):

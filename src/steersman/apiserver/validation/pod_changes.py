@@ -123,6 +123,8 @@ def _without_changeable(new: Document, old: Document) -> Document:
                 {**container, "image": before.get("image", "")}
                 for container, before in zip(new[kind], old[kind], strict=True)
             ]
+        else:
+            rest.pop(kind, None)
     kept = ["activeDeadlineSeconds", "schedulingGates", "tolerations"]
     if (old.get("terminationGracePeriodSeconds") or 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
         kept.append("terminationGracePeriodSeconds")

@@ -71,7 +71,7 @@ def _claim_change_errors(obj: Document, old: Document) -> Errors:
         before["volumeName"] = spec["volumeName"]
     if before.get("storageClassName") is None and spec.get("storageClassName") is not None:
         # A claim without a class is given one later, when there is a default.
-        before["storageClassName"] = spec["storageClassName"]
+        del spec["storageClassName"]
     if (obj.get("status") or {}).get("phase") == "Bound":
         _keep(spec, before, "volumeAttributesClassName")
         if after_size is not None and before_size is not None:
