@@ -109,9 +109,7 @@ async def test_kubectl_rolls_workloads_out_and_back(tmp_path: Path) -> None:
         await kubectl("apply", "-f", "-", stdin=WEB)
         rolled_out = await kubectl("rollout", "status", "deploy/web", "sts/db", "ds/agent", "--timeout=20s")
         assert 'deployment "web" successfully rolled out' in rolled_out
-        assert (
-            "statefulset rolling update complete 2 pods" in rolled_out or "partitioned roll out complete" in rolled_out
-        )
+        assert "partitioned roll out complete: 2 new pods have been updated" in rolled_out
         assert 'daemon set "agent" successfully rolled out' in rolled_out
         await kubectl("wait", "--for=condition=complete", "job/work", "--timeout=20s")
 

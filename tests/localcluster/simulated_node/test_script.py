@@ -36,6 +36,8 @@ def test_failures_have_names_or_codes() -> None:
     assert Script.of(pod(fail="ErrImagePull")).pull_failure == "ErrImagePull"
     assert Script.of(pod(fail="CrashLoopBackOff")).exit_code == 1
     assert Script.of(pod("Never", fail="137")).exit_code == 137
+    for annotations in ({"fail": "3", "run_for": "9s"}, {"run_for": "9s", "fail": "3"}):
+        assert Script.of(pod(**annotations)) == Script(run_for=timedelta(seconds=9), exit_code=3)
 
 
 @pytest.mark.parametrize(

@@ -49,13 +49,14 @@ class Script:
         """Read a pod's annotations; ``ScriptError`` says which one is wrong, and what may be written."""
         ends = (pod.spec.restart_policy or "Always") != "Always"
         script = cls(run_for=_TASK if ends else None)
-        for name, text in _instructions(pod.annotations).items():
-            read = _READERS.get(name)
-            if read is None:
+        instructions = _instructions(pod.annotations)
+        for name in instructions:
+            if name not in _READERS:
                 known = ", ".join(sorted(_READERS))
                 raise ScriptError(f"{PREFIX}{name} is not known: a simulated node understands {known}")
+        for name, read in _READERS.items():
             try:
-                script = replace(script, **read(text))
+                script = replace(script, **read(instructions[name])) if name in instructions else script
             except ValueError as error:
                 raise ScriptError(f"{PREFIX}{name}: {error}") from None
         return script
@@ -95,6 +96,7 @@ def _failure(text: str) -> dict[str, Any]:
     raise ValueError(f"{text!r} is no failure (write {', '.join(PULL_FAILURES)}, {CRASH} or an exit code)")
 
 
+#: In the order in which they count: how long a container runs may be said beside how it fails.
 _READERS: dict[str, Callable[[str], dict[str, Any]]] = {
     "start-after": lambda text: {"start_after": _span(text)},
     "ready-after": lambda text: {"ready_after": _span(text)},
