@@ -71,6 +71,11 @@ class Processes:
     def __len__(self) -> int:
         return len(self._groups)
 
+    @property
+    def guardian_pid(self) -> int:
+        """The number of the process that ends the others when this program is gone."""
+        return self._guardian.pid if self._guardian is not None else 0
+
     @asynccontextmanager
     async def guarded(self) -> AsyncIterator[None]:
         """End what an earlier node left; start processes inside the block; none of them is left after it."""
