@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
+from steersman.apiserver.admission.targets import WebhookOptions
 from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.client.interfaces import Ref
@@ -15,6 +16,7 @@ from steersman.clock import RealClock
 from steersman.kinds.core_v1 import Namespace
 from steersman.objects.meta import meta
 from steersman.randomness import Randomness
+from steersman.testing.webhook_calls import WebhookCalls
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
@@ -35,9 +37,11 @@ class EmbeddedServer:
     """The embedded API server, in this process."""
 
     def client(self) -> AbstractAsyncContextManager[Client]:
-        """Give a client of a fresh server."""
+        """Give a client of a fresh server, which calls webhooks on this machine."""
         clock = RealClock()
-        return _client(InMemoryTransport(ApiServer(clock=clock), clock=clock))
+        calls = WebhookCalls(clock)
+        api = ApiServer(clock=clock, webhooks=WebhookOptions(caller=calls))
+        return _client(InMemoryTransport(api, clock=clock), calls)
 
 
 class RealServer:
@@ -49,7 +53,7 @@ class RealServer:
 
 
 @asynccontextmanager
-async def _client(transport: Transport) -> AsyncIterator[Client]:
+async def _client(transport: Transport, calls: WebhookCalls | None = None) -> AsyncIterator[Client]:
     namespace = f"contract-{Randomness().suffix(8)}"
     client = Client(transport, namespace=namespace, field_manager="contract")
     try:
@@ -58,3 +62,5 @@ async def _client(transport: Transport) -> AsyncIterator[Client]:
         await client.delete(Ref(Namespace, namespace))
     finally:
         await transport.close()
+        if calls is not None:
+            await calls.close()

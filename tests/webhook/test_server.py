@@ -5,45 +5,28 @@ import json
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from steersman import Admission, Deny, Model, Operator, Resource, Status, Unstructured, custom_resource, meta
-from steersman.client.client import Client
-from steersman.clock import Clock, RealClock
+from steersman.clock import RealClock
 from steersman.concurrency import background
 from steersman.errors import ConfigError, Forbidden, InternalError
 from steersman.kinds.admissionregistration_v1 import ValidatingWebhookConfiguration
 from steersman.kinds.core_v1 import Secret
 from steersman.manager.manager import ManagerOptions
-from steersman.protocol.http import App
 from steersman.serving.certificates import CertificateAuthority
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.webhook.address import Address, ServiceAddress, UrlAddress
 from steersman.webhook.certificates import Certificates, FileCertificates, MemoryStore, OwnCertificates, SecretStore
 from steersman.webhook.configurations import configuration_objects, secret_name
-from steersman.webhook.front import Presence, Publish
 from steersman.webhook.routes import LARGEST, Routes
 from steersman.webhook.server import ServerPlace, WebhookServer
 from steersman.webhook.tls_front import TlsFront, local_front, service_front
+from tests.webhook.fronts import LOOPBACK, ByHand, Calendar, presented
 from tests.webhook.reviews import response_of, review
-
-LOOPBACK = ("127.0.0.1", "localhost")
-
-
-class Calendar(RealClock):
-    """The machine's clock, on another day: certificates are judged by OpenSSL, which looks at the real one."""
-
-    def __init__(self, days: float = 0.0) -> None:
-        self.days = days
-
-    def now(self) -> datetime:
-        """Give the time some days from now."""
-        return super().now() + timedelta(days=self.days)
 
 
 class QuotaSpec(Model):
@@ -103,109 +86,6 @@ async def test_whom_to_trust_is_set_under_a_field_manager_of_its_own(cluster: Cl
         await cluster.client.as_manager("quota").apply(before, force=True)
         [after] = cluster.list(ValidatingWebhookConfiguration)
     assert (after.webhooks or [])[0].client_config.ca_bundle == bundle
-    await cluster.webhooks.close()
-
-
-@dataclass
-class ByHand:
-    """A front that looks after its certificates when it is told, instead of every half minute."""
-
-    clock: Clock
-    source: OwnCertificates
-    installs: bool = True
-    server: WebhookServer | None = None
-    turns: asyncio.Queue[asyncio.Event] = field(default_factory=asyncio.Queue)
-
-    @asynccontextmanager
-    async def serving(self, app: App, client: Client, *, clock: Clock) -> AsyncIterator[Presence]:
-        """Serve over TLS."""
-        del client, clock
-        async with WebhookServer.serving(app, self.source, ServerPlace(), clock=self.clock) as server:
-            self.server = server
-            yield self
-
-    @property
-    def address(self) -> Address:
-        """Where the server is."""
-        assert self.server is not None
-        return self.server.address
-
-    @property
-    def authority(self) -> bytes:
-        """Whom to trust."""
-        assert self.server is not None
-        return self.server.authority
-
-    def check(self) -> str:
-        """Ask the server."""
-        assert self.server is not None
-        return self.server.check()
-
-    async def keep(self, publish: Publish) -> None:
-        """Wait to be told."""
-        while True:
-            done = await self.turns.get()
-            assert self.server is not None
-            await self.server.renew(publish)
-            done.set()
-
-    async def turn(self) -> None:
-        """Look after the certificates now."""
-        done = asyncio.Event()
-        await self.turns.put(done)
-        await done.wait()
-
-
-async def _presented(address: Address, authority: bytes) -> bytes:
-    """Give the certificate that a server presents to somebody who trusts an authority."""
-    host, _, port = str(address).removeprefix("https://").rpartition(":")
-    context = ssl.create_default_context(cadata=authority.decode())
-    _, writer = await asyncio.open_connection(host, int(port), ssl=context)
-    certificate: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    writer.close()
-    await writer.wait_closed()
-    return certificate
-
-
-async def test_the_authority_changes_under_load_without_one_failed_request(cluster: Cluster) -> None:
-    """Announced, promoted, renewed: every write in between passes, over new connections and old ones."""
-    # All that is served is valid in the eyes of OpenSSL, which looks at today: the authority is 260 days old, and the
-    # certificate that it starts with is of last month.
-    calendar = Calendar(-260)
-    source = OwnCertificates(MemoryStore(), LOOPBACK, clock=calendar)
-    await source.current()
-    calendar.days = -30
-    front = ByHand(calendar, source)
-    written = 0
-    stop = asyncio.Event()
-
-    async def load(worker: int) -> None:
-        nonlocal written
-        for number in range(10_000):
-            if stop.is_set():
-                return
-            await cluster.client.create(Quota(meta(f"q-{worker}-{number}")))
-            written += 1
-
-    bundles, certificates = [], []
-    async with cluster.running(_operator(), options=ManagerOptions(webhooks=front)), asyncio.TaskGroup() as tasks:
-        for worker in range(4):
-            tasks.create_task(load(worker))
-        # Nothing is due; the next authority is announced; nothing yet; it is promoted; nothing more.
-        for days in (-29, -16.6, -16.59, -16.5, -16.4):
-            calendar.days = days
-            await front.turn()
-            target = written + 8
-            await cluster.eventually(lambda target=target: written >= target, within=20)
-            bundles.append(front.authority)
-            certificates.append(await _presented(front.address, front.authority))
-            # An API server that has not heard of the last change trusts what is served all the same.
-            assert await _presented(front.address, bundles[max(len(bundles) - 2, 0)])
-        stop.set()
-    old, new = bundles[0], bundles[3].removesuffix(bundles[0])
-    assert bundles == [old, old + new, old + new, new + old, new + old]
-    assert [certificate == certificates[0] for certificate in certificates] == [True, True, True, False, False]
-    assert len(cluster.list(Quota)) == written >= 40
     await cluster.webhooks.close()
 
 
@@ -285,14 +165,14 @@ async def test_certificates_of_the_users_are_loaded_anew_while_serving(tmp_path:
 
     issue()
     async with WebhookServer.serving(Routes(clock), FileCertificates(tmp_path), ServerPlace(), clock=clock) as server:
-        first = await _presented(server.address, authority.certificate)
+        first = await presented(server.address, authority.certificate)
         issue()
         await server.renew(publish)
-        second = await _presented(server.address, authority.certificate)
+        second = await presented(server.address, authority.certificate)
         (tmp_path / "tls.key").write_bytes(b"half of a key")
         with pytest.raises(ConfigError, match="cannot be used"):
             await server.renew(publish)
-        assert await _presented(server.address, authority.certificate) == second != first
+        assert await presented(server.address, authority.certificate) == second != first
     assert set(published) == {authority.certificate}
 
 
