@@ -1,0 +1,80 @@
+"""How `steer run` decides where webhooks are called, from its options."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from steersman import Admission, Operator
+from steersman.cli import main
+from steersman.cli.webhook_front import WebhookServing
+from steersman.kinds.core_v1 import ConfigMap
+from steersman.webhook.address import ServiceAddress, UrlAddress
+from steersman.webhook.tls_front import TlsFront
+
+
+def _operator() -> Operator:
+    operator = Operator("maps")
+
+    @operator.validate(ConfigMap)
+    def check(_: ConfigMap, __: Admission[ConfigMap]) -> None:
+        """Refuse nothing."""
+
+    return operator
+
+
+def test_an_operator_without_webhooks_needs_no_front() -> None:
+    """No port, no certificate, no library for it."""
+    assert WebhookServing(service="a/b").front([Operator("plain")], is_local=True) is None
+
+
+def test_on_a_server_of_this_machine_webhooks_are_called_there() -> None:
+    """`steer dev` and `steer run --embedded` need no option."""
+    front = WebhookServing().front([_operator()], is_local=True)
+    assert isinstance(front, TlsFront)
+    assert front.installs
+    assert (front.place.host, front.place.address) == ("127.0.0.1", None)
+
+
+def test_on_a_cluster_somebody_must_say_how_webhooks_are_reached() -> None:
+    """A URL of this machine would lead an API server to itself, and refuse every write."""
+    assert WebhookServing().front([_operator()], is_local=False) is None
+
+
+def test_a_url_leads_to_this_process_and_a_service_to_any_replica() -> None:
+    """What leads to a process goes with it; what leads to a Service comes with the deployment."""
+    by_url = WebhookServing(url="https://laptop.example.com:9443", port=9443).front([_operator()], is_local=False)
+    assert isinstance(by_url, TlsFront)
+    assert (by_url.installs, by_url.place.address) == (True, UrlAddress("https://laptop.example.com:9443"))
+    by_service = WebhookServing(service="maps-system/maps-webhooks").front([_operator()], is_local=True)
+    assert isinstance(by_service, TlsFront)
+    assert (by_service.installs, by_service.place.address) == (False, ServiceAddress("maps-system", "maps-webhooks"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"service": "a/b", "url": "https://c"},
+        {"secret": "mine"},
+        {"certs": Path("here")},
+        {"service": "a/b", "secret": "mine", "certs": Path("here")},
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(wrong: dict[str, str]) -> None:
+    """Whoever says two things means one of them."""
+    with pytest.raises(click.UsageError):
+        WebhookServing(**wrong)  # type: ignore[arg-type] # the values are as the options give them
+
+
+def test_a_service_is_named_with_its_namespace() -> None:
+    """The certificate is for both names."""
+    with pytest.raises(click.BadParameter, match="NAMESPACE/NAME"):
+        WebhookServing(service="maps").front([_operator()], is_local=False)
+
+
+def test_the_command_tells_the_options() -> None:
+    """The help is where people look first."""
+    text = CliRunner().invoke(main, ["run", "--help"]).output
+    for option in ("--webhook-service", "--webhook-url", "--webhook-port", "--webhook-secret", "--webhook-certs"):
+        assert option in text
