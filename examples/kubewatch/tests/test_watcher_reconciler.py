@@ -420,3 +420,25 @@ async def test_what_the_operator_may_not_see_is_told(cluster: Cluster, fake_cloc
         await attempt()
     assert states == ["False/Forbidden"]
     assert hook.texts == []
+
+
+async def test_what_happened_and_what_became_of_it_is_counted(
+    cluster: Cluster, fake_clock: FakeClock, hook: Hook
+) -> None:
+    """Numbers for alerts: how much happens, and whether it is told."""
+
+    def count(name: str, **labels: str) -> float:
+        return operator.metrics.get_sample_value(name, labels) or 0.0
+
+    changes = count("kubewatch_events_total", resource="configmaps", event="create")
+    told = count("kubewatch_deliveries_total", type="webhook", result="delivered")
+    failed = count("kubewatch_deliveries_total", type="webhook", result="failed")
+    hook.answers = [500]
+    async with running(cluster):
+        await cluster.client.create(watcher())
+        await fake_clock.advance(1)
+        await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.advance(10)
+    assert count("kubewatch_events_total", resource="configmaps", event="create") == changes + 1
+    assert count("kubewatch_deliveries_total", type="webhook", result="delivered") == told + 1
+    assert count("kubewatch_deliveries_total", type="webhook", result="failed") == failed + 1

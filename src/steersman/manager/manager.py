@@ -96,6 +96,8 @@ class Manager:
         self._clock = clock
         self._randomness = randomness if randomness is not None else Randomness()
         self.metrics = Metrics()
+        for operator in self._operators:
+            self.metrics.include(operator.metrics)
         self.health = Checks()
         self.readiness = Checks()
         self.readiness.add("started", lambda: "" if self._ready.is_set() else "not all controllers run yet")

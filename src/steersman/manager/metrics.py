@@ -23,6 +23,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self._others: list[CollectorRegistry] = []
         self._scrape = _Scrape()
         self.registry.register(self._scrape)
         self.leader = Gauge(
@@ -31,6 +32,10 @@ class Metrics:
         self.stalls = Counter(
             "steersman_event_loop_stalls", "Times that the event loop was blocked.", registry=self.registry
         )
+
+    def include(self, registry: CollectorRegistry) -> None:
+        """Show the numbers of somebody else too."""
+        self._others.append(registry)
 
     def controller(self, name: str, workers: int) -> ControllerNumbers:
         """Give what counts the reconciles of one controller."""
@@ -56,7 +61,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """Write everything in Prometheus' text format."""
-        return generate_latest(self.registry)
+        return b"".join(map(generate_latest, [self.registry, *self._others]))
 
 
 #: Counters of a controller: name, help, how it is read.

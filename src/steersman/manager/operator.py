@@ -1,7 +1,8 @@
 """`Operator`: what an author declares in one place, and runs three ways with the same code."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, TypeAlias, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from steersman.client.client import Client
 from steersman.clock import Clock
@@ -13,6 +14,9 @@ from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.webhook.declaring import AdmissionDeclarations
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -105,6 +109,13 @@ class Operator(AdmissionDeclarations):
         """
         self._background.append(function)
         return function
+
+    @cached_property
+    def metrics(self) -> "CollectorRegistry":
+        """Where the author's own numbers go, to be served beside ours: ``Counter(…, registry=operator.metrics)``."""
+        from prometheus_client import CollectorRegistry  # noqa: PLC0415 - most operators count nothing of their own
+
+        return CollectorRegistry()
 
     def add_server(self, server: Runnable) -> None:
         """Run something on every replica, before anything else starts: webhooks, an API of the operator's own."""

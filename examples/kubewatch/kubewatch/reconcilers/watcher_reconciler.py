@@ -20,7 +20,7 @@ from steersman.objects.identity import ApiResource
 
 from kubewatch.api.watcher_v1 import Handler, WatchedResource, Watcher
 from kubewatch.notification import Notification, is_wanted, notification_of
-from kubewatch.operator import operator
+from kubewatch.operator import DELIVERIES, EVENTS, operator
 from kubewatch.outbox import Letter, Outbox
 from kubewatch.sinks import SINKS, DeliveryError, RefusedError
 
@@ -128,6 +128,7 @@ def _ear(watcher: Watcher, resources: list[WatchedResource], desk: Desk, ctx: Co
         notification = notification_of(change, ctx.now(), redact=redact)
         if notification is None or not any(is_wanted(notification, resource) for resource in resources):
             return
+        EVENTS.labels(resources[0].resource, notification.event).inc()
         for handler in watcher.spec.handlers:
             full = desk.outbox(handler).put(notification)
             if full is not None:
@@ -155,12 +156,15 @@ async def _send(letter: Letter, handler: Handler, desk: Desk, watcher: Watcher, 
     try:
         await SINKS[handler.type](letter.notification, handler, await _secret(handler, ctx), ctx)
     except RefusedError as refusal:
+        DELIVERIES.labels(handler.type, "refused").inc()
         desk.dead.append(_obituary(handler, letter.notification, str(refusal)))
     except DeliveryError as failure:
+        DELIVERIES.labels(handler.type, "failed").inc()
         dead = outbox.failed(letter, ctx.now(), max_retries=watcher.spec.max_retries)
         if dead is not None:
             desk.dead.append(_obituary(handler, dead.notification, str(failure)))
     else:
+        DELIVERIES.labels(handler.type, "delivered").inc()
         outbox.delivered()
         return True
     return False
