@@ -57,9 +57,9 @@ def api(  # noqa: PLR0913 - the options of the command, each by its name
 
 
 @command.command("webhook", short_help="Add functions that judge or complete a kind.")
-@click.option("--kind", required=True, help="The kind, in CamelCase.")
-@click.option("--group", default="", help="API group of a built-in kind.")
-@click.option("--version", default="", help="Version of the API; needed where the kind has several, or is built in.")
+@click.option("--kind", metavar="KIND", required=True, help="The kind, in CamelCase.")
+@click.option("--group", metavar="GROUP", default="", help="API group of a built-in kind.")
+@click.option("--version", metavar="VERSION", default="", help="Version, where the kind has several or is built in.")
 @click.option("--validate", is_flag=True, help="A function that refuses objects.")
 @click.option("--default", is_flag=True, help="A function that completes objects.")
 @click.option("--convert", is_flag=True, help="The way between the versions of the kind.")
@@ -74,7 +74,7 @@ def webhook(  # noqa: PLR0913 - the options of the command, each by its name
     \b
     Examples:
       $ steer create webhook --kind CustomPod --validate --default
-      $ steer create webhook --group apps --version v1 --kind Deployment --validate
+      $ steer create webhook --kind Pod --validate
       $ steer create webhook --kind CustomPod --convert
     """
     from steersman.scaffold.project import project_in
