@@ -1,6 +1,8 @@
 import asyncio
+import contextlib
 import logging
 import re
+import socket
 
 import pytest
 
@@ -395,6 +397,21 @@ async def test_closing_does_not_wait_for_ever() -> None:
             await clock.advance(9.9)
             assert not closing.done()
             await clock.advance(0.1)
+
+
+@pytest.mark.parametrize("steps", range(6))
+async def test_a_connection_that_comes_while_closing_is_closed_too(steps: int) -> None:
+    """The loop takes a connection in several steps; one between two of them must not be left open for ever."""
+    with socket.socket() as client:
+        async with Server(RecordingApp(), clock=FakeClock()) as server:
+            client.connect(("127.0.0.1", server.port))
+            for _ in range(steps):
+                await asyncio.sleep(0)  # noqa: TID251 - a step of the event loop, not a wait
+        for _ in range(6):
+            await asyncio.sleep(0)  # noqa: TID251 - same
+        client.setblocking(False)  # noqa: FBT003 - as the standard library has it
+        with contextlib.suppress(ConnectionResetError):
+            assert client.recv(1) == b""
 
 
 async def test_what_the_block_raises_comes_out_as_it_is() -> None:

@@ -19,6 +19,9 @@ from steersman.serving.connection import ServerConnection
 from steersman.serving.head import DateHeader
 from steersman.serving.limits import ServerLimits
 
+#: Steps of the event loop after which a connection that is being taken has been taken, with some to spare.
+_ACCEPTING_STEPS = 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listen:
@@ -102,8 +105,10 @@ class Server:
         await self._tasks.__aexit__(None, None, None)
 
     def joined(self, connection: ServerConnection) -> None:
-        """Take note of a connection."""
+        """Take note of a connection; one that the loop was still taking when the server closed goes at once."""
         self._connections[connection] = None
+        if self.is_draining:
+            connection.abort()
 
     def left(self, connection: ServerConnection) -> None:
         """Take note that a connection is gone."""
@@ -115,6 +120,7 @@ class Server:
         """Take no new connections, let answers finish within the limit, then break what is left."""
         self.is_draining = True
         if self._server is not None:
+            await _finish_accepting(self._server)
             self._server.close()
         for connection in list(self._connections):
             connection.drain()
@@ -134,6 +140,23 @@ class Server:
     def _abort_all(self) -> None:
         for connection in list(self._connections):
             connection.abort()
+
+
+async def _finish_accepting(server: asyncio.Server) -> None:
+    """Take no new connection, and come to an end with those that are being taken.
+
+    asyncio takes one in several steps. If the server is closed between two of them the connection is lost: it stays
+    open, and nobody knows of it.
+    """
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, asyncio.SelectorEventLoop):
+        return
+    for listening in server.sockets:
+        loop.remove_reader(listening)
+    for _ in range(_ACCEPTING_STEPS):
+        turned = loop.create_future()
+        loop.call_soon(turned.set_result, None)
+        await turned
 
 
 def _reason(error: Exception) -> str:

@@ -1,14 +1,16 @@
 """What ``crashes`` finds out, found out with real processes and SIGKILL.
 
 The operator runs as ``steer run`` against a served cluster; when the chosen write is carried out its process is killed
-and another one is started. It is slower than ``survive_crashes``, and nothing is simulated: choose a few writes.
+and another one is started. It is slower than ``survive_crashes``, and nothing is simulated.
 """
 
 import asyncio
 import os
+import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -27,6 +29,10 @@ from steersman.testing.served import served
 VARIABLE = "STEERSMAN_KILLS"
 #: Seconds that anything gets to happen: processes take their time to start, more of it on a busy machine.
 _PATIENCE = 60.0
+#: What an operator logs when all its controllers run.
+_STARTED = b'"message":"running"'
+#: Characters of the operators' logs that a failure tells.
+_LOG = 5000
 
 
 async def survive_kills(
@@ -40,15 +46,16 @@ async def survive_kills(
     operator = _load(target)
     expected = await run_story(operator, story, None, clock=FakeClock(), normalise=normalise)
     killed, failures = [], []
-    for crash in _crashes(len(expected.writes), at_most):
-        run = _Run(target, operator, crash, expected)
-        failure = await run.failure(story, normalise)
-        if run.fuse.is_cut:
-            killed.append(f"{crash.moment} {run.fuse.writes[-1]}")
-        if failure:
-            failures.append(f"killed {crash.moment} write {crash.write}, {run.fuse.writes[-1:]}:\n{failure}")
-    if failures:
-        raise AssertionError("\n\n".join(failures))
+    async with _nursery(target) as nursery:
+        for crash in _crashes(len(expected.writes), at_most):
+            run = _Run(nursery, operator, crash, expected)
+            failure = await run.failure(story, normalise)
+            if run.fuse.is_cut:
+                killed.append(f"{crash.moment} {run.fuse.writes[-1]}")
+            if failure:
+                failures.append(f"killed {crash.moment} write {crash.write}, {run.fuse.writes[-1:]}:\n{failure}")
+        if failures:
+            raise AssertionError("\n\n".join([*failures, nursery.log()]))
     return killed
 
 
@@ -72,16 +79,67 @@ def _crashes(writes: int, at_most: int | None) -> Iterator[Crash]:
         yield Crash(1 + turn * writes // count, "after" if turn % 2 == 0 else "before")
 
 
+class _Nursery:
+    """Starts operators in processes of their own; see ``steersman.testing.nursery``."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self._process = process
+        self._log = log
+
+    def started(self) -> int:
+        """Count the operators that have come as far as to work."""
+        return self._log.read_bytes().count(_STARTED)
+
+    @asynccontextmanager
+    async def running(self, kubeconfig: Path) -> AsyncIterator[None]:
+        """Run the operator inside the block; at its end it is killed, not asked to stop."""
+        if self._process.stdin is None or self._process.stdout is None:
+            raise RuntimeError("the nursery has no pipes")
+        self._process.stdin.write(f"{kubeconfig}\n".encode())
+        answer = await self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"no operator could be started:\n{self.log()}")
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(int(answer), signal.SIGKILL)
+
+    def log(self) -> str:
+        """Give what the operators logged, the last of it."""
+        return self._log.read_text(errors="replace")[-_LOG:]
+
+
+@asynccontextmanager
+async def _nursery(target: str) -> AsyncIterator[_Nursery]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with tempfile.NamedTemporaryFile(prefix="steersman-", suffix=".log") as log:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "steersman.testing.nursery", target),
+            env=environment,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log.fileno(),
+        )
+        try:
+            yield _Nursery(process, Path(log.name))
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+
 class _Run:
     """One story with one kill."""
 
-    def __init__(self, target: str, operator: Operator, crash: Crash, expected: Ending) -> None:
-        self._target = target
+    def __init__(self, nursery: _Nursery, operator: Operator, crash: Crash, expected: Ending) -> None:
+        self._nursery = nursery
         self._operator = operator
         self._expected = expected
         self._cluster = Cluster(clock=RealClock())
         self._cluster.patience = _PATIENCE
         self.fuse = Fuse(self._cluster.faults, crash)
+        self._is_back = False
 
     async def failure(self, story: Story, normalise: Normalise) -> str:
         """Run it; give what is wrong with its end, empty if nothing is."""
@@ -95,6 +153,7 @@ class _Run:
         try:
             async with background(self._supervise(), name="supervisor"):
                 await story(cluster)
+                await cluster.eventually(lambda: self._is_back or not self.fuse.is_cut)
                 await cluster.eventually(lambda: not wrong())
         except (AssertionError, TimeoutError) as error:
             return wrong() or f"the story failed: {error}"
@@ -103,23 +162,10 @@ class _Run:
         return ""
 
     async def _supervise(self) -> None:
-        async with served(self._cluster, self.fuse) as kubeconfig, self._process(kubeconfig):
+        async with served(self._cluster, self.fuse) as kubeconfig, self._nursery.running(kubeconfig):
             await self.fuse.wait_blown()
-        async with served(self._cluster) as kubeconfig, self._process(kubeconfig) as process:
-            code = await process.wait()
-            raise RuntimeError(f"{self._target} ended by itself with {code}")
-
-    @asynccontextmanager
-    async def _process(self, kubeconfig: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-        """Run the operator inside the block; at its end it is killed, not asked to stop."""
-        environment = {**os.environ, "KUBECONFIG": str(kubeconfig), "PYTHONPATH": os.pathsep.join(sys.path)}
-        command = (sys.executable, "-m", "steersman.cli", "run", self._target)
-        process = await asyncio.create_subprocess_exec(
-            *command, env=environment, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-        )
-        try:
-            yield process
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+        started = self._nursery.started()
+        async with served(self._cluster) as kubeconfig, self._nursery.running(kubeconfig):
+            await self._cluster.eventually(lambda: self._nursery.started() > started)
+            self._is_back = True
+            await asyncio.get_running_loop().create_future()
