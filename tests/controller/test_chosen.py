@@ -117,3 +117,29 @@ async def test_background_work_that_fails_ends_the_manager(cluster: Cluster, fak
         async with cluster.running(operator):
             await fake_clock.advance(2)
     assert failed.group_contains(LookupError, match="no heart")
+
+
+async def test_an_update_that_changes_nothing_makes_no_loop(
+    cluster: Cluster, fake_clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Looking at a child by an empty update does not make what others write to it one's own doing."""
+    operator = Operator("looker")
+
+    @operator.reconciler(Widget, owns=[ConfigMap])
+    async def reconcile(widget: Widget, ctx: Context[Widget]) -> None:
+        children = ctx.owned(ConfigMap)
+        if not children:
+            await ctx.create(ConfigMap(meta("child"), data={"count": "0"}))
+            return
+        same = await ctx.update(children[0])
+        widget.status.size = int((same.data or {})["count"])
+
+    async with cluster.running(operator, options=OPTIONS):
+        await cluster.client.create(Widget(meta("a"), WidgetSpec()))
+        await cluster.settle()
+        child = await cluster.client.get(ConfigMap, "child")
+        for count in range(30):
+            await cluster.client.patch(child, {"data": {"count": str(count)}})
+            await cluster.settle()
+            assert cluster.list(Widget)[0].status.size == count
+    assert "triggers itself" not in caplog.text

@@ -134,6 +134,13 @@ class Context(Generic[K]):
             raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
         return [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
 
+    def orphans(self, kind: type[C], selector: LabelSelector) -> builtins.list[C]:
+        """Give the objects of a watched kind, in the same namespace, that match and that nobody controls."""
+        informer = self._surroundings.caches.find(kind)
+        if informer is None:
+            raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
+        return [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
+
     # Writing.
 
     async def apply(self, obj: C, *, owned: bool = True, force: bool = True) -> C:

@@ -264,7 +264,9 @@ class Controller(Generic[K]):
         def on_write(target: Target, write: Write, informer: Informer[Any], *, changed: bool) -> None:
             if changed:
                 written.append(target)
-            self._remember_own(target, write)
+            # A write that changed nothing found a version there that somebody else gave.
+            if changed or not write.version:
+                self._remember_own(target, write)
             self._holds.wrote(key, target, write, informer)
 
         fields = {

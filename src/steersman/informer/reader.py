@@ -59,6 +59,11 @@ class StoreReader(Generic[K]):
         """Give the objects that an index finds under a value."""
         return [*self._decoded(self._store.by_index(name, value))]
 
+    def uncontrolled(self, selector: LabelSelector, *, namespace: str | None = None) -> Sequence[K]:
+        """Give the objects with certain labels that have no controller; only those are decoded."""
+        records = self._selected(selector, namespace)
+        return [*self._decoded(record for record in records if record.controller is None)]
+
     def keys(self) -> Keys:
         """Give the keys of all objects."""
         return self._store.keys()

@@ -1,6 +1,6 @@
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import Node, Pod
-from steersman.localcluster.simulated_node.addresses import free_address
+from steersman.localcluster.simulated_node.addresses import Addresses
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
@@ -117,7 +117,10 @@ async def test_instructions_that_are_not_understood_are_told(cluster: Cluster, f
 
 def test_an_address_is_nobody_elses() -> None:
     """Two pods with one address would be one endpoint."""
-    uid = "12345678-0000-0000-0000-000000000000"
-    first = free_address(uid, set())
-    assert free_address(uid, set()) == first
-    assert free_address(uid, {first}) != first
+    addresses = Addresses()
+    uid, twin = "12345678-0000-0000-0000-000000000000", "12345678-0000-0000-0000-000000000001"
+    first = addresses.address_of(uid, None)
+    assert addresses.address_of(uid, None) == first
+    assert addresses.address_of(twin, None) != first
+    addresses.release(uid, first)
+    assert addresses.address_of("12345678-0000-0000-0000-000000000002", None) == first

@@ -1,18 +1,35 @@
 """Addresses of pods on a simulated node: each pod has one of its own, and keeps it. Pure."""
 
 import ipaddress
-from collections.abc import Container
 
 _NETWORK = ipaddress.IPv4Network("10.244.0.0/16")
 #: The first and the last addresses of a network are nobody's own.
 _FIRST, _COUNT = 2, _NETWORK.num_addresses - 3
 
 
-def free_address(uid: str, taken: Container[str]) -> str:
-    """Give an address that nobody has; the search begins where the pod's uid says, so that it is always the same."""
-    start = int(uid.replace("-", "")[:8] or "0", 16) % _COUNT
-    for step in range(_COUNT):
-        address = str(_NETWORK[_FIRST + (start + step) % _COUNT])
-        if address not in taken:
-            return address
-    raise LookupError(f"all {_COUNT} addresses of {_NETWORK} are taken")
+class Addresses:
+    """Who has which address."""
+
+    def __init__(self) -> None:
+        #: Uids by address.
+        self._taken: dict[str, str] = {}
+
+    def address_of(self, uid: str, present: str | None) -> str:
+        """Give the address that a pod has, or one that nobody has.
+
+        The search begins where the uid says, so that equal runs give equal addresses.
+        """
+        if present:
+            self._taken[present] = uid
+            return present
+        start = int(uid.replace("-", "")[:8] or "0", 16) % _COUNT
+        for step in range(_COUNT):
+            address = str(_NETWORK[_FIRST + (start + step) % _COUNT])
+            if self._taken.setdefault(address, uid) == uid:
+                return address
+        raise LookupError(f"all {_COUNT} addresses of {_NETWORK} are taken")
+
+    def release(self, uid: str, address: str | None) -> None:
+        """Let others have the address of a pod that is gone."""
+        if address and self._taken.get(address) == uid:
+            del self._taken[address]

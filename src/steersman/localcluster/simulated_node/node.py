@@ -10,7 +10,7 @@ from steersman.localcluster.container_report import ContainerReport, PodReport, 
 from steersman.localcluster.node_object import NodeDescription
 from steersman.localcluster.node_presence import NodePresence
 from steersman.localcluster.pod_status import pod_status
-from steersman.localcluster.simulated_node.addresses import free_address
+from steersman.localcluster.simulated_node.addresses import Addresses
 from steersman.localcluster.simulated_node.script import Script, ScriptError
 from steersman.localcluster.simulated_node.timeline import Sight, pod_at, stopped_at
 from steersman.localcluster.workloads.pods import is_finished
@@ -26,6 +26,7 @@ def simulated_node(name: str = NAME) -> Operator:
     """Give a node of that name, to be run beside other operators."""
     description = NodeDescription(name=name, address=_ADDRESS, runtime=f"simulated://{__version__}")
     operator = Operator(f"simulated-node-{name}")
+    addresses = Addresses()
     operator.permit(Node, "get", "create")
     operator.permit(Node, "patch", subresource="status")
     operator.permit(Lease, "create", "patch")
@@ -45,7 +46,7 @@ def simulated_node(name: str = NAME) -> Operator:
     async def reconcile(pod: Pod, ctx: Context[Pod]) -> None:
         if pod.spec.node_name != name:
             return
-        await _Pod(pod, ctx, description.address).live()
+        await _Pod(pod, ctx, description.address, addresses).live()
 
     return operator
 
@@ -53,10 +54,11 @@ def simulated_node(name: str = NAME) -> Operator:
 class _Pod:
     """One look at one pod of the node."""
 
-    def __init__(self, pod: Pod, ctx: Context[Pod], host_ip: str) -> None:
+    def __init__(self, pod: Pod, ctx: Context[Pod], host_ip: str, addresses: Addresses) -> None:
         self._pod = pod
         self._ctx = ctx
         self._host_ip = host_ip
+        self._addresses = addresses
         #: What is wrong with its annotations.
         self._complaint = ""
 
@@ -70,15 +72,15 @@ class _Pod:
         if is_finished(pod):
             return
         now = ctx.now()
-        sight = await self._sight(script)
+        sight = self._sight(script)
         pod.status = pod_status(pod, sight.report, now.replace(microsecond=0))
         if sight.until is not None:
             ctx.requeue_after(max((sight.until - now).total_seconds(), 0.001))
 
-    async def _sight(self, script: Script | None) -> Sight:
+    def _sight(self, script: Script | None) -> Sight:
         pod, now = self._pod, self._ctx.now()
         began = pod.status.start_time or now.replace(microsecond=0)
-        address = pod.status.pod_ip or await self._address()
+        address = self._address()
         if script is None:
             states = {
                 one.name: ContainerReport(state=Waiting("CreateContainerConfigError", self._complaint))
@@ -96,11 +98,10 @@ class _Pod:
                 self._ctx.event("InvalidSimulation", str(error), kind="Warning")
             return None
 
-    async def _address(self) -> str:
+    def _address(self) -> str:
         if self._pod.spec.host_network:
             return self._host_ip
-        pods = await self._ctx.list(Pod, namespace="")
-        return free_address(self._pod.uid, {pod.status.pod_ip for pod in pods if pod.status.pod_ip})
+        return self._addresses.address_of(self._pod.uid, self._pod.status.pod_ip)
 
     async def _end(self, script: Script) -> None:
         """Let the pod go when its time has come: nobody but its node can finish a graceful deletion."""
@@ -111,3 +112,4 @@ class _Pod:
             return
         options = DeleteOptions(grace_period_seconds=0, preconditions=Preconditions(uid=pod.uid))
         await ctx.client.delete(pod, options=options, missing_ok=True)
+        self._addresses.release(pod.uid, pod.status.pod_ip)

@@ -27,8 +27,8 @@ async def claimed(owner: O, ctx: Context[O], kind: type[C], selector: LabelSelec
             await _set_owners(child, ctx, [one for one in child.metadata.owner_references if one.uid != owner.uid])
     if not selector or owner.is_deleting:
         return mine
-    for orphan in await ctx.list(kind, selector):
-        if orphan.controller is None and not orphan.is_deleting:
+    for orphan in ctx.orphans(kind, selector):
+        if not orphan.is_deleting:
             others = [one for one in orphan.metadata.owner_references if one.uid != owner.uid]
             mine.append(await _set_owners(orphan, ctx, [*others, owner.owner_reference()]))
     return mine
