@@ -1,8 +1,13 @@
 """Two versions of one kind: users of either see the same objects."""
 
-from steersman import meta
+import pytest
+from steersman import Unstructured, meta
+from steersman.client.storage_migration import Migration, rewrite, trim
+from steersman.errors import DeclarationError
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.kinds.core_v1 import ConfigMap
+from steersman.manager.install import install_definitions
+from steersman.schema.crd import crd_of
 from steersman.testing.cluster import Cluster
 from steersman.testing.round_trips import assert_round_trips
 
@@ -43,9 +48,37 @@ async def test_a_change_in_the_old_version_moves_the_target(cluster: Cluster) ->
         assert (found.spec.target, found.status.message) == ("two", "applied to ConfigMap 'two'")
 
 
-async def test_objects_are_stored_in_the_new_version(cluster: Cluster) -> None:
-    """The old one can be taken away when nobody uses it any more."""
+def earlier_definition() -> Unstructured:
+    """Give the definition of a release that knew only the old version."""
+    definition = Unstructured(crd_of(FooBar, FooBarV1beta1))
+    [version] = [one for one in definition.content["spec"]["versions"] if one["name"] == "v1beta1"]
+    definition.content["spec"]["versions"] = [{**version, "storage": True}]
+    return definition
+
+
+async def test_objects_of_an_earlier_release_are_migrated(cluster: Cluster) -> None:
+    """What was stored in the old version is written again in the new one; then the old one can be taken away."""
+    await cluster.client.create(ConfigMap(meta("one")))
+    await install_definitions(cluster.client, [earlier_definition()])
+    await cluster.client.create(FooBarV1beta1(meta("a"), OldSpec(target_ref=TargetRef(name="one"))))
     async with cluster.running(operator):
+        await cluster.settle()
+        assert (await cluster.client.get(FooBar, "a")).status.status == "ApplySucceed"
         definition = await cluster.client.get(CustomResourceDefinition, "foobars.test.example.com")
-    assert definition.status is not None
-    assert definition.status.stored_versions == ["v1"]
+        assert definition.status.stored_versions == ["v1beta1", "v1"]
+        migration = Migration.of(definition)
+        progress = await rewrite(cluster.client, migration.kind, lambda _: None)
+        assert progress.refused == {}
+        await trim(cluster.client, migration)
+        definition = await cluster.client.get(CustomResourceDefinition, "foobars.test.example.com")
+        assert definition.status.stored_versions == ["v1"]
+
+
+async def test_names_that_somebody_else_has_are_told_at_once(cluster: Cluster) -> None:
+    """The operator creates its definitions; one that can never be served is an error, not something to wait for."""
+    taken = earlier_definition()
+    taken.content["metadata"]["name"] = "others.test.example.com"
+    taken.content["spec"]["names"] |= {"plural": "others", "singular": "other"}
+    await install_definitions(cluster.client, [taken])
+    with pytest.raises(DeclarationError, match="is already in use"):
+        await cluster.install(FooBar)
