@@ -17,14 +17,13 @@ from steersman.apiserver.status import Refusal
 from steersman.clock import Clock
 from steersman.errors import ConfigError
 from steersman.objects.codec import encode_json
+from steersman.protocol.confidential import is_confidential
 from steersman.protocol.http import App, Exchange, Peer, Request, Response, Stream, Upgraded
 from steersman.randomness import Randomness
 
 Document = dict[str, Any]
 _SWITCHING = 101
 _BROKEN = 0
-#: Resources and subresources whose bodies carry secrets.
-_SECRET = frozenset({"secrets", "tokenreviews", "serviceaccounts/token", "certificatesigningrequests"})
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "HEAD": "get"}
 #: Larger bodies are not repeated in the log.
 _LARGEST_BODY = 256 * 1024
@@ -170,7 +169,7 @@ def _body(request: Request, info: RequestInfo | None) -> Any:
     """Give the body of a write as a document, unless it may carry secrets or cannot be read."""
     if info is None or not request.body or len(request.body) > _LARGEST_BODY:
         return None
-    if info.resource in _SECRET or f"{info.resource}/{info.subresource}" in _SECRET:
+    if is_confidential(request.target):
         return None
     if request.method == "PATCH":
         return _patch(request.body)

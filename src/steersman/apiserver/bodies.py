@@ -30,7 +30,7 @@ _PREFIX_FAULT = "provided data does not appear to be a protobuf message, expecte
 class Body:
     """A document and what was noticed while reading it."""
 
-    document: dict[str, Any]
+    document: dict[str, Any] = field(repr=False)
     #: Complaints about duplicate keys: warnings, or errors when the client asked to be strict.
     complaints: list[str] = field(default_factory=list)
     #: Whether numbers may have to be settled before they are stored.

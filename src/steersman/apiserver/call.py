@@ -38,7 +38,7 @@ class Call:
     #: What the client will be told beside the answer.
     warnings: list[str] = field(default_factory=list)
     #: What somebody outside answered about this request so far; ``None`` for one that cannot wait for answers.
-    answers: dict[Any, Any] | None = None
+    answers: dict[Any, Any] | None = field(default=None, repr=False)
 
     @property
     def manager(self) -> str:
@@ -70,8 +70,8 @@ class Answer:
 
     code: int
     #: The object as it is stored: complete JSON, in the version that was asked for.
-    raw: bytes = b""
+    raw: bytes = field(default=b"", repr=False)
     #: The same as a document, where the bytes do not exist yet.
-    document: Document | None = None
+    document: Document | None = field(default=None, repr=False)
     #: Whether the object is of the served kind, so that it may be shown as a table.
     is_object: bool = True

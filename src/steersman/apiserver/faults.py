@@ -33,7 +33,7 @@ class Asked:
 
     method: str
     target: str
-    body: bytes
+    body: bytes = field(repr=False)
     user_agent: str
 
 

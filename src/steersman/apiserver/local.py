@@ -70,7 +70,7 @@ class LocalOptions:
 
     host: str = "127.0.0.1"
     port: int = 0
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     #: Whether the server does what a kube-controller-manager does for the objects of the API itself.
     housekeeping: bool = True
     #: Directory in which the cluster is kept; without one everything is gone at the end.

@@ -47,7 +47,7 @@ class Tape:
     #: The time of the request, as objects carry it.
     moment: str
     #: By what was asked for: a second run may ask for more of one thing, such as another name.
-    values: dict[str, list[Any]] = field(default_factory=dict)
+    values: dict[str, list[Any]] = field(default_factory=dict, repr=False)
     at: dict[str, int] = field(default_factory=dict)
 
 

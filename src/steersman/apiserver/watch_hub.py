@@ -64,9 +64,9 @@ class _Made:
     """What was written in one turn: watchers that want the same get the same bytes. Nothing outlives the turn."""
 
     #: Whole chunks, by form, namespace and place: unfiltered watchers at the same place get the same.
-    chunks: dict[tuple[object, ...], tuple[bytes, int]] = field(default_factory=dict)
+    chunks: dict[tuple[object, ...], tuple[bytes, int]] = field(default_factory=dict, repr=False)
     #: Single events, by version, form and what they are to the watcher.
-    frames: dict[tuple[object, ...], bytes] = field(default_factory=dict)
+    frames: dict[tuple[object, ...], bytes] = field(default_factory=dict, repr=False)
 
 
 def frame(kind: str, body: bytes) -> bytes:

@@ -6,10 +6,12 @@ from steersman.client.discovery import Discovery
 from steersman.client.interfaces import Ref
 from steersman.client.warnings import Warnings
 from steersman.clock import Clock
+from steersman.errors import ApiError
 from steersman.kinds import class_for
 from steersman.objects.codec import decode, decode_json, encode_json
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured, gvk_of, resource_of
+from steersman.protocol.confidential import is_confidential, without_values
 from steersman.protocol.http import Request
 from steersman.protocol.requests import Requests
 from steersman.protocol.responses import body_of, warnings_of
@@ -40,7 +42,12 @@ class Session:
         response = await self.transport.request(request)
         if texts := warnings_of(response):
             self._warnings.show(texts)
-        return body_of(response)
+        try:
+            return body_of(response)
+        except ApiError as error:
+            if is_confidential(request.target):
+                raise without_values(error) from None
+            raise
 
     # Where kinds are served.
 

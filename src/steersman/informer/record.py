@@ -55,6 +55,10 @@ class Record(Struct, frozen=True, gc=False):
     #: The object as compact JSON, with apiVersion and kind and without managedFields.
     data: bytes
 
+    def __repr__(self) -> str:
+        # The content stays out: objects end up in logs, and some of them are Secrets.
+        return f"<Record {self.key} version={self.resource_version}>"
+
     @property
     def is_deleting(self) -> bool:
         """Whether somebody asked for its deletion."""

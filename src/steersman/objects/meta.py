@@ -48,7 +48,13 @@ class ObjectMeta(Model, kw_only=False):
     self_link: str | None = None
     managed_fields: list[ManagedFieldsEntry] = sparse(list)
 
+    def __repr__(self) -> str:
+        # Annotations stay out: kubectl keeps a copy of the whole object there, also of a Secret.
+        parts = ((name, getattr(self, name)) for name in self.__struct_fields__ if name not in _UNSEEN)
+        return f"ObjectMeta({', '.join(f'{name}={value!r}' for name, value in parts if value)})"
 
+
+_UNSEEN = ("annotations", "managed_fields")
 meta = ObjectMeta
 
 

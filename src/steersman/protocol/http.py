@@ -14,9 +14,9 @@ class Request:
 
     method: str
     target: str
-    #: Lower-case names; a header that came several times is joined with ", ".
-    headers: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
+    #: Lower-case names; a header that came several times is joined with ", ". It may hold credentials.
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    body: bytes = field(default=b"", repr=False)
 
 
 @dataclass(slots=True)
@@ -24,8 +24,8 @@ class Response:
     """One whole HTTP answer. Header names are lower-case and may repeat (``warning`` does)."""
 
     status: int
-    headers: list[tuple[str, str]] = field(default_factory=list)
-    body: bytes = b""
+    headers: list[tuple[str, str]] = field(default_factory=list, repr=False)
+    body: bytes = field(default=b"", repr=False)
 
     def header(self, name: str, default: str = "") -> str:
         """Give the first value of a header."""

@@ -118,7 +118,8 @@ def error_of(response: Response) -> ApiError | BadAnswer:
     """Give the exception that an answer which is no success means."""
     content_type = response.header("content-type")
     if response.status in _REDIRECT:
-        place = response.header("location")
+        # Behind a question mark there may be a token.
+        place = response.header("location").partition("?")[0]
         return BadAnswer(f"the server redirects ({response.status}) to {place!r}: is its URL right?")
     if _is_html(content_type, response.body):
         return BadAnswer(

@@ -5,7 +5,7 @@ No flow control: neither kubectl nor a kubelet uses it here. Priorities and sett
 
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
 
@@ -73,7 +73,7 @@ class Data:
     """Bytes of a stream came, and perhaps its end."""
 
     stream: int
-    data: bytes
+    data: bytes = field(repr=False)
     is_end: bool = False
 
 

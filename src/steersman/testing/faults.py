@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from steersman.objects.codec import encode_json
+from steersman.protocol.confidential import CREDENTIAL_HEADERS, is_confidential
 from steersman.protocol.http import App, Exchange, Request, Response
 from steersman.testing.taps import TappedExchange, TappedStream
 
@@ -63,7 +64,7 @@ class Injection:
 
 @dataclass(slots=True)
 class Faults:
-    """An app around an app. ``requests`` is what came, in order."""
+    """An app around an app. ``requests`` is what came, in order, without credentials and the content of Secrets."""
 
     app: App
     requests: list[Request] = field(default_factory=list)
@@ -124,7 +125,7 @@ class Faults:
 
     def pass_on(self, app: App, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Record, and pass on to an app unless a fault strikes."""
-        self.requests.append(request)
+        self.requests.append(_recorded(request))
         if request.method == "GET" and "watch=" in request.target:
             exchange = TappedExchange(exchange, request.target, self._tap)
         injection = next((one for one in self.injections if one.strikes(request)), None)
@@ -148,6 +149,14 @@ class _Branch:
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Pass on what no fault strikes."""
         return self.faults.pass_on(self.app, request, exchange)
+
+
+def _recorded(request: Request) -> Request:
+    """Give a request as it is kept: without credentials, and without a body that may carry secrets."""
+    if CREDENTIAL_HEADERS.isdisjoint(request.headers) and not (request.body and is_confidential(request.target)):
+        return request
+    headers = {name: value for name, value in request.headers.items() if name not in CREDENTIAL_HEADERS}
+    return Request(request.method, request.target, headers, b"" if is_confidential(request.target) else request.body)
 
 
 def _strike(fault: Fault, app: App, request: Request, exchange: Exchange) -> Awaitable[None] | None:

@@ -13,7 +13,7 @@ class TappedStream:
     inner: Stream
     target: str
     is_held: bool = False
-    waiting: list[bytes] = field(default_factory=list)
+    waiting: list[bytes] = field(default_factory=list, repr=False)
 
     def write(self, chunk: bytes) -> None:
         """Send one chunk, or keep it."""

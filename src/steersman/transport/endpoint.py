@@ -77,6 +77,7 @@ def _split(url: str) -> tuple[str, str, int, Secret | None]:
 
 
 def _shown(url: str) -> str:
-    """Quote a URL in a message: whatever stands before an @ may be a password."""
+    """Quote a URL in a message: whatever stands before an @ may be a password, and in a query a token."""
     scheme, _, rest = url.rpartition("://")
-    return repr(f"{scheme}://{rest.rpartition('@')[2]}")
+    place = rest.rpartition("@")[2]
+    return repr(f"{scheme}://{place.partition('?')[0]}{'?…' if '?' in place else ''}")

@@ -64,6 +64,9 @@ class _Status(msgspec.Struct, rename="camel"):
     client_key_data: str = ""
     expiration_timestamp: datetime | None = None
 
+    def __repr__(self) -> str:
+        return "<credentials of a plugin>"
+
 
 class _ExecCredential(msgspec.Struct, rename="camel"):
     api_version: str

@@ -45,7 +45,8 @@ class ExecPlugin:
     """What a kubeconfig says about a plugin, checked."""
 
     command: str
-    args: tuple[str, ...] = ()
+    #: People write secrets into arguments, too.
+    args: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, Secret] = field(default_factory=dict)
     api_version: str
     install_hint: str = ""

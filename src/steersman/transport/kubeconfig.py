@@ -28,12 +28,19 @@ _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 _LARGEST = 4 * 1024 * 1024
 
 
-class _ExecEnv(msgspec.Struct):
+class _Unseen(msgspec.Struct):
+    """Something that may hold secrets: it does not show what is in it."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class _ExecEnv(_Unseen):
     name: str
     value: str
 
 
-class _Exec(msgspec.Struct, rename="camel"):
+class _Exec(_Unseen, rename="camel"):
     command: str
     api_version: str
     args: list[str] | None = None
@@ -48,7 +55,7 @@ class _Extension(msgspec.Struct):
     extension: Any = None
 
 
-class _Cluster(msgspec.Struct, rename="kebab"):
+class _Cluster(_Unseen, rename="kebab"):
     server: str = ""
     tls_server_name: str = ""
     insecure_skip_tls_verify: bool = False
@@ -59,7 +66,7 @@ class _Cluster(msgspec.Struct, rename="kebab"):
     extensions: list[_Extension] | None = None
 
 
-class _User(msgspec.Struct, rename="kebab"):
+class _User(_Unseen, rename="kebab"):
     client_certificate: str = ""
     client_certificate_data: str = ""
     client_key: str = ""

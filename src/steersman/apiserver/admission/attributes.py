@@ -18,9 +18,9 @@ class Attributes:
     call: Call
     operation: str
     #: The object as it is to be; ``None`` when it is to go.
-    obj: Document | None
+    obj: Document | None = field(repr=False)
     #: The object as it is; ``None`` when it is new.
-    old: Document | None
+    old: Document | None = field(repr=False)
     options: Document
     dry_run: bool = False
     #: The kind of the objects: a subresource's may differ from its resource's.

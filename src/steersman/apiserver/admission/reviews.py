@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
@@ -31,7 +31,7 @@ class Verdict:
     status: Document
     warnings: tuple[str, ...] = ()
     #: The operations of its patch; ``None`` when it has none.
-    patch: list[Any] | None = None
+    patch: list[Any] | None = field(default=None, repr=False)
 
 
 def review_of(attributes: Attributes, served: Served, obj: Document | None, old: Document | None) -> Document:

@@ -33,7 +33,7 @@ class Reply:
     """What a webhook answered."""
 
     status: int
-    body: bytes
+    body: bytes = field(repr=False)
     media: str = "application/json"
 
 

@@ -1,6 +1,6 @@
 """`Hand`: reads and writes objects as the cluster's controllers do, by the same rules as any client's writes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from steersman.apiserver.call import Call, User
@@ -42,7 +42,7 @@ class Found:
 
     served: Served
     record: Record
-    obj: Document
+    obj: Document = field(repr=False)
 
     @property
     def metadata(self) -> Document:

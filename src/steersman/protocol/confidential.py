@@ -1,0 +1,53 @@
+"""Resources whose content is nobody's business: it is recorded nowhere, and no message about them quotes it.
+
+API servers quote what they refuse, the whole object if a patch of it went wrong; what they say ends up in logs.
+"""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from steersman.errors import ApiError
+
+#: Resources, and subresources behind a slash, whose bodies carry secrets.
+_RESOURCES: Final = frozenset({"secrets", "tokenreviews", "certificatesigningrequests", "token"})
+#: Headers that carry credentials.
+CREDENTIAL_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "sec-websocket-protocol"})
+#: A field, and the value that a server quotes for it as Go does.
+_QUOTED: Final = re.compile(r'(?:([\w.\[\]/-]+): )?(\w+ value): "(?:\\.|[^"\\])*"')
+#: Fields that hold no secret: who reads the message needs their values.
+_PLAIN: Final = ("metadata.", "type")
+
+
+def is_confidential(target: str) -> bool:
+    """Tell whether the bodies of a request to a target, and of its answer, may carry secrets."""
+    path = target.partition("?")[0]
+    return not _RESOURCES.isdisjoint(path.split("/"))
+
+
+def without_values(error: ApiError) -> ApiError:
+    """Give a refusal without the values that the server quotes, except those of plain fields."""
+    return type(error)(
+        _hidden(error.message),
+        code=error.code,
+        reason=error.reason,
+        group=error.group,
+        kind=error.kind,
+        name=error.name,
+        causes=[
+            cause if cause.field.startswith(_PLAIN) else replace(cause, message=_hidden(cause.message))
+            for cause in error.causes
+        ],
+        retry_after=error.retry_after,
+    )
+
+
+def _hidden(text: str) -> str:
+    return _QUOTED.sub(_replaced, text)
+
+
+def _replaced(found: re.Match[str]) -> str:
+    field, what = found[1], found[2]
+    if field is not None and field.startswith(_PLAIN):
+        return found[0]
+    return f"{f'{field}: ' if field else ''}{what}: <secret>"

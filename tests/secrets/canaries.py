@@ -1,0 +1,107 @@
+"""Canaries: made-up secrets, each planted in one place, and looked for wherever something is written down."""
+
+import base64
+import gc
+import io
+import logging
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from steersman.manager.logs import JsonFormatter, TextFormatter
+
+_WRITTEN = "steersman"
+
+
+def _forms(value: str) -> set[str]:
+    """Give how a value may look: as it is, quoted for a URL, and inside base64 at any offset."""
+    forms = {value, quote(value, safe="")}
+    for offset in range(3):
+        # Characters at both ends depend on the neighbours.
+        encoded = base64.b64encode(b"x" * offset + value.encode()).decode().rstrip("=")
+        forms.add(encoded[4 if offset else 0 : -2])
+    return forms
+
+
+@dataclass
+class Canaries:
+    """What was planted, and what was written down since."""
+
+    planted: dict[str, str] = field(default_factory=dict)
+    #: Text by where it was seen.
+    seen: dict[str, list[str]] = field(default_factory=dict)
+
+    def plant(self, place: str) -> str:
+        """Give a secret for a place; the same one whenever it is asked for."""
+        return self.planted.setdefault(place, f"canary-{len(self.planted):02}-7Zq{len(self.planted) * 7919 + 11:06}Kw")
+
+    def see(self, where: str, text: object) -> None:
+        """Take note of something that was written."""
+        self.seen.setdefault(where, []).append(text if isinstance(text, str) else repr(text))
+
+    def see_failure(self, where: str, error: BaseException) -> None:
+        """Take note of an exception: its text, its own form, its notes and its traceback with causes."""
+        self.see(where, str(error))
+        self.see(where, repr(error))
+        self.see(where, "".join(traceback.format_exception(error)))
+
+    def leaks(self) -> list[str]:
+        """Name every canary that was seen, with where."""
+        found = []
+        for where, texts in self.seen.items():
+            text = "\n".join(texts)
+            found += [
+                f"{place} in {where}"
+                for place, value in self.planted.items()
+                if any(form in text for form in _forms(value))
+            ]
+        return found
+
+    @contextmanager
+    def logging(self) -> Iterator[None]:
+        """Read every log line of the block, of every logger and level, in both forms."""
+        root, handlers = logging.getLogger(), []
+        for formatter in (TextFormatter(), JsonFormatter()):
+            handler = logging.StreamHandler(io.StringIO())
+            handler.setFormatter(formatter)
+            handlers.append(handler)
+            root.addHandler(handler)
+        level = root.level
+        root.setLevel(logging.NOTSET + 1)
+        try:
+            yield
+        finally:
+            root.setLevel(level)
+            for handler in handlers:
+                root.removeHandler(handler)
+                self.see("logs", handler.stream.getvalue())
+
+    def see_reprs(self) -> int:
+        """Look at every object of the framework's own classes that lives now; give how many there are."""
+        count = 0
+        for thing in _living():
+            count += 1
+            try:
+                self.see(f"repr of {type(thing).__module__}.{type(thing).__qualname__}", repr(thing))
+            except Exception as error:  # noqa: BLE001 - half-made objects may have no repr; that is for other tests
+                self.see("repr that failed", repr(error))
+        return count
+
+
+def _is_ours(thing: Any) -> bool:
+    module = getattr(type(thing), "__module__", None)
+    return isinstance(module, str) and module.startswith(f"{_WRITTEN}.") and not isinstance(thing, type)
+
+
+def _living() -> Iterable[Any]:
+    """Give living objects of our classes, also those that the collector does not follow."""
+    tracked = gc.get_objects()
+    found = {id(thing): thing for thing in tracked if _is_ours(thing)}
+    for thing in tracked:
+        for inner in gc.get_referents(thing):
+            if id(inner) not in found and _is_ours(inner):
+                found[id(inner)] = inner
+    return found.values()
