@@ -59,6 +59,12 @@ class ByHand:
         assert self.server is not None
         return self.server.authority
 
+    @property
+    def valid_until(self) -> datetime:
+        """When the certificate ends."""
+        assert self.server is not None
+        return self.server.valid_until
+
     def check(self) -> str:
         """Ask the server."""
         assert self.server is not None

@@ -133,6 +133,21 @@ async def test_behind_a_service_only_whom_to_trust_is_written(cluster: Cluster) 
     await cluster.webhooks.close()
 
 
+async def test_reviews_are_counted_and_the_end_of_the_certificate_is_told(cluster: Cluster) -> None:
+    """Dashboards for controller-runtime work, and an alert can come before readiness fails."""
+    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_front())) as manager:
+        await cluster.client.create(Quota(meta("a")))
+        text = manager.metrics.text().decode()
+    path = "/quota/validate/check"
+    assert f'controller_runtime_webhook_requests_total{{code="200",webhook="{path}"}} 1.0' in text
+    assert f'controller_runtime_webhook_latency_seconds_count{{webhook="{path}"}} 1.0' in text
+    assert f'controller_runtime_webhook_requests_in_flight{{webhook="{path}"}} 0.0' in text
+    [expiry] = [line for line in text.splitlines() if line.startswith("steersman_webhook_certificate_expiry_seconds ")]
+    days = (float(expiry.split()[1]) - RealClock().now().timestamp()) / 86400
+    assert 89 < days < 91
+    await cluster.webhooks.close()
+
+
 async def test_readiness_fails_when_the_certificate_is_over(cluster: Cluster) -> None:
     """A replica that nobody can trust must not be asked."""
     calendar = Calendar()

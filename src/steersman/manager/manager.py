@@ -32,6 +32,7 @@ from steersman.manager.leader_election import ElectionOptions
 from steersman.manager.leadership import GuardedTransport, Leadership
 from steersman.manager.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
+from steersman.manager.webhook_metrics import WebhookMetrics
 from steersman.manager.webhooks import Webhooks, need_webhooks
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.randomness import Randomness
@@ -164,17 +165,21 @@ class Manager:
             _log.warning("webhooks are not served: say where they are called (--webhook-service, --webhook-url)")
             await self._install(None)
             return
+        numbers = WebhookMetrics()
+        self.metrics.include(numbers.registry)
         webhooks = Webhooks(
             self._operators,
             self._options.webhooks,
             lambda name: self._client(self._transport, name),
             installer_of=self._installer,
             clock=self._clock,
+            observer=numbers,
         )
         presence = await stack.enter_async_context(webhooks.serving())
         await self._install(presence.address)
         await stack.enter_async_context(webhooks.known(presence))
         self.readiness.add("webhook-certificate", presence.check)
+        numbers.tell_expiry(lambda: presence.valid_until)
 
     async def _install(self, webhooks: Address | None) -> None:
         client = self._installer(self._operators[0].name)

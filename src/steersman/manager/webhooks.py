@@ -21,7 +21,7 @@ from steersman.webhook.configurations import (
 )
 from steersman.webhook.front import Front, Presence
 from steersman.webhook.judge import Judge
-from steersman.webhook.routes import Routes
+from steersman.webhook.routes import Observer, Routes
 
 Document = dict[str, Any]
 #: Makes what is applied so that an authority is trusted, of its certificates.
@@ -64,8 +64,10 @@ class Webhooks:
         *,
         installer_of: Callable[[str], Client],
         clock: Clock,
+        observer: Observer | None = None,
     ) -> None:
         self._operators = tuple(operators)
+        self._observer = observer
         self._front = front
         self._client_of = client_of
         #: Clients of whoever installs configurations, by the operator's name.
@@ -77,7 +79,7 @@ class Webhooks:
 
     def routes(self) -> Routes:
         """Mount every function, and the conversions between versions."""
-        routes = Routes(self._clock)
+        routes = Routes(self._clock, self._observer)
         for operator in self._operators:
             client = self._client_of(operator.name)
             for webhook in operator.webhooks:

@@ -20,6 +20,7 @@ class _Here:
 
     address: ServiceAddress
     authority: bytes = b""
+    valid_until: None = None
 
     def check(self) -> str:
         """Nothing can be wrong."""

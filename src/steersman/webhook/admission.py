@@ -1,6 +1,5 @@
 """`Admission`: the circumstances of a write that a function is asked about."""
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
@@ -11,7 +10,6 @@ from steersman.webhook.review import AdmissionRequest, Operation
 
 K = TypeVar("K", bound=KubeObject)
 
-_log = logging.getLogger("steersman.webhook")
 #: Letters of a warning that the API server passes on for certain; it cuts longer ones.
 _LONGEST_WARNING: Final = 256
 
@@ -38,8 +36,6 @@ class Admission(Generic[K]):
         self.client = client
         told = request.user_info
         self.user = User(told.username, frozenset(told.groups), told.uid, told.extra)
-        #: For log lines, with the request's uid.
-        self.log = logging.LoggerAdapter(_log, {"uid": request.uid, "key": self._key()})
 
     @property
     def operation(self) -> Operation:
@@ -53,7 +49,7 @@ class Admission(Generic[K]):
 
     @property
     def uid(self) -> str:
-        """The uid of this request: the same write may be asked about several times, each with its own."""
+        """The uid of this request, for log lines; a write that is asked about again has another."""
         return self._request.uid
 
     @property

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from steersman.client.client import Client
@@ -23,6 +24,10 @@ class Presence(Protocol):
     @property
     def authority(self) -> bytes:
         """Whom the API server must trust; empty when that is nobody's affair here."""
+
+    @property
+    def valid_until(self) -> datetime | None:
+        """When the certificate that is presented ends, if there is one."""
 
     def check(self) -> str:
         """Say why they cannot be asked; empty when they can."""

@@ -7,7 +7,7 @@ import inspect
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from steersman.clock import Clock
@@ -27,13 +27,26 @@ _SECONDS: Final = re.compile(r"(\d{1,3}(?:\.\d+)?)s")
 _USUAL, _LONGEST = 10.0, 30.0
 #: How much of the API server's patience is used: the answer that time is up should still arrive.
 _PATIENCE: Final = 0.9
+#: What is counted when the API server did not wait for the answer.
+_GONE: Final = 499
+
+
+class Observer(Protocol):
+    """Hears of reviews; it must neither wait nor fail."""
+
+    def begun(self, path: str) -> None:
+        """Take note of a question."""
+
+    def ended(self, path: str, code: int, seconds: float) -> None:
+        """Take note of its answer: by its HTTP status, since a denial is an answer like any other."""
 
 
 class Routes:
     """An app that answers reviews by their path. Whatever comes, the worst that follows is a refusal."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, observer: Observer | None = None) -> None:
         self._clock = clock
+        self._observer = observer
         self._reviews: dict[str, Review] = {}
 
     def __repr__(self) -> str:
@@ -66,22 +79,34 @@ class Routes:
         return None
 
     async def _answer(self, path: str, body: bytes, exchange: Exchange, limit: float) -> None:
+        if self._observer is None:
+            exchange.respond(await self._response(path, body, limit))
+            return
+        began, code = self._clock.monotonic(), _GONE
+        self._observer.begun(path)
+        try:
+            response = await self._response(path, body, limit)
+            code = response.status
+            exchange.respond(response)
+        finally:
+            self._observer.ended(path, code, self._clock.monotonic() - began)
+
+    async def _response(self, path: str, body: bytes, limit: float) -> Response:
         try:
             async with self._clock.timeout(limit):
                 answer = self._reviews[path](body)
                 content = await answer if inspect.isawaitable(answer) else answer
         except TimeoutError:
             _log.warning("webhook took too long", extra={"path": path, "limit": limit})
-            exchange.respond(refusal(504, f"no verdict within {limit:g} s"))
+            return refusal(504, f"no verdict within {limit:g} s")
         except ReviewFailed as failure:
-            exchange.respond(refusal(failure.code, str(failure)))
+            return refusal(failure.code, str(failure))
         except DecodeError as error:
-            exchange.respond(refusal(400, str(error)))
+            return refusal(400, str(error))
         except Exception as error:  # noqa: BLE001 - whatever a function raises is its fault, told and survived
             _log.exception("webhook failed", extra={"path": path})
-            exchange.respond(refusal(500, f"the webhook at {path} failed with {type(error).__name__}"))
-        else:
-            exchange.respond(Response(200, [("content-type", _JSON)], content))
+            return refusal(500, f"the webhook at {path} failed with {type(error).__name__}")
+        return Response(200, [("content-type", _JSON)], content)
 
 
 def _limit(query: str) -> float:

@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from steersman.clock import Clock
@@ -73,6 +74,11 @@ class WebhookServer:
     def authority(self) -> bytes:
         """Whom the API server must trust for what is presented now."""
         return self._loaded.authority
+
+    @property
+    def valid_until(self) -> datetime:
+        """When the certificate that is presented ends."""
+        return self._valid.ends
 
     def check(self) -> str:
         """Say why the certificate is no good; empty when it is."""
