@@ -90,6 +90,12 @@ class NodeDirectory:
         """Remove a persistent volume with everything on it."""
         shutil.rmtree(self.claim(namespace, name, uid), ignore_errors=True)
 
+    def remove_claims_but(self, uids: set[str]) -> None:
+        """Remove persistent volumes whose claims are no more."""
+        for entry in (self.root / "claims").glob("*/*"):
+            if entry.name.rpartition("_")[2] not in uids:
+                shutil.rmtree(entry, ignore_errors=True)
+
     def read(self, name: str) -> dict[str, str]:
         """Read a table of texts that was kept; an unreadable one counts as empty."""
         with contextlib.suppress(OSError, ValueError):

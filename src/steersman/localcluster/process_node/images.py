@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from steersman.errors import ConfigError
@@ -24,6 +25,8 @@ class Image:
     programs: Mapping[str, str] = field(default_factory=dict)
     #: By which entry of the map it was found.
     pattern: str = ""
+    #: What relative paths are relative to.
+    root: Path = Path()
 
     def program(self, name: str) -> str:
         """Give the path of a program that a container calls by its name, or by a path inside the image."""
@@ -35,14 +38,15 @@ class Image:
                 f'exec: "{name}": executable file not found: image "{self.pattern}" has the programs {known}; '
                 f'add it as programs = {{ {base or "name"} = "/path" }} of the image'
             )
-        return _located(wanted)
+        return _located(wanted, self.root)
 
 
 class Images:
     """The map from images to what stands for them, by name or by a pattern such as ``redis:*``."""
 
-    def __init__(self, entries: Mapping[str, Any]) -> None:
-        self._images = {pattern: _image(pattern, entry) for pattern, entry in entries.items()}
+    def __init__(self, entries: Mapping[str, Any], root: Path | None = None) -> None:
+        """Read a map; relative paths are below ``root``, the current directory unless told."""
+        self._images = {pattern: _image(pattern, entry, root or Path()) for pattern, entry in entries.items()}
 
     def __len__(self) -> int:
         return len(self._images)
@@ -76,7 +80,7 @@ def _spellings(image: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _image(pattern: str, entry: Any) -> Image:
+def _image(pattern: str, entry: Any, root: Path) -> Image:
     match entry:
         case Image():
             command, programs = entry.command, dict(entry.programs)
@@ -94,7 +98,7 @@ def _image(pattern: str, entry: Any) -> Image:
         programs.setdefault(command[0].rpartition("/")[2], command[0])
     if not programs:
         raise _wrong(pattern)
-    return Image(command=command, programs=programs, pattern=pattern)
+    return Image(command=command, programs=programs, pattern=pattern, root=root)
 
 
 def _parts(pattern: str, entry: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -116,8 +120,9 @@ def _wrong(pattern: str) -> ConfigError:
     return ConfigError(f'[tool.steersman.images] "{pattern}" names no program: {_FORMS}')
 
 
-def _located(program: str) -> str:
-    found = shutil.which(program)
+def _located(program: str, root: Path) -> str:
+    # A name is looked up in PATH; a path is a path.
+    found = shutil.which((root / program).absolute() if "/" in program else program)
     if found is None:
         raise ProgramError(f'"{program}" is no program on this machine: install it, or correct [tool.steersman.images]')
-    return found
+    return str(found)

@@ -14,7 +14,8 @@ from steersman.concurrency import background, cleanup, wait_ready
 from steersman.errors import ConfigError, NotFound
 from steersman.informer.changes import Added, Change, Deleted, Updated
 from steersman.informer.informer import Informer
-from steersman.kinds.core_v1 import Pod
+from steersman.kinds.coordination_v1 import Lease
+from steersman.kinds.core_v1 import ConfigMap, Node, PersistentVolumeClaim, Pod, Secret, ServiceAccount
 from steersman.localcluster.node_object import NodeDescription
 from steersman.localcluster.node_presence import NodePresence
 from steersman.localcluster.process_node.directory import NodeDirectory
@@ -29,8 +30,6 @@ from steersman.manager.operator import Operator
 from steersman.version import __version__
 
 _IDENTITY = "identity.json"
-#: Seconds beyond those of the containers that stopping may take.
-_STOPPING = 2.0
 
 
 class ProcessNode:
@@ -43,7 +42,7 @@ class ProcessNode:
     def __init__(self, options: ProcessNodeOptions) -> None:
         self.options = options
         self.description = NodeDescription(name=options.name, runtime=f"process://{__version__}")
-        self._images = Images(options.images)
+        self._images = Images(options.images, options.root)
         #: The pods that are here, by uid.
         self.pods: dict[str, PodRunner] = {}
         self._shop: Workshop | None = None
@@ -57,6 +56,14 @@ class ProcessNode:
     def operator(self) -> Operator:
         """The node as something that a manager runs beside operators."""
         operator = Operator(f"process-node-{self.options.name}")
+        for kind in (ConfigMap, Secret, PersistentVolumeClaim):
+            operator.permit(kind, "list", "watch")
+        operator.permit(Pod, "get", "list", "watch", "patch", "delete")
+        operator.permit(Pod, "patch", subresource="status")
+        operator.permit(Node, "get", "create")
+        operator.permit(Node, "patch", subresource="status")
+        operator.permit(Lease, "create", "patch")
+        operator.permit(ServiceAccount, "create", subresource="token")
         operator.background(self.run)
         return operator
 
@@ -104,6 +111,7 @@ class ProcessNode:
             await stack.enter_async_context(background(presence.run(), name="presence"))
             await stack.enter_async_context(pods)
             shop.directory.remove_pods_but({pod.uid for pod in pods.list()})
+            shop.directory.remove_claims_but({claim.uid for claim in shop.inventory.claims.list()})
             shop.inventory.claims.handle(
                 deleted=lambda claim: shop.directory.remove_claim(claim.namespace, claim.name, claim.uid)
             )
@@ -114,8 +122,7 @@ class ProcessNode:
                 try:
                     await asyncio.get_running_loop().create_future()
                 finally:
-                    limit = self.options.stop_seconds + _STOPPING
-                    await cleanup(self._stop_pods(), clock=shop.clock, within=limit)
+                    await cleanup(self._stop_pods(), clock=shop.clock, within=self.options.stop_seconds)
                     self._tasks = None
                     self._ready.clear()
                     self.pods.clear()

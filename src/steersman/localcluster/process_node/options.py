@@ -12,6 +12,8 @@ class ProcessNodeOptions:
 
     #: Image or pattern → program, command line or `Image`; as in ``[tool.steersman.images]``.
     images: Mapping[str, Any] = field(default_factory=dict)
+    #: What relative paths of programs are relative to; the current directory unless told.
+    root: Path | None = None
     #: The node's own directory: logs, volumes, claims. It is made if need be, and closed to others.
     data: Path
     name: str = "process"
