@@ -21,6 +21,8 @@ _FORMAT_RANGES = {
     "uint64": (0, 2**64 - 1),
 }
 _RELATIVE_ERROR = 1e-9
+#: Beyond this a float is no whole number that JSON could tell from its neighbours.
+_MOST_EXACT = 2**53 - 1
 
 
 #: RE2's words for what is wrong with a pattern, and Go's.
@@ -209,6 +211,8 @@ def _overflows_float32(number: float) -> bool:
 
 
 def _is_whole(number: float) -> bool:
+    if abs(number) > _MOST_EXACT:
+        return False
     nearest = round(number)
     return number == nearest or abs(number - nearest) / (abs(number) + abs(nearest)) < _RELATIVE_ERROR
 
@@ -216,7 +220,9 @@ def _is_whole(number: float) -> bool:
 def _keeps_multiple(factor: float) -> Callable[[float], bool]:
     if factor.__class__ is int:
         # A factor of nothing is a factor of everything: dividing by it would end the server's request.
-        return lambda value: factor == 0 or value % factor == 0
+        return lambda value: factor == 0 or (
+            value % factor == 0 if value.__class__ is int else _is_whole(value / factor)
+        )
     return lambda value: factor == 0 or _is_whole(1 / factor * value if factor < 1 else value / factor)
 
 

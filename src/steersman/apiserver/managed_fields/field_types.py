@@ -244,6 +244,7 @@ class TypeBuilder:
         elif kind == "array":
             node.list = self._list(schema, is_open=is_open)
         else:
+            # What has no type, as numbers or texts have none, is free-form: that it is neither is for the schema to say.
             scalar = _scalar_of(schema) or DEDUCED
             node.scalar, node.list, node.map = scalar.scalar, scalar.list, scalar.map
 
@@ -296,8 +297,6 @@ def _reference_name(schema: Schema) -> str | None:
 
 
 def _scalar_of(schema: Schema) -> FieldType | None:
-    if schema.get("x-kubernetes-int-or-string") is True or schema.get("format") == "int-or-string":
-        return _UNTYPED_SCALAR
     kind = schema.get("type")
     if kind == "string" and schema.get("format", "") not in _PLAIN_STRING_FORMATS:
         return _UNTYPED_SCALAR
