@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -30,7 +31,10 @@ from steersman.kinds.rbac_v1 import PolicyRule, Role, RoleBinding, RoleRef, Subj
 from steersman.localcluster.process_node.faults import PodFaults
 from steersman.localcluster.process_node.node import ProcessNode
 from steersman.localcluster.process_node.options import ProcessNodeOptions
+from steersman.protocol.http import Request, Response
 from steersman.protocol.options import LogOptions
+from steersman.protocol.remote_command import PROTOCOLS, Channel, message, read_end
+from steersman.protocol.websocket import WebSocket, request_headers
 from steersman.testing.cluster import Cluster
 from steersman.transport.in_memory import InMemoryTransport
 from tests.localcluster.process_node.conftest import IDLE, IMAGES, StartNode, placed, script
@@ -170,6 +174,45 @@ async def test_a_command_whose_caller_goes_away_is_ended(cluster: Cluster, start
             async with asyncio.timeout(0.2):
                 await cluster.client.exec(pod, ["python", "-I", "-S", "-c", IDLE])
         await cluster.eventually(lambda: len(node.processes) == 1)
+
+
+async def test_a_command_can_have_a_terminal(cluster: Cluster, start_node: StartNode) -> None:
+    """`kubectl exec -it`: what is typed is echoed, the size is known, and the command owns the terminal."""
+    text = (
+        "import os, sys; print(os.isatty(0), os.get_terminal_size().columns, os.tcgetpgrp(0) == os.getpgrp()); input()"
+    )
+    async with running(cluster, start_node, script(IDLE)):
+        words = "".join(f"&command={quote(word)}" for word in ("python", "-I", "-S", "-c", text))
+        target = f"/api/v1/namespaces/default/pods/a/exec?stdin=true&stdout=true&tty=true{words}"
+        request = Request("GET", target, request_headers(b"0123456789abcdef", PROTOCOLS))
+        async with cluster.transport.upgrade(request, protocol="websocket") as raw:
+            assert not isinstance(raw, Response)
+            socket = WebSocket(raw, is_client=True)
+            socket.send(message(Channel.RESIZE, b'{"Width":97,"Height":30}'))
+            socket.send(message(Channel.RESIZE, b"nonsense"))
+            socket.send(message(Channel.STDIN, b"typed\r"))
+            heard = b""
+            while (said := await socket.receive()) is not None:
+                if said[0] == Channel.ERROR:
+                    assert read_end(said[1:]) == (0, "")
+                else:
+                    heard += said[1:]
+        assert b"True 97 True" in heard
+        assert b"typed" in heard
+
+
+async def test_what_is_no_websocket_is_refused_in_words(cluster: Cluster, start_node: StartNode) -> None:
+    """Old clients speak SPDY, which nobody here does outside of a WebSocket."""
+    async with running(cluster, start_node, script(IDLE)):
+        for target, headers, why in (
+            ("exec?command=sh", {}, b"Upgrade request required"),
+            ("exec?command=sh", {"sec-websocket-key": "k", "sec-websocket-protocol": "v1"}, b"none of the protocols"),
+            ("attach", {}, b"attach is not possible with pods of a process node"),
+        ):
+            request = Request("GET", f"/api/v1/namespaces/default/pods/a/{target}", headers)
+            async with cluster.transport.upgrade(request, protocol="websocket") as answer:
+                assert isinstance(answer, Response)
+                assert why in answer.body
 
 
 async def test_exec_needs_the_right_to_create_it(cluster: Cluster, start_node: StartNode) -> None:
