@@ -1,0 +1,41 @@
+"""What is said about the examples is so."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.example_lines import code_lines, example_lines, examples
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "examples" / "README.md").read_text()
+COUNTED = re.findall(r"^\| (\w+) \| (\d+)[^|]*\|", README, re.MULTILINE)
+
+
+def test_a_line_of_code_is_no_comment_no_docstring_and_not_blank() -> None:
+    """What is counted must be told by what it leaves out."""
+    assert (
+        code_lines('"""Words\nmore words."""\n\nx = 1  # one\n# nothing\ndef f():\n    """Words."""\n    return x\n')
+        == 3
+    )
+
+
+@pytest.mark.parametrize(("name", "lines"), COUNTED)
+def test_the_lines_of_an_example_are_as_many_as_its_readme_says(name: str, lines: str) -> None:
+    """A number that nobody checks is soon a wrong one."""
+    assert example_lines(name) == int(lines)
+
+
+def test_the_operator_in_another_framework_is_as_long_as_the_readme_says() -> None:
+    """The comparison counts both sides alike."""
+    [lines] = re.findall(r"^\| samplecontroller \|.*\| (\d+) \|$", README, re.MULTILINE)
+    assert code_lines((ROOT / "bench" / "foo_kopf.py").read_text()) == int(lines)
+
+
+@pytest.mark.parametrize("name", examples())
+def test_every_example_is_in_the_list_and_begins_as_a_project(name: str) -> None:
+    """Who reads the list finds all of them, each with what `steer init` gives."""
+    assert f"({name}/README.md)" in README
+    folder = ROOT / "examples" / name
+    for expected in ("README.md", "Makefile", "Dockerfile", "pyproject.toml", "samples", "tests", f"{name}/main.py"):
+        assert (folder / expected).exists(), expected
