@@ -31,6 +31,7 @@ def set_condition(status: DeploymentStatus, kind: str, value: str, reason: str, 
     old = condition_of(status, kind)
     if old is not None and (old.status, old.reason) == (value, reason):
         return
+    now = now.replace(microsecond=0)
     since = old.last_transition_time if old is not None and old.status == value else now
     drop_condition(status, kind)
     status.conditions = [

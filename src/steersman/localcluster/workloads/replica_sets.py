@@ -101,7 +101,7 @@ def _conditions(
     if failure is None:
         return None
     old = next((one for one in before.conditions or () if one.type == "ReplicaFailure"), None)
-    since = old.last_transition_time if old is not None and old.reason == reason else now
+    since = old.last_transition_time if old is not None and old.reason == reason else now.replace(microsecond=0)
     return [
         ReplicaSetCondition(
             type="ReplicaFailure", status="True", reason=reason, message=str(failure), last_transition_time=since
