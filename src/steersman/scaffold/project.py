@@ -72,6 +72,14 @@ def settings_of(root: Path) -> dict[str, Any]:
     return settings
 
 
+def images_of(root: Path) -> dict[str, Any]:
+    """Give which programs of this machine stand for which images, from ``[tool.steersman.images]``."""
+    images = settings_of(root).get("images", {})
+    if not isinstance(images, dict):
+        raise ConfigError(f"{root / 'pyproject.toml'}: [tool.steersman.images] must be a table")
+    return images
+
+
 def version_of(root: Path) -> str:
     """Give the version of the project in a folder."""
     project = _document_of(root).get("project", {})

@@ -18,6 +18,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--data", type=click.Path(file_okay=False, path_type=Path), help="Directory to keep the cluster in.")
 @click.option("--kubeconfig", type=_FILE, help="For kubectl; default: PATH/.steer/kubeconfig.")
 @click.option("--port", type=PORT, default=0, help="Port of the API; default: a free one.")
+@click.option("--node", type=click.Choice(["simulated", "process"]), help="What runs pods; default: see above.")
 @click.option("--verbose", "-v", is_flag=True, help="Log more.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
     path: Path,
@@ -27,11 +28,13 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     data: Path | None,
     kubeconfig: Path | None,
     port: int,
+    node: str | None,
     verbose: bool,
 ) -> None:
     """Run a small cluster and the operator of the project in PATH, and start the operator anew on every save.
 
-    The cluster has an API server, the controllers of workloads and a node that pretends to run pods. It is gone at the
+    The cluster has an API server, the controllers of workloads and a node. The node pretends to run pods; where
+    pyproject.toml has [tool.steersman.images], it runs them as processes of this machine. The cluster is gone at the
     end, unless --data keeps it. kubectl in another terminal reaches it by the KUBECONFIG that is shown. Ctrl-C ends it
     all with exit code 0; a second Ctrl-C does not wait.
 
@@ -60,6 +63,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         data=data,
         is_plain=plain or not sys.stdout.isatty(),
         verbose=verbose,
+        node=node,
     )
     if target is None:
         project_target(root)  # whoever is in the wrong folder is told before anything is started

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from steersman.cli.dev.board import Board
 from steersman.cli.dev.face import Face
 from steersman.cli.dev.file_watch import FileWatch
-from steersman.cli.dev.kubeconfig_file import KubeconfigFile, kubeconfig_file
+from steersman.cli.dev.kubeconfig_file import OWN_FOLDER, KubeconfigFile, kubeconfig_file
 from steersman.cli.dev.local_cluster import local_cluster
 from steersman.cli.dev.log_reports import ReportHandler
 from steersman.cli.dev.operator_process import Start, operator_process
@@ -38,6 +38,7 @@ from steersman.manager.signals import stop_on_signals
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalServer
     from steersman.cli.dev.screen import Screen, Surroundings
+    from steersman.localcluster.process_node.options import ProcessNodeOptions
 
 #: Objects between collections: a server makes many short-lived ones and hardly any cycles.
 _COLLECT_AFTER = (50_000, 20, 50)
@@ -71,6 +72,8 @@ class DevOptions:
     data: Path | None
     is_plain: bool
     verbose: bool
+    #: Which node runs pods: ``process``, ``simulated``, or by whether the project has images that processes stand for.
+    node: str | None = None
 
 
 class Session:
@@ -110,7 +113,8 @@ class Session:
                 self._log_here()
                 face.open()
                 stack.callback(face.close)
-                async with background(self._draw_again(face), name="face"), local_cluster(server, self._clock):
+                cluster = local_cluster(server, self._clock, self._process_node(), keep=options.data is not None)
+                async with background(self._draw_again(face), name="face"), cluster:
                     _collect_seldom()
                     await stop.wait()
 
@@ -120,6 +124,18 @@ class Session:
 
         options = self._options
         return local_server(LocalOptions(port=options.port, data=options.data, webhooks=webhook_options(calls)))
+
+    def _process_node(self) -> "ProcessNodeOptions | None":
+        """Give how pods become processes, if they shall."""
+        from steersman.localcluster.process_node.options import ProcessNodeOptions
+        from steersman.scaffold.project import images_of
+
+        options = self._options
+        images = images_of(options.root)
+        if options.node == "simulated" or (options.node is None and not images):
+            return None
+        place = (options.data or options.root / OWN_FOLDER) / "node"
+        return ProcessNodeOptions(images=images, root=options.root, data=place)
 
     # The operator.
 
