@@ -7,7 +7,7 @@ import pytest
 
 from steersman.client.discovery import Discovery
 from steersman.errors import NotFound
-from steersman.objects.identity import GroupVersionKind
+from steersman.objects.identity import GroupVersionKind, GroupVersionResource
 from steersman.protocol.http import Request, Response
 from steersman.testing.fake_clock import FakeClock
 from tests.client.conftest import Answer, ScriptedTransport, failure
@@ -111,6 +111,16 @@ async def test_first_group_and_version_of_the_server_are_preferred(
     assert (await discovery.find("widgets")).gvk.version == "v2"
     assert (await discovery.find("widgets.v1.demo.dev")).gvk.version == "v1"
     assert not (await discovery.find("no")).namespaced
+
+
+async def test_an_exact_place_is_not_guessed(transport: ScriptedTransport, clock: FakeClock) -> None:
+    """What is written in data, and not typed by a person, means one resource or none."""
+    serving(transport, AGGREGATED)
+    discovery = Discovery(transport, clock=clock)
+    assert (await discovery.served_at(GroupVersionResource("apps", "v1", "deployments"))).gvk == DEPLOYMENT
+    for wrong in (("", "v1", "deployments"), ("apps", "v1", "deployment")):
+        with pytest.raises(NotFound):
+            await discovery.served_at(GroupVersionResource(*wrong))
 
 
 async def test_two_requests_are_enough_for_any_number_of_questions(

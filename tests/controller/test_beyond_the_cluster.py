@@ -9,7 +9,8 @@ from steersman.controller.causes import What
 from steersman.informer.changes import Added, Change, record_of
 from steersman.informer.informer import Selection
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.objects.identity import GroupVersionKind
+from steersman.manager.manager import ManagerOptions
+from steersman.objects.identity import GroupVersionKind, GroupVersionResource
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.testing.cluster import Cluster
 
@@ -196,3 +197,23 @@ async def test_an_object_is_remembered_as_long_as_it_is_there(cluster: Cluster) 
     async with cluster.running(operator):
         await cluster.settle()
     assert seen == [1, 2, 1, 1]
+
+
+async def test_a_limited_operator_follows_only_in_its_namespaces(cluster: Cluster) -> None:
+    """An operator that may not see the whole cluster must not ask for it because an object names a kind."""
+    told: list[str] = []
+    operator = Operator("beyond")
+    operator.permit(ConfigMap, "list", "watch")
+
+    @operator.reconciler(Lookout)
+    async def reconcile(_: Lookout, ctx: Context[Lookout]) -> None:
+        resource = await ctx.client.discovery.served_at(GroupVersionResource("", "v1", "configmaps"))
+        ctx.follow(resource, lambda change: told.append(record_of(change).key.namespace))
+
+    async with cluster.running(operator, options=ManagerOptions(namespaces=("default",))):
+        await cluster.client.create(Lookout(meta("a")))
+        await cluster.settle()
+        for namespace in ("kube-system", "default"):
+            await cluster.client.create(ConfigMap(meta("c", namespace=namespace)))
+        await cluster.settle()
+    assert told == ["default"]

@@ -89,7 +89,9 @@ async def test_nobody_there_is_a_transport_error() -> None:
     await services.close()
 
 
-@pytest.mark.parametrize("url", ["neutron:9696", "ftp://a", "http://user:secret@a/b", "https://"])
+@pytest.mark.parametrize(
+    "url", ["secret:9696", "ftp://a", "http://user:secret@a/b", "https://", "https://a/secret b", "https://a/secret\n"]
+)
 async def test_what_is_no_url_is_refused(url: str) -> None:
     """A setting that cannot be right is named at once, without the password that may be in it."""
     with pytest.raises(ConfigError) as refused:

@@ -42,7 +42,7 @@ def test_a_file_becomes_a_watcher_and_a_secret() -> None:
     assert isinstance(secret, Secret)
     assert isinstance(watcher, Watcher)
     assert secret.string_data == {"slack": "xoxb-1", "smtp": "hunter2"}
-    resources = [(str(one), one.namespace, one.label_selector) for one in watcher.spec.resources]
+    resources = [(str(one.gvr), one.namespace, one.label_selector) for one in watcher.spec.resources]
     assert resources == [
         ("deployments.v1.apps", "red", ""),
         ("pods.v1", "red", "app=web"),
@@ -81,7 +81,7 @@ async def test_a_file_is_followed(cluster: Cluster, tmp_path: Path, monkeypatch:
     monkeypatch.setenv("KUBEWATCH_CONFIG", str(file))
 
     def watched() -> list[str]:
-        return [str(resource) for one in cluster.list(Watcher) for resource in one.spec.resources]
+        return [str(resource.gvr) for one in cluster.list(Watcher) for resource in one.spec.resources]
 
     for obj in load_objects(SEES_EVERYTHING.read_bytes(), source=SEES_EVERYTHING.name):
         await cluster.client.apply(obj)

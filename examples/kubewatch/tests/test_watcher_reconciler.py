@@ -235,7 +235,7 @@ async def test_slack_is_told_by_its_token_or_by_its_webhook(
     """Tokens and webhook URLs are secrets, so they come from a Secret; Slack refuses with 200."""
     slack = Hook()
     cluster.serve_http(SLACK, slack)
-    await cluster.client.create(Secret(meta("slack"), string_data={"token": "xoxb-1", "value": URL}))
+    await cluster.client.create(Secret(meta("slack"), string_data={"token": "xoxb-1\n", "value": URL}))
     handlers = [
         Handler(type="slack", channel="#ops", secret_ref=SecretRef(name="slack", key="token")),
         Handler(type="slackwebhook", secret_ref=SecretRef(name="slack")),
@@ -316,6 +316,38 @@ async def test_a_resource_that_is_not_served_is_told_and_waited_for(
         await cluster.client.create(Gadget(meta("g"), GadgetSpec(size=1)))
         await fake_clock.advance(1)
         assert hook.texts[1:] == ["Gadget g in namespace default has been created"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "reason"),
+    [
+        (WatchedResource(version="v1", resource="deployments"), "NoSuchResource"),
+        (WatchedResource(version="v1", resource="configmaps", label_selector="a in"), "BadSelector"),
+    ],
+)
+async def test_what_cannot_be_watched_is_told(
+    cluster: Cluster, fake_clock: FakeClock, resource: WatchedResource, reason: str
+) -> None:
+    """A group that was forgotten is not guessed, and a selector that does not parse selects nothing."""
+    async with running(cluster):
+        await cluster.client.create(watcher(resource))
+        await fake_clock.advance(1)
+        assert condition(cluster, "Ready") == f"False/{reason}"
+
+
+async def test_a_value_that_is_no_url_is_not_quoted(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Whoever puts a token where a URL belongs must not find it in an event."""
+    await cluster.client.create(Secret(meta("s"), string_data={"value": "xoxb-secret"}))
+    handlers = [Handler(type="slackwebhook", secret_ref=SecretRef(name="s"))]
+    async with running(cluster):
+        await cluster.client.create(watcher(handlers=handlers))
+        await fake_clock.advance(1)
+        await cluster.client.create(ConfigMap(meta("a")))
+        await fake_clock.advance(10)
+        assert condition(cluster, "DeliveryDegraded") == "True/GivenUp"
+        told = [json.dumps(to_json(one)) for one in [*cluster.list(Watcher), *cluster.list(Event)]]
+    assert "no scheme" in " ".join(told)
+    assert "xoxb-secret" not in " ".join(told)
 
 
 async def test_what_to_watch_can_change_and_ends_with_the_watcher(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from steersman.clock import Clock
 from steersman.errors import ApiError, DecodeError, NotFound, ServiceUnavailable
 from steersman.objects.codec import decode_as
-from steersman.objects.identity import ApiResource, GroupVersion, GroupVersionKind
+from steersman.objects.identity import ApiResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from steersman.protocol.http import Request, Response
 from steersman.protocol.responses import body_of
 from steersman.transport.base import Transport
@@ -104,6 +104,10 @@ class Discovery:
     async def resource(self, gvk: GroupVersionKind) -> ApiResource:
         """Give how a kind is served; ``NotFound`` if it is not."""
         return await self._first(lambda resource: resource.gvk == gvk, str(gvk))
+
+    async def served_at(self, gvr: GroupVersionResource) -> ApiResource:
+        """Give what is served as exactly this group, version and resource; ``NotFound`` if nothing is."""
+        return await self._first(lambda resource: resource.gvr == gvr, str(gvr))
 
     async def find(self, name: str) -> ApiResource:
         """Give what a person means by a name: kind, plural, singular or short name, if need be with group or version.

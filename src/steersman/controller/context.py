@@ -240,7 +240,8 @@ class Context(Generic[K]):
         """Let a function be told of every change of a kind that is known only at run time; give its replica.
 
         It is told first of what is there, marked as initial. Say it again in every run: what a successful run does not
-        follow any more ends, and everything ends with the object. ``client.discovery`` finds the resource.
+        follow any more ends, and everything ends with the object. ``client.discovery`` finds the resource. Where the
+        selection names no namespaces, those count that the operator is limited to.
         """
         self._followed.add((resource.gvk, selection))
         return self._surroundings.followings.follow(self._obj.key, resource, selection, told)

@@ -95,7 +95,7 @@ class Controller(Generic[K]):
         #: The versions that this controller gave to objects, oldest first.
         self._own_versions: OrderedDict[tuple[str, ObjectKey, str], None] = OrderedDict()
         self._runs = 0
-        self._followings = Followings(parts.informers, reconciler.name)
+        self._followings = Followings(parts.informers, reconciler.name, parts.namespaces)
         self._surroundings = Surroundings(
             client=parts.client,
             caches=self,

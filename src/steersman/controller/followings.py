@@ -5,6 +5,7 @@ with the object.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from steersman.informer.changes import Change
@@ -31,9 +32,11 @@ class _Ear:
 class Followings:
     """Everything that the objects of one controller follow."""
 
-    def __init__(self, informers: Informers, name: str) -> None:
+    def __init__(self, informers: Informers, name: str, namespaces: tuple[str, ...] = ()) -> None:
         self._informers = informers
         self._name = name
+        #: What an operator that is limited to some namespaces sees where none are named.
+        self._namespaces = namespaces
         self._ears: dict[ObjectKey, dict[Followed, tuple[_Ear, Following]]] = {}
 
     def follow(self, key: ObjectKey, resource: ApiResource, selection: Selection, told: Told) -> Informer[Any]:
@@ -43,6 +46,8 @@ class Followings:
         known = ears.get(what)
         if known is None:
             ear = _Ear(told)
+            if resource.namespaced and not selection.namespaces:
+                selection = replace(selection, namespaces=self._namespaces)
             following = self._informers.follow(resource, ear, selection, name=f"{self._name}/{key}/{resource.plural}")
             known = ears[what] = (ear, following)
         known[0].told = told

@@ -108,7 +108,10 @@ class HttpServices:
 
 
 def _server_of(url: str) -> Endpoint:
+    # What is wrong with a URL is said without quoting it: it may be a secret, or a secret that was mistaken for one.
     scheme, separator, rest = url.partition("://")
     if not separator:
-        raise ConfigError(f"not a URL: {url!r} has no scheme, such as https://")
+        raise ConfigError("not a URL: it has no scheme, such as https://")
+    if " " in url or not (url.isascii() and url.isprintable()):
+        raise ConfigError(f"not a URL: the one that begins with {scheme}:// has blanks or letters that are not ASCII")
     return Endpoint.parse(f"{scheme}://{re.split('[/?#]', rest, maxsplit=1)[0]}")

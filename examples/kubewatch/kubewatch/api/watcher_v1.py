@@ -3,6 +3,7 @@
 from typing import Annotated, Literal
 
 from steersman import Model, Resource, Status, custom_resource
+from steersman.objects.identity import GroupVersionResource
 from steersman.objects.model import sparse
 from steersman.schema import Column, Maximum, Minimum, MinItems, MinLength, Rule, constrained
 
@@ -27,9 +28,10 @@ class WatchedResource(Model):
     #: Which part of an object must change for an update to count.
     update_on: UpdateOn = "any"
 
-    def __str__(self) -> str:
-        """Name it as kubectl does."""
-        return f"{self.resource}.{self.version}.{self.group}" if self.group else f"{self.resource}.{self.version}"
+    @property
+    def gvr(self) -> GroupVersionResource:
+        """Where it is served."""
+        return GroupVersionResource(self.group, self.version, self.resource)
 
 
 class SecretRef(Model):

@@ -10,13 +10,14 @@ from collections import defaultdict
 from steersman import Context, NotFound
 from steersman.controller.followings import Told
 from steersman.controller.triggers import Chosen
-from steersman.errors import Forbidden, WaitTimeout
+from steersman.errors import Forbidden, SelectorError, WaitTimeout
 from steersman.informer.changes import Change, record_of
 from steersman.informer.informer import Selection
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.kinds.core_v1 import Secret
 from steersman.objects.codec import encode_json
 from steersman.objects.identity import ApiResource
+from steersman.objects.selectors import LabelSelector
 
 from kubewatch.api.watcher_v1 import Handler, WatchedResource, Watcher
 from kubewatch.notification import Notification, is_wanted, notification_of
@@ -83,9 +84,13 @@ async def _follow_all(watcher: Watcher, desk: Desk, ctx: Context[Watcher]) -> No
     failures: list[tuple[str, str]] = []
     for resource in watcher.spec.resources:
         try:
-            served = await ctx.client.discovery.find(str(resource))
+            served = await ctx.client.discovery.served_at(resource.gvr)
+            LabelSelector.parse(resource.label_selector)
         except NotFound:
-            failures.append(("NoSuchResource", f"the server serves no {resource}"))
+            failures.append(("NoSuchResource", f"the server serves no {resource.gvr}"))
+            continue
+        except SelectorError as error:
+            failures.append(("BadSelector", str(error)))
             continue
         namespaces = (resource.namespace,) if resource.namespace and served.namespaced else ()
         wishes[served, Selection(namespaces=namespaces, label_selector=resource.label_selector)].append(resource)
@@ -178,7 +183,8 @@ async def _secret(handler: Handler, ctx: Context[Watcher]) -> str:
     value = (secret.data or {}).get(reference.key) if secret is not None else None
     if value is None:
         raise DeliveryError(f"there is no {reference.key!r} in Secret {reference.name!r}")
-    return value.decode()
+    # Files end in a line break, and so do many Secrets that were made of them.
+    return value.decode("utf-8", "replace").strip()
 
 
 def _obituary(handler: Handler, notification: Notification, why: str) -> str:
