@@ -1,0 +1,68 @@
+"""The cluster around the operator that `steer dev` runs."""
+
+from pathlib import Path
+
+import pytest
+
+from steersman import meta
+from steersman.apiserver.authentication import ADMIN
+from steersman.apiserver.local import local_server
+from steersman.cli.dev.local_cluster import local_cluster
+from steersman.client.client import Client
+from steersman.clock import RealClock
+from steersman.errors import ConfigError
+from steersman.kinds.core_v1 import Container, Pod, PodSpec
+from steersman.localcluster.process_node.options import ProcessNodeOptions
+from steersman.scaffold.project import images_of
+from steersman.testing.eventually import eventually
+from steersman.transport.in_memory import InMemoryTransport
+
+CLOCK = RealClock()
+
+
+async def node_of_a_pod(node: ProcessNodeOptions | None, *, keep: bool = False) -> str:
+    """Run a pod until it is ready; give the node that it ran on."""
+    async with local_server() as server, local_cluster(server, CLOCK, node, keep=keep):
+        transport = InMemoryTransport(server.api.acting_as(ADMIN), clock=CLOCK)
+        client = Client(transport, clock=CLOCK)
+        spec = PodSpec(containers=[Container(name="main", image="sleeper")])
+        pod = await client.create(Pod(meta("a", namespace="default"), spec=spec))
+
+        async def is_ready() -> bool:
+            nonlocal pod
+            pod = await client.get(Pod, "a", "default")
+            return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or [])
+
+        await eventually(is_ready, clock=CLOCK, within=20)
+        await transport.close()
+        return pod.spec.node_name or ""
+
+
+async def test_a_simulated_node_makes_pods_ready_without_running_anything() -> None:
+    """No project has to say what its images are."""
+    assert await node_of_a_pod(None) not in ("", "process")
+
+
+@pytest.mark.parametrize("keep", [True, False])
+async def test_a_process_node_runs_pods_and_leaves_only_what_is_to_be_kept(tmp_path: Path, *, keep: bool) -> None:
+    """What pods write lies in a folder that goes with the cluster."""
+    data = tmp_path / "node"
+    options = ProcessNodeOptions(images={"sleeper": ["sleep", "1000"]}, data=data, stop_seconds=1.0)
+    assert await node_of_a_pod(options, keep=keep) == "process"
+    assert data.exists() is keep
+
+
+@pytest.mark.parametrize(
+    ("text", "images"), [("", {}), ('[tool.steersman.images]\n"redis:*" = "redis-server"', {"redis:*": "redis-server"})]
+)
+def test_a_project_names_programs_for_images(tmp_path: Path, text: str, images: dict[str, str]) -> None:
+    """Or none, and then nothing is run."""
+    (tmp_path / "pyproject.toml").write_text(text)
+    assert images_of(tmp_path) == images
+
+
+def test_images_that_are_no_table_are_told(tmp_path: Path) -> None:
+    """One sentence with the file."""
+    (tmp_path / "pyproject.toml").write_text("[tool.steersman]\nimages = 3\n")
+    with pytest.raises(ConfigError, match=r"pyproject.toml: \[tool.steersman.images\] must be a table"):
+        images_of(tmp_path)
