@@ -1,6 +1,11 @@
 """Reviews as bytes: what is read, what is refused, what is answered."""
 
+import contextlib
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from steersman.errors import Deny
 from steersman.webhook.failure import ReviewFailed
@@ -45,6 +50,31 @@ def test_what_is_no_review_is_refused_with_the_reason(body: bytes, why: str) -> 
     with pytest.raises(ReviewFailed, match=why) as refused:
         request_of(body)
     assert refused.value.code == 400
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(change=st.dictionaries(st.sampled_from(["uid", "kind", "operation", "userInfo", "object", "dryRun"]), _JSON))
+@settings(max_examples=100, deadline=None)
+def test_whatever_a_request_holds_it_is_read_or_refused(change: dict[str, Any]) -> None:
+    """Nothing that comes in may end in a traceback."""
+    with contextlib.suppress(ReviewFailed):
+        request = request_of(review(**change))
+        assert request.uid
+        assert request.operation in ("CREATE", "UPDATE", "DELETE")
+
+
+@given(body=st.binary(max_size=200))
+@settings(max_examples=50, deadline=None)
+def test_whatever_bytes_come_they_are_refused(body: bytes) -> None:
+    """The port can be reached by anybody in the cluster."""
+    with pytest.raises(ReviewFailed):
+        request_of(body)
 
 
 def test_a_verdict_carries_the_uid_that_was_asked() -> None:

@@ -255,15 +255,19 @@ async def test_nothing_is_served_without_tls() -> None:
         writer.close()
 
 
-async def test_a_certificate_that_is_not_trusted_fails_the_write() -> None:
-    """Somebody else who answers at the address is not believed."""
-    async with _served(_operator()) as (cluster, _, __):
-        other = CertificateAuthority.create("other", clock=RealClock()).certificate
+async def test_a_certificate_that_is_not_trusted_fails_the_write_until_the_next_look(cluster: Cluster) -> None:
+    """Somebody else who answers at the address is not believed; a bundle that somebody broke is set again."""
+    front = ByHand(cluster.clock, OwnCertificates(MemoryStore(), LOOPBACK, clock=cluster.clock))
+    async with cluster.running(_operator(), options=ManagerOptions(webhooks=front)):
+        other = CertificateAuthority.create("other", clock=cluster.clock).certificate
         [configuration] = cluster.list(ValidatingWebhookConfiguration)
         await cluster.client.modify(configuration, lambda found: _distrust(found, other))
         with pytest.raises(InternalError, match="failed calling webhook"):
             await cluster.client.create(Quota(meta("a")))
         assert cluster.list(Quota) == []
+        await front.turn()
+        await cluster.client.create(Quota(meta("a")))
+    await cluster.webhooks.close()
 
 
 def _distrust(configuration: ValidatingWebhookConfiguration, authority: bytes) -> None:

@@ -17,14 +17,14 @@ _CONFIGURATIONS: Final = {
 
 
 def bundle_rules(operator: Operator) -> Rules:
-    """Give what it needs in the whole cluster: to patch its own configurations and definitions."""
+    """Give what it needs in the whole cluster: to look at its own configurations and definitions, and patch them."""
     roles = {webhook.role for webhook in operator.webhooks}
     resources = [resource for role, resource in _CONFIGURATIONS.items() if role in roles]
     rules = []
     if resources:
-        rules.append(_rule("admissionregistration.k8s.io", resources, [operator.name], ["patch"]))
+        rules.append(_rule("admissionregistration.k8s.io", resources, [operator.name], ["get", "patch"]))
     if names := converted_definitions([operator]):
-        rules.append(_rule("apiextensions.k8s.io", ["customresourcedefinitions"], names, ["patch"]))
+        rules.append(_rule("apiextensions.k8s.io", ["customresourcedefinitions"], names, ["get", "patch"]))
     return rules
 
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from steersman.client.client import Client
@@ -10,22 +11,19 @@ from steersman.clock import Clock
 from steersman.concurrency import background, cleanup
 from steersman.errors import ApiError, SteersmanError
 from steersman.manager.operator import Operator
+from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import KubeObject, Resource, Unstructured, resource_of
 from steersman.schema.conversions import has_conversions
 from steersman.schema.declaration import is_custom
-from steersman.webhook.configurations import (
-    CONVERSION_PATH,
-    configuration_bundle,
-    configuration_objects,
-    definition_bundle,
-)
+from steersman.webhook.configurations import CONVERSION_PATH, configuration_objects
 from steersman.webhook.front import Front, Presence
 from steersman.webhook.judge import Judge
 from steersman.webhook.routes import Observer, Routes
+from steersman.webhook.trust import DEFINITION, configuration_change, definition_change
 
 Document = dict[str, Any]
-#: Makes what is applied so that an authority is trusted, of its certificates.
-_Bundle = Callable[[bytes], Document]
+#: Makes what is to be applied to an object that was found, so that an authority is trusted; nothing if it is.
+_Change = Callable[[Document, bytes], Document | None]
 
 _log = logging.getLogger("steersman.webhook")
 #: Seconds that it may take to take configurations away in the end.
@@ -101,7 +99,7 @@ class Webhooks:
     @asynccontextmanager
     async def known(self, presence: Presence) -> AsyncIterator[None]:
         """Let the API server know of them inside the block, and whom to trust at any moment."""
-        bundles: list[tuple[Client, _Bundle]] = []
+        targets: list[_Target] = []
         async with AsyncExitStack() as stack:
             # Who installs what leads to this process also says whom to trust for it; elsewhere the operator does.
             client_of = self._installer_of if self._front.installs else self._client_of
@@ -110,13 +108,14 @@ class Webhooks:
                 for configuration in configuration_objects(operator.name, operator.webhooks, presence.address):
                     if self._front.installs:
                         await stack.enter_async_context(self._installed(client, configuration))
-                    bundles.append((client, _bundle_of(configuration)))
+                    targets.append(_configuration_target(client, configuration))
             client = client_of(self._operators[0].name)
-            bundles += [(client, _definition_bundle_of(name)) for name in converted_definitions(self._operators)]
+            definitions = converted_definitions(self._operators)
+            targets += [_Target(client, DEFINITION, name, definition_change) for name in definitions]
 
             async def publish(authority: bytes) -> None:
-                for client, bundle in bundles if authority else ():
-                    await _publish(client, bundle(authority))
+                for target in targets if authority else ():
+                    await target.trust(authority)
 
             await publish(presence.authority)
             await stack.enter_async_context(background(presence.keep(publish), name="certificates"))
@@ -133,21 +132,32 @@ class Webhooks:
             await cleanup(_deleted(client, obj), clock=self._clock, within=_LAST_SECONDS)
 
 
-def _bundle_of(configuration: Document) -> _Bundle:
-    return lambda authority: configuration_bundle(configuration, authority)
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """An object that says whom the API server trusts."""
+
+    client: Client
+    gvk: GroupVersionKind
+    name: str
+    change: _Change
+
+    async def trust(self, authority: bytes) -> None:
+        """Set whom to trust, under a field manager of its own; what is not there yet is tried again next time."""
+        try:
+            found = await self.client.get(self.gvk, self.name)
+            change = self.change(found.content, authority)
+            if change is not None:
+                manager = f"{self.client.field_manager}-certificates"
+                await self.client.as_manager(manager).apply(Unstructured(change), force=True)
+        except ApiError as error:
+            of = f"{self.gvk.kind} {self.name}"
+            _log.warning("the API server was not told whom to trust", extra={"of": of, "error": str(error)})
 
 
-def _definition_bundle_of(name: str) -> _Bundle:
-    return lambda authority: definition_bundle(name, authority)
-
-
-async def _publish(client: Client, bundle: Document) -> None:
-    """Set whom to trust, under a field manager of its own; what is not there yet is tried again with the next look."""
-    try:
-        await client.as_manager(f"{client.field_manager}-certificates").apply(Unstructured(bundle), force=True)
-    except ApiError as error:
-        what = f"{bundle['kind']} {bundle['metadata']['name']}"
-        _log.warning("caBundle not set", extra={"of": what, "error": str(error)})
+def _configuration_target(client: Client, configuration: Document) -> _Target:
+    obj = Unstructured(configuration)
+    names = [entry["name"] for entry in configuration["webhooks"]]
+    return _Target(client, obj.gvk, obj.name, lambda found, authority: configuration_change(found, names, authority))
 
 
 async def _deleted(client: Client, obj: Unstructured) -> None:

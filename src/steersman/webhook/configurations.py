@@ -4,7 +4,6 @@ The certificates that the API server must trust are no part of them: they change
 a field manager of their own, so that applying a configuration again never takes them away.
 """
 
-import base64
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -80,30 +79,6 @@ def conversion_by(address: Address) -> Document:
     """Give the ``conversion`` of a definition whose versions the webhooks convert."""
     webhook = {"clientConfig": address.client_config(CONVERSION_PATH), "conversionReviewVersions": ["v1"]}
     return {"strategy": "Webhook", "webhook": webhook}
-
-
-def configuration_bundle(configuration: Document, authority: bytes) -> Document:
-    """Give what is applied to a configuration so that the API server trusts an authority."""
-    config = _trusting(authority)
-    return {
-        **{key: configuration[key] for key in ("apiVersion", "kind")},
-        "metadata": {"name": configuration["metadata"]["name"]},
-        "webhooks": [{"name": entry["name"], "clientConfig": config} for entry in configuration["webhooks"]],
-    }
-
-
-def definition_bundle(name: str, authority: bytes) -> Document:
-    """Give what is applied to a definition so that the API server trusts an authority with conversions."""
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": name},
-        "spec": {"conversion": {"webhook": {"clientConfig": _trusting(authority)}}},
-    }
-
-
-def _trusting(authority: bytes) -> Document:
-    return {"caBundle": base64.b64encode(authority).decode()}
 
 
 def service_name(operator: str) -> str:
