@@ -10,14 +10,20 @@ from tools.example_lines import code_lines, example_lines, examples
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "examples" / "README.md").read_text()
 COUNTED = re.findall(r"^\| (\w+) \| (\d+)[^|]*\|", README, re.MULTILINE)
+SOURCE = '''"""Words
+more words."""
+
+x = 1  # one
+# nothing
+def f():
+    """Words."""
+    return x
+'''
 
 
 def test_a_line_of_code_is_no_comment_no_docstring_and_not_blank() -> None:
     """What is counted must be told by what it leaves out."""
-    assert (
-        code_lines('"""Words\nmore words."""\n\nx = 1  # one\n# nothing\ndef f():\n    """Words."""\n    return x\n')
-        == 3
-    )
+    assert code_lines(SOURCE) == 3
 
 
 @pytest.mark.parametrize(("name", "lines"), COUNTED)
