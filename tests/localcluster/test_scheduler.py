@@ -19,7 +19,7 @@ from steersman.kinds.core_v1 import (
     Taint,
     Toleration,
 )
-from steersman.localcluster.scheduler import refusal, unschedulable
+from steersman.localcluster.node_fit import refusal, unschedulable
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock

@@ -3,7 +3,7 @@
 from steersman.controller.context import Context
 from steersman.controller.predicates import always
 from steersman.kinds.core_v1 import Node, Taint
-from steersman.localcluster.scheduler import is_node_ready
+from steersman.localcluster.node_fit import is_node_ready
 from steersman.manager.operator import Operator
 
 NOT_READY = "node.kubernetes.io/not-ready"

@@ -4,30 +4,18 @@ It knows node names, selectors, required node affinity, taints, cordons and read
 priorities are left to real clusters.
 """
 
-from collections import Counter
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from steersman.controller.context import Context
 from steersman.controller.triggers import Chosen
 from steersman.errors import Conflict, NotFound
-from steersman.kinds.core_v1 import (
-    Node,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    Pod,
-    PodCondition,
-    Taint,
-    Toleration,
-)
+from steersman.kinds.core_v1 import Node, Pod, PodCondition
+from steersman.localcluster.node_fit import refusal, unschedulable
 from steersman.manager.operator import Operator
-from steersman.objects.selectors import LabelSelector, Requirement
 
 operator = Operator("default-scheduler")
 operator.permit(Pod, "create", subresource="binding")
-_BLOCKING = ("NoSchedule", "NoExecute")
-_MISMATCH = "node(s) didn't match Pod's node affinity/selector"
 
 
 def _waits(pod: Pod, _node: Any) -> bool:
@@ -75,86 +63,3 @@ def is_mine(pod: Pod) -> bool:
     """Whether a pod waits for this scheduler."""
     is_default = (pod.spec.scheduler_name or "default-scheduler") == operator.name
     return is_default and not pod.spec.node_name and not pod.spec.scheduling_gates and not pod.is_deleting
-
-
-def unschedulable(reasons: Iterable[str]) -> str:
-    """Say why no node takes a pod, as the real scheduler says it."""
-    counts = Counter(reasons)
-    total = sum(counts.values())
-    if not total:
-        return "no nodes available to schedule pods"
-    parts = sorted(f"{count} {reason}" for reason, count in counts.items())
-    return f"0/{total} nodes are available: {', '.join(parts)}."
-
-
-def refusal(pod: Pod, node: Node) -> str:
-    """Say why a node cannot have a pod; empty if it can."""
-    if node.spec.unschedulable and not _tolerates(
-        pod, Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
-    ):
-        return "node(s) were unschedulable"
-    for taint in node.spec.taints or ():
-        if taint.effect in _BLOCKING and not _tolerates(pod, taint):
-            return f"node(s) had untolerated taint(s) {{{taint.key}: {taint.value or ''}}}"
-    if not is_node_ready(node) and not _tolerates(pod, Taint(key="node.kubernetes.io/not-ready", effect="NoExecute")):
-        return "node(s) were not ready"
-    if not is_wanted(pod, node):
-        return _MISMATCH
-    return ""
-
-
-def is_node_ready(node: Node) -> bool:
-    """Whether a node says that it runs pods."""
-    return any(one.type == "Ready" and one.status == "True" for one in node.status.conditions or ())
-
-
-def is_wanted(pod: Pod, node: Node) -> bool:
-    """Whether a node is one that a pod asks for, by its selector and its required affinity."""
-    if not LabelSelector.of(pod.spec.node_selector or {}).matches(node.labels):
-        return False
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    return required is None or any(_is_term_met(term, node) for term in required.node_selector_terms)
-
-
-def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether one of the tolerations is about a taint."""
-    return any(_is_about(toleration, taint) for toleration in tolerations)
-
-
-def _tolerates(pod: Pod, taint: Taint) -> bool:
-    return tolerates(pod.spec.tolerations or (), taint)
-
-
-def _is_about(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if not toleration.key:
-        return toleration.operator == "Exists"
-    if toleration.key != taint.key:
-        return False
-    return toleration.operator == "Exists" or (toleration.value or "") == (taint.value or "")
-
-
-def _is_term_met(term: NodeSelectorTerm, node: Node) -> bool:
-    if not term.match_expressions and not term.match_fields:
-        return False
-    fields = {"metadata.name": node.name}
-    return all(_is_met(one, node.labels) for one in term.match_expressions or ()) and all(
-        _is_met(one, fields) for one in term.match_fields or ()
-    )
-
-
-_OPERATORS: dict[str, Any] = {
-    "In": "in",
-    "NotIn": "notin",
-    "Exists": "exists",
-    "DoesNotExist": "!",
-    "Gt": "gt",
-    "Lt": "lt",
-}
-
-
-def _is_met(requirement: NodeSelectorRequirement, values: dict[str, str]) -> bool:
-    wanted = Requirement(requirement.key, _OPERATORS[requirement.operator], tuple(requirement.values or ()))
-    return wanted.matches(values)

@@ -8,8 +8,16 @@ from steersman.localcluster.workloads import deployments, replica_sets
 from steersman.localcluster.workloads.pods import is_active, is_ready
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from steersman.testing.faults import Refuse
-from tests.localcluster.workloads.making import deployment, node_and, set_image, told
+from steersman.testing.faults import Lose, Refuse
+from tests.localcluster.workloads.making import (
+    deployment,
+    node_and,
+    replica_set,
+    selector,
+    set_image,
+    template,
+    told,
+)
 
 OPERATORS = (deployments.operator, replica_sets.operator)
 
@@ -240,3 +248,34 @@ async def test_pods_that_are_refused_are_told_and_tried_again(cluster: Cluster, 
         await fake_clock.advance(5)
         assert only(cluster).status.available_replicas == 1
         assert [one.type for one in only(cluster).status.conditions or ()].count("ReplicaFailure") == 0
+
+
+async def test_a_lost_answer_makes_no_second_replica_set(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The server made it, and the answer never came: it is found again under its name."""
+    async with node_and(cluster, *OPERATORS):
+        cluster.faults.inject(Lose(), method="POST", path="/replicasets", times=1)
+        cluster.faults.hold("/replicasets")
+        await cluster.client.create(deployment(2))
+        await fake_clock.advance(1)
+        cluster.faults.release()
+        await fake_clock.advance(5)
+        assert sizes(cluster) == [2]
+        assert only(cluster).status.collision_count is None
+
+
+async def test_a_name_that_is_taken_is_avoided(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Two templates may have one hash: the second gets another name, and nobody's pods are taken over."""
+    async with node_and(cluster, *OPERATORS):
+        web = deployment(1)
+        await cluster.client.create(web)
+        await fake_clock.advance(1)
+        (first,) = cluster.list(ReplicaSet)
+        await cluster.client.delete(only(cluster))
+        await fake_clock.advance(1)
+        assert cluster.list(ReplicaSet) == []
+        await cluster.client.create(replica_set(0, name=first.name, selector=selector("x"), template=template(app="x")))
+        await cluster.client.create(web)
+        await fake_clock.advance(5)
+        assert only(cluster).status.collision_count == 1
+        assert only(cluster).status.available_replicas == 1
+        assert {one.name for one in cluster.list(ReplicaSet)} > {first.name}

@@ -4,6 +4,7 @@ from steersman.kinds.core_v1 import Container, ContainerPort, Endpoints, Pod, Po
 from steersman.kinds.discovery_v1 import EndpointSlice
 from steersman.localcluster.simulated_node.script import PREFIX
 from steersman.localcluster.workloads import services
+from steersman.localcluster.workloads.endpoints import groups, slices_of
 from steersman.objects.codec import to_json
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
@@ -138,3 +139,15 @@ async def test_a_service_without_pods_has_an_empty_slice(cluster: Cluster, fake_
         await fake_clock.advance(0)
         assert [one.endpoints or [] for one in slices(cluster)] == [[]]
         assert slices(cluster, "manual") == []
+
+
+def test_very_many_pods_are_spread_over_slices() -> None:
+    """A change of one pod must not send thousands of addresses to every node."""
+    pods = []
+    for number in range(250):
+        one = pod(f"pod-{number:03d}")
+        one.status.pod_ip = f"10.244.0.{number}"
+        pods.append(one)
+    made = slices_of(service(), groups(service(), pods))
+    assert [len(one.endpoints or ()) for one in made] == [100, 100, 50]
+    assert len({one.name for one in made}) == 3

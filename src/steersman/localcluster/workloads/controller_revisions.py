@@ -1,37 +1,20 @@
-"""ControllerRevisions: the templates that a StatefulSet or DaemonSet had, numbered, so that one can go back to them."""
+"""Keeps the ControllerRevisions of a StatefulSet or DaemonSet, so that one can go back to its templates."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from steersman.controller.context import Context
+from steersman.errors import AlreadyExists, Retry
 from steersman.kinds.apps_v1 import ControllerRevision, DaemonSet, StatefulSet
-from steersman.kinds.core_v1 import PodTemplateSpec
 from steersman.localcluster.workloads.claiming import claimed
 from steersman.localcluster.workloads.pods import selector_of
-from steersman.localcluster.workloads.template_hash import canonical, template_hash
-from steersman.objects.codec import decode_as, decode_json, encode_json
-from steersman.objects.meta import ObjectMeta
+from steersman.localcluster.workloads.template_hash import canonical
+from steersman.localcluster.workloads.template_revisions import Revisions, new_revision, template_of
 
 S = TypeVar("S", bound=StatefulSet | DaemonSet)
 
 #: How many revisions beside those in use are kept where nothing is said.
 _DEFAULT_LIMIT = 10
-
-
-class Revisions:
-    """The revisions of one workload, oldest first, of which the last is the present template's."""
-
-    def __init__(self, all_: list[ControllerRevision]) -> None:
-        self.all = sorted(all_, key=lambda one: (one.revision, one.name))
-
-    @property
-    def update(self) -> ControllerRevision:
-        """The revision of the present template."""
-        return self.all[-1]
-
-    def named(self, name: str | None) -> ControllerRevision | None:
-        """Give a revision by its name."""
-        return next((one for one in self.all if one.name == name), None)
 
 
 async def synced_revisions(owner: S, ctx: Context[S], *, hash_label: str) -> Revisions:
@@ -44,7 +27,7 @@ async def synced_revisions(owner: S, ctx: Context[S], *, hash_label: str) -> Rev
     same = [one for one in known.all if canonical(template_of(one)) == wanted]
     number = known.update.revision + 1 if known.all else 1
     if not same:
-        return Revisions([*known.all, await ctx.create(_revision(owner, number, hash_label))])
+        return Revisions([*known.all, await _created(owner, ctx, new_revision(owner, number, hash_label))])
     newest = same[-1]
     if newest.uid == known.update.uid:
         return known
@@ -53,28 +36,16 @@ async def synced_revisions(owner: S, ctx: Context[S], *, hash_label: str) -> Rev
     return Revisions([*(one for one in known.all if one.uid != moved.uid), moved])
 
 
-def _revision(owner: S, number: int, hash_label: str) -> ControllerRevision:
-    name = template_hash(owner.spec.template, owner.status.collision_count)
-    template = decode_json(encode_json(owner.spec.template))
-    labels = dict(owner.spec.template.metadata.labels) if owner.spec.template.metadata is not None else {}
-    kept = ("kubectl.kubernetes.io/last-applied-configuration",)
-    return ControllerRevision(
-        ObjectMeta(
-            f"{owner.name}-{name}",
-            labels={**labels, hash_label: name},
-            annotations={key: value for key, value in owner.annotations.items() if key not in kept},
-        ),
-        data={"spec": {"template": {**template, "$patch": "replace"}}},
-        revision=number,
-    )
-
-
-def template_of(revision: ControllerRevision) -> PodTemplateSpec:
-    """Give the template that a revision stands for."""
-    data: dict[str, Any] = revision.data or {}
-    template = dict((data.get("spec") or {}).get("template") or {})
-    template.pop("$patch", None)
-    return decode_as(PodTemplateSpec, encode_json(template))
+async def _created(owner: S, ctx: Context[S], wanted: ControllerRevision) -> ControllerRevision:
+    try:
+        return await ctx.create(wanted)
+    except AlreadyExists:
+        found = await ctx.client.try_get(ControllerRevision, wanted.name, owner.namespace)
+    if found is not None and canonical(template_of(found)) == canonical(owner.spec.template):
+        # Our own: the answer to its creation was lost.
+        return found
+    owner.status.collision_count = (owner.status.collision_count or 0) + 1
+    raise Retry(f"the name {wanted.name} is taken")
 
 
 async def forget_revisions(

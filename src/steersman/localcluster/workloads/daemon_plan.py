@@ -16,7 +16,7 @@ from steersman.kinds.core_v1 import (
     Taint,
     Toleration,
 )
-from steersman.localcluster.scheduler import is_wanted, tolerates
+from steersman.localcluster.node_fit import is_wanted, tolerates
 from steersman.localcluster.workloads.pods import is_available, is_finished, is_ready, pod_from
 from steersman.objects.int_or_string import IntOrString, scaled
 

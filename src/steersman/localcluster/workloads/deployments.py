@@ -146,9 +146,7 @@ class _Rollout:
         try:
             new = await ctx.create(wanted)
         except AlreadyExists:
-            # The name belongs to another template: the next try makes another name.
-            deployment.status.collision_count = (deployment.status.collision_count or 0) + 1
-            raise Retry(f"the name {wanted.name} is taken") from None
+            new = await self._taken(wanted.name)
         self._new = new
         if judging.deadline_of(deployment) is not None:
             text = f'Created new replica set "{new.name}"'
@@ -159,6 +157,17 @@ class _Rollout:
             ctx.event("ScalingReplicaSet", f"Scaled up replica set {new.name} from 0 to {size}")
         await self._note_revision(new)
         return new
+
+    async def _taken(self, name: str) -> ReplicaSet:
+        """Give the ReplicaSet that has a name already, if it is our own: the answer to its creation was lost."""
+        deployment = self._deployment
+        found = await self._ctx.client.try_get(ReplicaSet, name, deployment.namespace)
+        is_own = found is not None and found.controller is not None and found.controller.uid == deployment.uid
+        if found is None or not is_own or find_new(deployment, [found]) is None:
+            # The name belongs to another template: the next try makes another name.
+            deployment.status.collision_count = (deployment.status.collision_count or 0) + 1
+            raise Retry(f"the name {name} is taken")
+        return found
 
     async def _number(self, new: ReplicaSet) -> None:
         """Make the new ReplicaSet the newest revision: after a rollback it is an old one."""

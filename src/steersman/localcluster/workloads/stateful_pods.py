@@ -10,8 +10,8 @@ from steersman.kinds.core_v1 import (
     PodSpec,
     Volume,
 )
-from steersman.localcluster.workloads.controller_revisions import template_of
 from steersman.localcluster.workloads.pods import pod_from
+from steersman.localcluster.workloads.template_revisions import template_of
 from steersman.objects.meta import ObjectMeta, OwnerReference
 
 NAME_LABEL = "statefulset.kubernetes.io/pod-name"

@@ -7,7 +7,7 @@ from steersman.controller.triggers import Watch
 from steersman.kinds.apps_v1 import ControllerRevision, StatefulSet, StatefulSetStatus
 from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod
 from steersman.localcluster.workloads.claiming import claimed, orphans
-from steersman.localcluster.workloads.controller_revisions import Revisions, forget_revisions, synced_revisions
+from steersman.localcluster.workloads.controller_revisions import forget_revisions, synced_revisions
 from steersman.localcluster.workloads.pods import is_available, is_ready, next_available, selector_of
 from steersman.localcluster.workloads.stateful_plan import Create, Delete, Situation, next_steps
 from steersman.localcluster.workloads.stateful_pods import (
@@ -17,6 +17,7 @@ from steersman.localcluster.workloads.stateful_pods import (
     ordinal_of,
     stateful_pod,
 )
+from steersman.localcluster.workloads.template_revisions import Revisions
 from steersman.manager.operator import Operator
 
 operator = Operator("statefulset-controller")
