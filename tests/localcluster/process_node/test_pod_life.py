@@ -323,13 +323,28 @@ def test_a_container_is_ready_when_its_probe_succeeds_and_not_after_it_failed_of
     life = life_of(Container(name="a", readiness_probe=Probe(exec=EXEC, period_seconds=5, failure_threshold=2)))
     started(life)
     seen = []
-    for number, answer in enumerate([False, True, False, False, True]):
+    for number, answer in enumerate([True, False, False, True]):
         now = number * 5.0
         assert life.decide(now) == [Ask("a", ProbeKind.READINESS, 1.0)]
         life.probed("a", ProbeKind.READINESS, now, is_success=answer)
         seen.append(life.reports(now)["a"].is_ready)
         assert life.wakes_at(now) == now + 5
-    assert seen == [False, True, True, False, True]
+    assert seen == [True, True, False, True]
+
+
+def test_a_container_that_has_yet_to_become_ready_is_asked_more_often() -> None:
+    """Nobody waits ten seconds for a server that was up after one; and nobody is told that it was not at once."""
+    life = life_of(Container(name="a", readiness_probe=Probe(exec=EXEC)))
+    started(life)
+    now, waits, told = 0.0, [], []
+    for _ in range(8):
+        life.decide(now)
+        told.append(len(life.probed("a", ProbeKind.READINESS, now, is_success=False)))
+        wake = life.wakes_at(now) or now
+        waits.append(round(wake - now, 3))
+        now = wake
+    assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10]
+    assert told == [0, 0, 0, 1, 1, 1, 1, 1]
 
 
 def test_a_container_without_probes_is_ready_when_it_runs() -> None:

@@ -112,8 +112,9 @@ class ContainerLife:
         watch = self._probes.get(kind)
         if watch is None or not watch.is_under_way:
             return []
+        is_early = watch.is_eager and not watch.has_failed
         watch.answer(now, is_success=is_success)
-        if is_success:
+        if is_success or is_early:
             return []
         told: list[Action] = [Tell("Unhealthy", f"{kind.value} probe failed: {why}", is_warning=True)]
         if watch.has_failed and kind is not ProbeKind.READINESS and self._stop is None:

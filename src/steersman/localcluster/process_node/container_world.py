@@ -1,7 +1,7 @@
 """What a container's processes see: which programs they may be, their variables, their directories. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from steersman.kinds.core_v1 import Container
@@ -20,8 +20,8 @@ class ContainerWorld:
     image: Image
     #: What every process of this machine has.
     base: Mapping[str, str]
-    #: What the container declares; paths below mounts are not replaced yet.
-    variables: Mapping[str, str]
+    #: What the container declares, secrets among it; paths below mounts are not replaced yet.
+    variables: Mapping[str, str] = field(repr=False)
     mounts: Mounts
     #: Where it works unless it says otherwise.
     home: Path

@@ -6,6 +6,9 @@ from enum import Enum
 from steersman.kinds.core_v1 import Container, Probe
 
 _PERIOD, _TIMEOUT, _FAILURES = 10, 1, 3
+#: Seconds before a container that has never been ready is asked again, at first; then twice as long each time, up to
+#: the period. A kubelet waits a whole period; on a laptop nobody has so much time, and no count depends on it.
+_EAGER = 0.1
 
 
 class ProbeKind(Enum):
@@ -30,6 +33,7 @@ class ProbeWatch:
     _began: float = 0.0
     _successes: int = 0
     _failures: int = 0
+    _was_good: bool = False
 
     @classmethod
     def begin(cls, kind: ProbeKind, probe: Probe, now: float) -> "ProbeWatch":
@@ -46,6 +50,11 @@ class ProbeWatch:
         """Whether it failed as often in a row as it takes."""
         return self._failures >= (self.probe.failure_threshold or _FAILURES)
 
+    @property
+    def is_eager(self) -> bool:
+        """Whether it is asked more often than its period says, because the container has yet to become ready."""
+        return self.kind is ProbeKind.READINESS and not self._was_good
+
     def ask(self, now: float) -> None:
         """Take note that it is being asked."""
         self.is_under_way, self._began = True, now
@@ -53,10 +62,14 @@ class ProbeWatch:
     def answer(self, now: float, *, is_success: bool) -> None:
         """Take note of an answer."""
         self.is_under_way = False
-        self.due = max(self._began + (self.probe.period_seconds or _PERIOD), now)
+        period = float(self.probe.period_seconds or _PERIOD)
+        if self.is_eager and not is_success:
+            period = min(period, _EAGER * 2.0 ** min(self._failures, 16))
+        self.due = max(self._began + period, now)
         if is_success:
             self._successes, self._failures = self._successes + 1, 0
             self.is_good = self.is_good or self._successes >= (self.probe.success_threshold or 1)
+            self._was_good = self._was_good or self.is_good
         else:
             self._successes, self._failures = 0, self._failures + 1
             self.is_good = self.is_good and not self.has_failed
