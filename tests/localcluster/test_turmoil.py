@@ -95,7 +95,7 @@ class Turmoil:
         await self._cluster.client.patch(self._web, {"spec": {"paused": self._one_of([True, False])}})
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 async def test_after_any_turmoil_all_is_as_wanted(cluster: Cluster, fake_clock: FakeClock, seed: int) -> None:
     """No pod too many, none too few, none of an old template, every success counted once, and then rest."""
     turmoil = Turmoil(cluster, fake_clock, seed)

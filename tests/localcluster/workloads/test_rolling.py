@@ -55,7 +55,7 @@ def rollouts(draw: st.DrawFn) -> tuple[Deployment, list[ReplicaSet], ReplicaSet]
 
 
 @given(rollouts())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_step_leaves_the_limits(state: tuple[Deployment, list[ReplicaSet], ReplicaSet]) -> None:
     """Whatever the sizes are: never more pods than allowed, and no healthy pod is given up that is needed."""
     web, old, new = state
