@@ -11,8 +11,10 @@ from steersman.errors import SteersmanError
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import Request
 from steersman.transport.config import ClusterConfig
+from steersman.transport.endpoint import Endpoint
 from steersman.transport.http import HttpTransport
 from steersman.transport.kubeconfig import Kubeconfig
+from steersman.transport.proxies import proxy_from_environment
 from tests.secrets.canaries import Canaries
 
 Document = dict[str, Any]
@@ -101,16 +103,26 @@ def _broken_files(canaries: Canaries) -> Iterator[str]:
     yield f"apiVersion: v1\nkind: Config\nusers: [{{name: a, user: {plant('token in place of a user')}}}]\n"
 
 
+def kubeconfigs(canaries: Canaries, folder: Path) -> Iterator[str]:
+    """Give every kubeconfig as text, the good ones first."""
+    for user, cluster in [*_users(canaries, folder), *_plugins(canaries, folder)]:
+        yield _kubeconfig(user, cluster)
+    yield from _broken_files(canaries)
+
+
 async def use_credentials(canaries: Canaries, folder: Path) -> None:
     """Read every kubeconfig, show what was made of it, and send a request with it."""
     path = folder / "config"
     used: list[Any] = []
-    for user, cluster in [*_users(canaries, folder), *_plugins(canaries, folder)]:
-        path.write_text(_kubeconfig(user, cluster))
-        await _use(canaries, path, used)
-    for text in _broken_files(canaries):
+    for text in kubeconfigs(canaries, folder):
         path.write_text(text)
         await _use(canaries, path, used)
+    for scheme in ("http", "gopher"):
+        url = f"{scheme}://me:{canaries.plant(f'password of the {scheme} proxy of the environment')}@far.test:1"
+        try:
+            used.append(proxy_from_environment(Endpoint.parse("https://further.test"), {"HTTPS_PROXY": url}))
+        except SteersmanError as error:
+            canaries.see_failure("the failure of a proxy", error)
     canaries.see_reprs()
 
 

@@ -3,9 +3,12 @@
 import base64
 from pathlib import Path
 
+import pytest
+
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.secrets.canaries import Canaries
+from tests.secrets.commands import run_commands
 from tests.secrets.contents import follow_redirects, reconcile_secrets, write_secrets
 from tests.secrets.credentials import use_credentials
 
@@ -39,6 +42,16 @@ async def test_no_content_of_a_secret_is_seen_in_an_operator(cluster: Cluster, f
     with canaries.logging():
         await reconcile_secrets(canaries, cluster, fake_clock.advance)
     _judge(canaries, 15)
+
+
+def test_no_secret_is_seen_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """People copy what a command writes into issues and chats, with --debug most of all."""
+    monkeypatch.chdir(tmp_path)
+    canaries = Canaries()
+    with canaries.logging():
+        run_commands(canaries, tmp_path)
+    assert "cannot" in "".join(canaries.seen["what steer writes"])
+    _judge(canaries, 30)
 
 
 def test_a_canary_that_is_written_down_is_found() -> None:

@@ -3,7 +3,7 @@
 Everything between reading and committing happens in one step without waiting, so writes need no locks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -50,8 +50,8 @@ class Change:
     """An object on its way to replace another one."""
 
     record: Record
-    live: Document
-    obj: Document
+    live: Document = field(repr=False)
+    obj: Document = field(repr=False)
     subresource: str = ""
     #: Whether owners of fields were tracked already, as an apply does.
     is_owned: bool = False

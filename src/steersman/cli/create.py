@@ -121,4 +121,6 @@ def _add(tree: "Tree", project: "Project", addition: "Addition", *, force: bool)
     if not kept and addition.controller:
         click.echo("Next: say what it does in the reconciler, and watch it with 'steer dev'")
     if new_version:
-        click.echo("Next: say storage=True in the class of the version that is stored")
+        click.echo(
+            "Next: say storage=True in the class of the stored version, and how they differ: renames or @converts"
+        )

@@ -17,6 +17,8 @@ def lost_fields(before: Document, after: Document, kind: type[Resource[Any, Any]
     Values are compared as the class reads them: ``60s`` and ``1m`` are one duration. What came on top is no loss, and
     empty lists and objects say nothing.
     """
+    if before == after:
+        return []
     read, returned = _as_read(before, kind), _as_read(after, kind)
     absent = {path for path, value in _leaves(before) if _at(after, path) is _ABSENT and value is not None}
     changed = {path for path, value in _leaves(read) if _at(returned, path) != value}

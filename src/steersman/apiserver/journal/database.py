@@ -48,6 +48,10 @@ class Row(NamedTuple):
     #: Of everything before it: a file system may give back other bytes than it was given.
     checksum: int
 
+    def __repr__(self) -> str:
+        # The content stays out: some rows are Secrets.
+        return f"<Row {self.resource} {self.namespace}/{self.name} version={self.version}>"
+
     @classmethod
     def of(cls, resource: str, record: Record) -> Self:
         """Write a record down."""

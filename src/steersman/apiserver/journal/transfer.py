@@ -29,6 +29,10 @@ class _Line(msgspec.Struct):
     fields: dict[str, str]
     object: dict[str, Any]
 
+    def __repr__(self) -> str:
+        # The content stays out: some lines are Secrets.
+        return f"<_Line {self.resource} version={self.version}>"
+
 
 class _End(msgspec.Struct):
     objects: int

@@ -22,7 +22,7 @@ class Put:
     """Write an object, whether it was there or not. Its ``metadata.resourceVersion`` is set by the store."""
 
     resource: str
-    obj: Mapping[str, Any]
+    obj: Mapping[str, Any] = field(repr=False)
     #: Values for field selectors.
     fields: Mapping[str, str] = field(default_factory=dict)
     #: See `Record.is_whole`.

@@ -1,7 +1,7 @@
 """The log of one run of a container: lines with their time and stream, in a file that stays small."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ class Entry:
     time: datetime
     #: ``stdout`` or ``stderr``.
     stream: str
-    text: bytes
+    text: bytes = field(repr=False)
     #: Whether the line ends here.
     is_whole: bool = True
 

@@ -27,7 +27,7 @@ class _Request:
     error_stream: int = 0
     data_stream: int = 0
     #: What is to be sent to the port; empty at the end.
-    outgoing: asyncio.Queue[bytes] = field(default_factory=lambda: asyncio.Queue(_MOST_WAITING))
+    outgoing: asyncio.Queue[bytes] = field(default_factory=lambda: asyncio.Queue(_MOST_WAITING), repr=False)
 
 
 class PortForward:

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from steersman.localcluster.process_node import guardian
@@ -33,7 +33,8 @@ class Program:
     """What is executed: no shell, no search, no inherited environment."""
 
     arguments: Sequence[str]
-    environment: Mapping[str, str]
+    #: It may hold what Secrets hold.
+    environment: Mapping[str, str] = field(repr=False)
     directory: Path
 
 

@@ -1,7 +1,7 @@
 """The files of volumes whose content comes from the API: config maps, secrets, the pod itself, tokens. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from steersman.kinds.core_v1 import (
     ConfigMapProjection,
@@ -26,7 +26,7 @@ _MODE = 0o644
 class File:
     """One file of a volume."""
 
-    content: bytes
+    content: bytes = field(repr=False)
     mode: int = _MODE
     #: Whether it speaks of paths of the container, so that those below mounts are to be replaced.
     is_text: bool = False

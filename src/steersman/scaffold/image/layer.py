@@ -5,7 +5,7 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -19,7 +19,7 @@ class File:
     """One file of a layer; its path begins at the root of the image, without a slash."""
 
     path: str
-    data: bytes
+    data: bytes = field(repr=False)
     mode: int = 0o644
 
 
@@ -32,7 +32,7 @@ def digest_of(data: bytes) -> str:
 class Layer:
     """A compressed archive, and the digest of what is in it."""
 
-    data: bytes
+    data: bytes = field(repr=False)
     #: The digest of the archive before it was compressed.
     diff_id: str
     #: What it is, for the history of the image.

@@ -1,0 +1,36 @@
+"""What classes show of themselves: anything may end up in a log, so no class shows bytes that it carries."""
+
+import dataclasses
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+
+import steersman
+
+#: Bytes that everybody may see: certificates without their keys, parts of an address.
+PUBLIC = {"authority", "certificate", "root_certificate", "retired", "prefix", "raw"}
+
+
+def _classes() -> Iterator[type]:
+    for found in pkgutil.walk_packages(steersman.__path__, "steersman."):
+        if not found.name.startswith("steersman.kinds.") and not found.name.endswith("__main__"):
+            module = import_module(found.name)
+            for thing in vars(module).values():
+                if inspect.isclass(thing) and thing.__module__ == found.name:
+                    yield thing
+
+
+def _shown(kind: type) -> list[str]:
+    """Name the fields of bytes that the repr of a dataclass shows."""
+    if not dataclasses.is_dataclass(kind):
+        return []
+    fields = [field for field in dataclasses.fields(kind) if field.repr and "Callable" not in str(field.type)]
+    return [field.name for field in fields if "bytes" in str(field.type) and field.name not in PUBLIC]
+
+
+def test_no_dataclass_shows_the_bytes_that_it_carries() -> None:
+    """Objects, bodies and keys travel as bytes: such a field says repr=False, or is public and named here."""
+    classes = list(_classes())
+    assert len(classes) > 500
+    assert {kind.__qualname__: fields for kind in classes if (fields := _shown(kind))} == {}
