@@ -92,12 +92,16 @@ def test_a_verdict_carries_the_uid_that_was_asked() -> None:
 
 def test_a_denial_is_forbidden_and_one_about_a_field_invalid() -> None:
     """Clients tell the two apart by their code; kubectl shows the field."""
-    plain = response_of(denied("u", Deny("not today")))
+    request = request_of(review(name="a", uid="u"))
+    plain = response_of(denied(request, Deny("not today")))
     assert (plain["allowed"], plain["status"]["code"]) == (False, 403)
-    about_field = response_of(denied("u", Deny("too many", field="spec.replicas"), ["w"]))
+    about_field = response_of(denied(request, Deny("too many", field="spec.replicas"), ["w"]))
     assert about_field["warnings"] == ["w"]
     assert about_field["status"]["code"] == 422
     assert about_field["status"]["message"] == "spec.replicas: too many"
-    assert about_field["status"]["details"]["causes"] == [
-        {"reason": "FieldValueInvalid", "message": "too many", "field": "spec.replicas"}
-    ]
+    assert about_field["status"]["details"] == {
+        "name": "a",
+        "group": "",
+        "kind": "ConfigMap",
+        "causes": [{"reason": "FieldValueInvalid", "message": "too many", "field": "spec.replicas"}],
+    }

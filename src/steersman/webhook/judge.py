@@ -49,7 +49,7 @@ class Judge(Generic[K]):
             finally:
                 warnings = admission.warnings
         except Deny as denial:
-            return denied(request.uid, denial, warnings)
+            return denied(request, denial, warnings)
         except Exception as error:  # noqa: BLE001 - a fault of the author's code, told and survived
             name = self._webhook.name
             _log.exception("webhook failed", extra={"webhook": name, "uid": request.uid, "object": request.name})

@@ -102,13 +102,15 @@ def allowed(uid: str, warnings: Sequence[str] = (), patch: Sequence[Mapping[str,
     return _answer(response)
 
 
-def denied(uid: str, reason: Deny, warnings: Sequence[str] = ()) -> bytes:
+def denied(request: AdmissionRequest, reason: Deny, warnings: Sequence[str] = ()) -> bytes:
     """Refuse a write; one that names a field is invalid, any other is forbidden."""
     status: dict[str, Any] = {"code": _FORBIDDEN, "reason": "Forbidden", "message": str(reason)}
     if reason.field:
         cause = {"reason": "FieldValueInvalid", "message": reason.message, "field": reason.field}
-        status |= {"code": _INVALID, "reason": "Invalid", "details": {"causes": [cause]}}
-    return _answer({"uid": uid, "allowed": False, **_told(warnings), "status": status})
+        # With these kubectl names the object as it does for an error of the schema.
+        about = {"name": request.name, "group": request.kind.group, "kind": request.kind.kind}
+        status |= {"code": _INVALID, "reason": "Invalid", "details": {**about, "causes": [cause]}}
+    return _answer({"uid": request.uid, "allowed": False, **_told(warnings), "status": status})
 
 
 def _told(warnings: Sequence[str]) -> dict[str, list[str]]:
