@@ -1,6 +1,6 @@
 """Admission policies from rules: what the API server can judge by itself, without asking anybody.
 
-One policy and one binding for each kind and set of operations. It loads the language of rules.
+One policy and one binding for each kind and set of operations.
 """
 
 import re
@@ -10,9 +10,6 @@ from typing import Any, Final, cast
 from steersman.errors import DeclarationError
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
-from steersman.schema.cel import CelType, ExpressionError, compile_expression
-from steersman.schema.cel.library.authorizer import AUTHORIZER
-from steersman.schema.cel.types import DYN
 from steersman.schema.crd import CustomClass, policy_rules_of
 from steersman.schema.declaration import is_custom
 from steersman.schema.policy_rules import PlacedRule, message_expression, policy_expression
@@ -23,13 +20,8 @@ from steersman.webhook.review import Operation
 Document = dict[str, Any]
 
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
-_VARIABLES: Final[dict[str, CelType]] = {
-    "object": DYN,
-    "oldObject": DYN,
-    "request": DYN,
-    "namespaceObject": DYN,
-    "authorizer": AUTHORIZER,
-}
+#: What expressions of a policy can see beside the authorizer.
+_VARIABLES: Final = ("object", "oldObject", "request", "namespaceObject")
 _REASONS: Final = {
     "FieldValueForbidden": "Forbidden",
     "FieldValueInvalid": "Invalid",
@@ -115,8 +107,14 @@ def _validation(resource: ApiResource, placed: PlacedRule) -> Document:
 
 def _checked(resource: ApiResource, written: str, expression: str) -> str:
     """Refuse what no server would accept, and say which rule it is."""
+    # Loaded here: few operators have such rules, and the language takes its time to load.
+    from steersman.schema.cel import ExpressionError, compile_expression  # noqa: PLC0415 - see above
+    from steersman.schema.cel.library.authorizer import AUTHORIZER  # noqa: PLC0415 - see above
+    from steersman.schema.cel.types import DYN  # noqa: PLC0415 - see above
+
+    variables = {**dict.fromkeys(_VARIABLES, DYN), "authorizer": AUTHORIZER}
     try:
-        compile_expression(_OWN.sub("authorizer.requestResource()", expression), _VARIABLES)
+        compile_expression(_OWN.sub("authorizer.requestResource()", expression), variables)
     except ExpressionError as error:
         raise DeclarationError(f"the rule {written!r} about {resource.gvk} is no good: {error}") from None
     return expression
