@@ -23,6 +23,7 @@ from steersman.localcluster.node_fit import refusal, unschedulable
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
+from steersman.testing.faults import Refuse
 from tests.localcluster.workloads.making import node_and, told
 
 
@@ -94,6 +95,15 @@ async def test_a_pod_waits_until_a_node_fits(cluster: Cluster, fake_clock: FakeC
         found = await cluster.client.get(Pod, "a")
         assert (found.spec.node_name, found.status.phase) == ("simulated", "Running")
         assert told(cluster, "Pod")[-1] == "Scheduled: Successfully assigned default/a to simulated"
+
+
+async def test_a_binding_that_is_refused_is_tried_again(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """A conflict says that the pod has changed, not that somebody bound it."""
+    async with node_and(cluster):
+        cluster.faults.inject(Refuse(409, "Conflict"), method="POST", path="/binding", times=2)
+        await cluster.client.create(pod())
+        await fake_clock.advance(5)
+        assert (await cluster.client.get(Pod, "a")).spec.node_name == "simulated"
 
 
 async def test_gates_and_other_schedulers_are_respected(cluster: Cluster, fake_clock: FakeClock) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from steersman.controller.context import Context
 from steersman.controller.triggers import Chosen
-from steersman.errors import Conflict, NotFound
+from steersman.errors import NotFound
 from steersman.kinds.core_v1 import Node, Pod, PodCondition
 from steersman.localcluster.node_fit import refusal, unschedulable
 from steersman.manager.operator import Operator
@@ -53,8 +53,8 @@ async def _bind(pod: Pod, node: Node, ctx: Context[Pod]) -> None:
     target = {"apiVersion": "v1", "kind": "Node", "name": node.name}
     metadata = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
-    # Bound meanwhile, or gone: either way there is nothing left to do.
-    with suppress(Conflict, NotFound):
+    # Gone meanwhile: there is nothing left to do. After a conflict the next look tells whether somebody bound it.
+    with suppress(NotFound):
         await ctx.client.create_subresource(pod, "binding", binding)
         ctx.event("Scheduled", f"Successfully assigned {pod.namespace}/{pod.name} to {node.name}")
 
