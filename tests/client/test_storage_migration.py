@@ -133,3 +133,21 @@ async def test_a_definition_that_changed_meanwhile_is_not_trimmed(cluster: Clust
     await _stored_as(cluster, "v1beta1")
     with pytest.raises(Conflict, match="was changed meanwhile and stores v1beta1, not v1: migrate again"):
         await trim(cluster.client, migration)
+
+
+async def test_an_interrupted_migration_is_begun_again(cluster: Cluster) -> None:
+    """Ctrl-C in the middle loses nothing: what is done is found done, and the rest moves."""
+    fleet = Fleet(cluster)
+    migration = await fleet.launch(40)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.seen >= 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await fleet.move(migration, interrupt)
+    assert fleet.stored_versions() == {"migration.example.com/v1beta1", "migration.example.com/v1"}
+    progress = await fleet.move(migration)
+    assert progress.rewritten < 40
+    assert progress.rewritten + progress.untouched == 41
+    assert fleet.stored_versions() == {"migration.example.com/v1"}
