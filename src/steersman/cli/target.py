@@ -70,13 +70,12 @@ def _place(error: Exception) -> str:
 
 def project_target(root: Path | None = None) -> str:
     """Give the operator of the project in a folder, this one unless told, as its ``pyproject.toml`` names it."""
-    from steersman.errors import ConfigError
     from steersman.scaffold.project import settings_of
 
     target = settings_of(root or Path.cwd()).get("operator")
     if not isinstance(target, str):
         place = "this folder" if root is None else str(root)
-        raise ConfigError(
+        raise click.UsageError(
             f"there is no project in {place}: go to one, begin one with 'steer init NAME', or name MODULE:OPERATOR"
         )
     return target

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from steersman.cli.dev.board import Board
 from steersman.cli.dev.face import Face
 from steersman.cli.dev.file_watch import FileWatch
@@ -163,7 +165,7 @@ class Session:
         """Give the operator that the project names now; an empty text, and word of it, where it names none."""
         try:
             return self._options.target or project_target(self._options.root)
-        except ConfigError as error:
+        except (ConfigError, click.UsageError) as error:
             self._take(Failed(self._now(), str(error)))
             return ""
 
