@@ -10,7 +10,7 @@ import pytest
 
 from steersman.clock import RealClock
 from steersman.errors import ConnectionFailed, ConnectionLost, NoAnswer
-from steersman.protocol.http import App, Exchange, Request, Response, Stream
+from steersman.protocol.http import App, Exchange, Request, Response, Stream, Upgraded
 from steersman.serving.server import Server
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.base import Transport
@@ -274,6 +274,68 @@ async def test_an_upgrade_connects_both_ends_in_both(serve: Serve) -> None:
         raw.write(b"ping")
         assert await raw.receive() == b"PING"
         raw.close()
+
+
+async def test_who_writes_much_through_an_upgrade_waits_for_the_reader_in_both(serve: Serve) -> None:
+    """A copied file must not pile up in memory, whichever end is the slow one."""
+    piece, pieces = b"x" * 100_000, 300
+    written = {"app": 0, "client": 0}
+    may_read = asyncio.Event()
+
+    async def write(raw: Upgraded, who: str) -> None:
+        for _ in range(pieces):
+            raw.write(piece)
+            await raw.drain()
+            written[who] += 1
+
+    async def read(raw: Upgraded) -> None:
+        await may_read.wait()
+        left = pieces * len(piece)
+        while left:
+            left -= len(await raw.receive())
+
+    async def both(raw: Upgraded, who: str) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(write(raw, who))
+            tasks.create_task(read(raw))
+
+    async def handle(_: Request, exchange: Exchange) -> None:
+        await both(exchange.upgrade([("upgrade", "websocket")]), "app")
+
+    async with (
+        serve(FunctionApp(handle)) as transport,
+        transport.upgrade(GET, protocol="websocket") as raw,
+        asyncio.TaskGroup() as tasks,
+    ):
+        assert not isinstance(raw, Response)
+        tasks.create_task(both(raw, "client"))
+        for _ in range(5):
+            await FakeClock().settle()
+        assert max(written.values()) < pieces
+        may_read.set()
+    assert written["client"] == pieces
+
+
+async def test_a_writer_does_not_wait_for_a_reader_that_is_gone_in_both(serve: Serve) -> None:
+    """Or it would wait for ever."""
+    ended = asyncio.Event()
+
+    async def handle(_: Request, exchange: Exchange) -> None:
+        raw = exchange.upgrade([("upgrade", "websocket")])
+        try:
+            while await raw.receive():
+                for _ in range(100):
+                    raw.write(b"x" * 1_000_000)
+                    await raw.drain()
+        finally:
+            ended.set()
+
+    async with serve(FunctionApp(handle)) as transport:
+        async with transport.upgrade(GET, protocol="websocket") as raw:
+            assert not isinstance(raw, Response)
+            raw.write(b"go")
+            await raw.receive()
+        await ended.wait()
 
 
 async def test_a_refused_upgrade_is_an_answer_in_both(serve: Serve) -> None:

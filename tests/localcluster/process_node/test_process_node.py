@@ -456,6 +456,17 @@ async def test_a_node_that_is_started_again_starts_its_pods_again(cluster: Clust
         assert not node.pod("b").runs
 
 
+async def test_a_disk_that_cannot_be_written_holds_up_no_other_pod(cluster: Cluster, start_node: StartNode) -> None:
+    """The pod says why, and runs when there is a place for it."""
+    async with start_node() as node:
+        in_the_way = node.options.data / "pods"
+        in_the_way.touch()
+        await cluster.client.create(placed("a" * 200, script(IDLE)))
+        await cluster.eventually(lambda: any("gets no place" in (event.note or "") for event in cluster.list(Event)))
+        in_the_way.unlink()
+        await cluster.eventually(lambda: is_ready(cluster, "a" * 200))
+
+
 async def test_two_nodes_cannot_share_a_directory(cluster: Cluster, start_node: StartNode) -> None:
     """They would end each other's processes."""
     async with start_node() as node:

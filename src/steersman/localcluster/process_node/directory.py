@@ -18,6 +18,8 @@ from steersman.kinds.core_v1 import Pod
 
 _NAME = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _PRIVATE = 0o700
+#: Characters of an object's name in the name of its directory.
+_READABLE = 150
 
 
 def checked(name: str) -> str:
@@ -72,9 +74,9 @@ class NodeDirectory:
             os.close(lock)
 
     def pod(self, pod: Pod) -> PodDirectory:
-        """Give the files of a pod."""
-        name = f"{checked(pod.namespace)}_{checked(pod.name)}_{checked(pod.uid)}"
-        return PodDirectory(_made(self.root / "pods" / name))
+        """Give the files of a pod; nothing is made before it is needed."""
+        name = f"{checked(pod.namespace)}_{checked(pod.name)}"
+        return PodDirectory(self.root / "pods" / _unique(name, pod.uid))
 
     def remove_pods_but(self, uids: set[str]) -> None:
         """Remove the files of pods that are no more."""
@@ -84,7 +86,7 @@ class NodeDirectory:
 
     def claim(self, namespace: str, name: str, uid: str) -> Path:
         """Give the directory that stands for a persistent volume."""
-        return _made(self.root / "claims" / checked(namespace) / f"{checked(name)}_{checked(uid)}")
+        return _made(self.root / "claims" / checked(namespace) / _unique(checked(name), uid))
 
     def remove_claim(self, namespace: str, name: str, uid: str) -> None:
         """Remove a persistent volume with everything on it."""
@@ -119,6 +121,11 @@ def wipe(directory: Path) -> None:
             shutil.rmtree(entry)
         else:
             entry.unlink()
+
+
+def _unique(name: str, uid: str) -> str:
+    """Give a name that people recognise and nobody else has; objects may have longer names than files."""
+    return f"{name[:_READABLE]}_{checked(uid)}"
 
 
 def _made(path: Path) -> Path:

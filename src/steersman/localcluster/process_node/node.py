@@ -1,6 +1,7 @@
 """`ProcessNode`: runs the pods that are placed on it as processes of this machine."""
 
 import asyncio
+import logging
 import secrets
 import socket
 from collections.abc import AsyncIterator
@@ -29,7 +30,10 @@ from steersman.localcluster.process_node.workshop import Workshop, known_address
 from steersman.manager.operator import Operator
 from steersman.version import __version__
 
+_log = logging.getLogger(__name__)
 _IDENTITY = "identity.json"
+#: Seconds before a pod that failed by a fault of the node is begun anew.
+_PAUSE = 5.0
 
 
 class ProcessNode:
@@ -149,7 +153,16 @@ class ProcessNode:
             self._tasks.create_task(self._run(runner), name=f"pod/{pod.key}")
 
     async def _run(self, runner: PodRunner) -> None:
-        await runner.run()
+        """Run a pod to its end; one that fails by a fault of this node is begun anew, and holds up no other."""
+        while True:
+            try:
+                await runner.run()
+                break
+            except Exception:  # noqa: BLE001 - a full disk, a defect here: told, and survived
+                _log.exception("pod failed", extra={"pod": str(runner.pod.key)})
+            shop = self._running_shop
+            await shop.clock.sleep(_PAUSE)
+            runner = self.pods[runner.pod.uid] = PodRunner(runner.pod, shop)
         self.pods.pop(runner.pod.uid, None)
 
     async def _stop_pods(self) -> None:

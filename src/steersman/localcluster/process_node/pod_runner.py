@@ -258,10 +258,13 @@ class PodRunner:
         self._tell(self.life.exited(container.name, Moment.now(self._shop.clock), code, message))
 
     async def _start(self, container: Container) -> ContainerRun:
-        world = await self.world_of(container)
-        log = self.logs_of(container.name).begin(self.life.containers[container.name].restarts)
-        self._volumes().termination_log(container).write_bytes(b"")
-        return await ContainerRun.start(world, self._shop.processes, log, self._shop.clock)
+        try:
+            world = await self.world_of(container)
+            log = self.logs_of(container.name).begin(self.life.containers[container.name].restarts)
+            self._volumes().termination_log(container).write_bytes(b"")
+            return await ContainerRun.start(world, self._shop.processes, log, self._shop.clock)
+        except OSError as error:  # a full disk, a file where a directory should be
+            raise StartError(f"container {container.name} gets no place on this machine: {error}") from None
 
     async def world_of(self, container: Container) -> ContainerWorld:
         """Give what the container's processes see; ``StartError`` says what is missing."""
