@@ -25,7 +25,7 @@ _ADDRESS = "10.0.0.1"
 def simulated_node(name: str = NAME) -> Operator:
     """Give a node of that name, to be run beside other operators."""
     description = NodeDescription(name=name, address=_ADDRESS, runtime=f"simulated://{__version__}")
-    operator = Operator(f"simulated-node-{name}")
+    operator = Operator(f"node-{name}")
     addresses = Addresses()
     operator.permit(Node, "get", "create")
     operator.permit(Node, "patch", subresource="status")
