@@ -324,7 +324,7 @@ async def test_a_writer_does_not_wait_for_a_reader_that_is_gone_in_both(serve: S
         raw = exchange.upgrade([("upgrade", "websocket")])
         try:
             while await raw.receive():
-                for _ in range(100):
+                for _number in range(100):
                     raw.write(b"x" * 1_000_000)
                     await raw.drain()
         finally:
