@@ -3,14 +3,27 @@
 import json
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from steersman import meta
 from steersman.cli import main
-from steersman.cli.diagnosis import Level, definition_state
+from steersman.cli.diagnosis import Level, definition_state, webhook_findings
+from steersman.clock import RealClock
+from steersman.kinds.admissionregistration_v1 import (
+    ServiceReference,
+    ValidatingWebhook,
+    ValidatingWebhookConfiguration,
+    WebhookClientConfig,
+)
+from steersman.kinds.core_v1 import Service, ServicePort, ServiceSpec
+from steersman.serving.certificates import CertificateAuthority
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
 from tests.cli.conftest import KUBECTL, RunningServer
 
 
@@ -72,7 +85,7 @@ def test_a_webhook_without_its_service_is_found(server: RunningServer, project: 
     answer = steer("doctor")
     assert answer.exit_code == 1
     assert " bad  webhook gone.example.com calls service default/gone, which is not there" in answer.stdout
-    assert "→ delete ValidatingWebhookConfiguration gone" in answer.stdout
+    assert "→ bring its operator back, or delete ValidatingWebhookConfiguration gone" in answer.stdout
 
 
 def test_without_a_cluster_the_rest_is_still_looked_at(
@@ -135,3 +148,31 @@ def test_a_definition_is_judged_by_its_state_and_by_what_is_declared(
     first = next(definition_state(found, definition()))
     assert first.level is level
     assert what in first.what
+
+
+async def test_a_webhook_that_trusts_nobody_is_found(cluster: Cluster) -> None:
+    """A certificate that is over, or was never announced, refuses every write of a kind."""
+    past = FakeClock(datetime(2001, 1, 1, tzinfo=UTC))
+    bundles = {
+        "missing": None,
+        "over": CertificateAuthority.create("old", clock=past).certificate,
+        "garbage": b"garbage",
+        "good": CertificateAuthority.create("new", clock=RealClock()).certificate,
+    }
+    await cluster.client.create(Service(meta("hooks"), spec=ServiceSpec(ports=[ServicePort(port=443)])))
+    for name, bundle in bundles.items():
+        config = WebhookClientConfig(service=ServiceReference(name="hooks", namespace="default"), ca_bundle=bundle)
+        webhook = ValidatingWebhook(
+            name=f"{name}.example.com",
+            client_config=config,
+            admission_review_versions=["v1"],
+            side_effects="None",
+            failure_policy="Ignore" if name == "garbage" else "Fail",
+        )
+        await cluster.client.create(ValidatingWebhookConfiguration(meta(name), webhooks=[webhook]))
+    found = {finding.what: finding.level async for finding in webhook_findings(cluster.client)}
+    assert found == {
+        "webhook garbage.example.com has a caBundle that cannot be read": Level.NOTE,
+        "webhook missing.example.com has no caBundle: no certificate of its service is trusted": Level.BAD,
+        "webhook over.example.com trusts only certificates that are over": Level.BAD,
+    }

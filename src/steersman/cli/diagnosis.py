@@ -7,8 +7,14 @@ from typing import Any, Final
 
 from steersman.client.client import Client
 from steersman.client.interfaces import Ref
+from steersman.clock import RealClock
 from steersman.errors import Forbidden, NotFound
-from steersman.kinds.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
+from steersman.kinds.admissionregistration_v1 import (
+    MutatingWebhook,
+    MutatingWebhookConfiguration,
+    ValidatingWebhook,
+    ValidatingWebhookConfiguration,
+)
 from steersman.kinds.apps_v1 import Deployment
 from steersman.kinds.authorization_v1 import (
     ResourceAttributes,
@@ -149,23 +155,40 @@ async def _may(client: Client, grant: Grant, verb: str, namespace: str, account:
 
 
 async def webhook_findings(client: Client) -> AsyncIterator[Finding]:
-    """Look for webhooks whose service is gone: those that must not fail make every write of their kinds fail."""
+    """Look for webhooks that cannot be called: those that must not fail make every write of their kinds fail."""
     broken = 0
     try:
         async for configuration in _configurations(client):
             for webhook in configuration.webhooks or ():
-                service = webhook.client_config.service
-                if service is None or await client.try_get(Service, service.name, service.namespace) is not None:
-                    continue
-                broken += 1
-                what = f"webhook {webhook.name} calls service {service.namespace}/{service.name}, which is not there"
-                advice = f"delete {type(configuration).__name__} {configuration.name}, or bring the service back"
-                yield note(what, advice) if webhook.failure_policy == "Ignore" else bad(what, advice)
+                problem = await _webhook_problem(client, webhook)
+                if problem:
+                    broken += 1
+                    what = f"webhook {webhook.name} {problem}"
+                    advice = f"bring its operator back, or delete {type(configuration).__name__} {configuration.name}"
+                    yield note(what, advice) if webhook.failure_policy == "Ignore" else bad(what, advice)
     except (Forbidden, NotFound) as error:
         yield note(f"webhooks cannot be looked at: {error}")
         return
     if not broken:
-        yield good("no webhook calls a service that is not there")
+        yield good("no webhook calls a service that is not there, or trusts nobody")
+
+
+async def _webhook_problem(client: Client, webhook: MutatingWebhook | ValidatingWebhook) -> str:
+    """Say why a webhook cannot be called; empty if it can, as far as one can see."""
+    config = webhook.client_config
+    service = config.service
+    if service is not None and await client.try_get(Service, service.name, service.namespace) is None:
+        return f"calls service {service.namespace}/{service.name}, which is not there"
+    if service is not None and not config.ca_bundle:
+        return "has no caBundle: no certificate of its service is trusted"
+    if config.ca_bundle:
+        # Loaded here: most clusters that are looked at have no webhooks, and the library for certificates is large.
+        from steersman.webhook.material import valid_until
+
+        end = valid_until(config.ca_bundle)
+        if end is None or end <= RealClock().now():
+            return "trusts only certificates that are over" if end else "has a caBundle that cannot be read"
+    return ""
 
 
 async def _configurations(

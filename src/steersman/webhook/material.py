@@ -5,7 +5,7 @@ It loads the cryptography library: import it where webhooks are served.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, Self
 
 from cryptography import x509
@@ -103,6 +103,14 @@ def span_of(certificate: bytes) -> Span:
     """Give from when until when a certificate is valid."""
     found = _loaded(certificate)
     return Span(found.not_valid_before_utc, found.not_valid_after_utc)
+
+
+def valid_until(bundle: bytes) -> datetime | None:
+    """Give when the last certificate of a bundle ends; nothing if there is none that can be read."""
+    try:
+        return max(certificate.not_valid_after_utc for certificate in x509.load_pem_x509_certificates(bundle))
+    except ValueError:
+        return None
 
 
 def _loaded(certificate: bytes) -> x509.Certificate:
