@@ -43,10 +43,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer dev
       $ steer dev examples/custompod --plain
     """
-    import gc
-
-    gc.disable()  # until the server is up: all that is made now stays
     import asyncio
+    import gc
 
     from steersman.cli.dev.kubeconfig_file import OWN_FOLDER
     from steersman.cli.dev.session import DevOptions, Session
@@ -60,7 +58,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         target=target,
         kubeconfig=(kubeconfig or root / OWN_FOLDER / "kubeconfig").absolute(),
         port=port,
-        data=data,
+        data=None if data is None else data.absolute(),
         is_plain=plain or not sys.stdout.isatty(),
         verbose=verbose,
         node=node,
@@ -71,5 +69,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     async def run() -> None:
         await Session(options, RealClock()).run()
 
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(run())
+    gc.disable()  # until the server is up: all that is made now stays
+    try:
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(run())
+    finally:
+        gc.enable()
