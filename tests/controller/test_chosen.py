@@ -119,9 +119,8 @@ async def test_background_work_that_fails_ends_the_manager(cluster: Cluster, fak
     assert failed.group_contains(LookupError, match="no heart")
 
 
-async def test_an_update_that_changes_nothing_makes_no_loop(
-    cluster: Cluster, fake_clock: FakeClock, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.usefixtures("fake_clock")
+async def test_an_update_that_changes_nothing_makes_no_loop(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     """Looking at a child by an empty update does not make what others write to it one's own doing."""
     operator = Operator("looker")
 
