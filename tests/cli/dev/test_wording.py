@@ -3,7 +3,7 @@
 import pytest
 
 from steersman.cli.dev.reports import Changed, Failed, Kind, Loaded, Printed, Queues, Reconciled, Report, Running, Said
-from steersman.cli.dev.wording import duration, elapsed, line_of, time_of, why
+from steersman.cli.dev.wording import duration, elapsed, line_of, time_of, why, why_briefly
 
 AT = 1_700_000_000.0
 CLOCK = time_of(AT)
@@ -41,6 +41,13 @@ def test_many_causes_are_counted_and_another_namespace_is_told() -> None:
     assert why(run("Pod other/a exists")) == "Pod other/a exists"
     cluster_scoped = Reconciled(AT, "node", "Node", "a", "success", 0.1, ["Pod default/b exists"])
     assert why(cluster_scoped) == "Pod default/b exists"
+
+
+def test_where_there_is_little_room_causes_have_no_names() -> None:
+    """What happened matters more than to whom, and three pods that changed are one reason."""
+    pods = (f"Pod default/{name} changed (status)" for name in "abc")
+    assert why_briefly(run("CustomPod default/a created", *pods)) == "created, Pod changed (status)"
+    assert why_briefly(run("retry (ValueError)")) == "retry (ValueError)"
 
 
 @pytest.mark.parametrize(

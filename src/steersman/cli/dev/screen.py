@@ -11,7 +11,7 @@ from rich.text import Text
 from steersman.cli.dev.board import Board, Phase, Problem
 from steersman.cli.dev.reports import Printed, Reconciled, Said
 from steersman.cli.dev.tally import Count
-from steersman.cli.dev.wording import duration, elapsed, names, result, said, time_of, why
+from steersman.cli.dev.wording import duration, elapsed, names, result, said, time_of, why, why_briefly
 
 _PHASES = {Phase.STARTING: "bold yellow", Phase.RUNNING: "bold green", Phase.BROKEN: "bold red"}
 _RESULTS = {"success": "green", "error": "bold red", "requeue": "yellow", "requeue_after": "cyan"}
@@ -21,6 +21,8 @@ _HEADING = "bold cyan"
 _WIDE = 64
 #: Lines beside those that depend on what there is to show: title, address, headings, blank ones, the last.
 _FIXED = 9
+#: Columns from which the objects that caused a run are named.
+_ROOMY = 110
 #: Columns of the time, the result and the duration of a run, and what its reasons get at least.
 _BESIDE_NAMES = 27 + 18
 
@@ -148,9 +150,10 @@ def _runs(runs: Sequence[Reconciled], width: int) -> Table:
     table.add_column("", no_wrap=True)
     table.add_column("TOOK", justify="right", no_wrap=True)
     table.add_column("WHY", no_wrap=True, overflow="ellipsis", ratio=1)
+    reasons = why if width >= _ROOMY else why_briefly
     for run in runs:
         outcome = Text(result(run), style=_RESULTS.get(run.result, ""))
-        table.add_row(time_of(run.at), f"{run.kind} {run.key}", outcome, duration(run.seconds), why(run))
+        table.add_row(time_of(run.at), f"{run.kind} {run.key}", outcome, duration(run.seconds), reasons(run))
     if not runs:
         table.add_row(Text("none yet", style="dim"), "", "", "", "")
     return table

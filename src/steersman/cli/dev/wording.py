@@ -1,5 +1,6 @@
 """How reports read: times, durations, results and log lines as people write them."""
 
+import re
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
@@ -18,6 +19,8 @@ from steersman.cli.dev.reports import (
 _RESULTS = {"success": "ok", "error": "failed", "requeue": "retry", "requeue_after": "later"}
 #: Fields of a log line that say which run it is from: the object is enough.
 _OF_THE_RUN = frozenset({"controller", "reconcile", "kind", "key"})
+#: A cause that begins with the kind and the key of an object, as `Cause` writes it.
+_NAMED_CAUSE = re.compile(r"^([A-Z]\w*) \S+ (.+)$")
 #: Causes of a run that are told.
 _CAUSES = 3
 _SECOND, _MINUTE, _HOUR = 1.0, 60.0, 3600.0
@@ -54,6 +57,13 @@ def why(run: Reconciled) -> str:
     told = list(causes)[:_CAUSES]
     more = len(causes) - len(told)
     return ", ".join([*told, f"{more} more"] if more else told)
+
+
+def why_briefly(run: Reconciled) -> str:
+    """Say why there was a run where there is little room: what happened to which kinds, without names."""
+    own = f"{run.kind} {run.key} "
+    brief = (_NAMED_CAUSE.sub(r"\1 \2", cause.removeprefix(own)) for cause in run.why)
+    return ", ".join(dict.fromkeys(brief))
 
 
 def subject(line: Said) -> str:
