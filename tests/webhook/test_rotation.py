@@ -66,6 +66,11 @@ def test_an_authority_that_is_over_cannot_be_overlapped() -> None:
     assert _step(Facts(signer=_span(0, 365), serving=_span(300, 65)), 365) is Step.BEGIN
 
 
+def test_what_a_clock_that_is_ahead_made_is_not_replaced() -> None:
+    """Two replicas whose clocks differ must not take turns in making authorities."""
+    assert _step(Facts(signer=_span(0, 365), serving=_span(0, 90)), -0.1) is Step.KEEP
+
+
 def test_lifetimes_that_leave_no_room_are_refused() -> None:
     """A certificate that outlives its authority's announcement could not be replaced in time."""
     with pytest.raises(ValueError, match="serving < authority / 3"):

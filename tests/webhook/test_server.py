@@ -245,6 +245,28 @@ async def test_bad_input_over_the_wire_gets_a_clear_refusal_and_writes_nothing()
         assert cluster.server.ledger.version == before
 
 
+async def test_a_new_certificate_waits_until_the_api_server_was_told(
+    fake_clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is trusted stays as long as it is good; when it is over there is nothing left to lose."""
+    source = OwnCertificates(MemoryStore(), LOOPBACK, clock=fake_clock)
+
+    async def refuse(_: bytes) -> None:
+        raise ConfigError("no answer")
+
+    async with WebhookServer.serving(Routes(fake_clock), source, ServerPlace(), clock=fake_clock) as server:
+        first = server.valid_until
+        await fake_clock.advance(61 * 86400)
+        with pytest.raises(ConfigError, match="no answer"):
+            await server.renew(refuse)
+        assert (server.valid_until, server.check()) == (first, "")
+        await fake_clock.advance(30 * 86400)
+        assert "expired" in server.check()
+        await server.renew(refuse)
+        assert server.check() == ""
+    assert any("not told whom to trust" in record.getMessage() for record in caplog.records)
+
+
 async def test_nothing_is_served_without_tls() -> None:
     """A review holds whatever somebody writes, Secrets too."""
     async with _served(_operator()) as (_, address, __):

@@ -1,6 +1,6 @@
 """The manager: runs operators. Starts in order, stops in reverse, and never leaves two leaders at work.
 
-The order: definitions, servers (webhooks), probes, caches, leadership, controllers. Caches fill while leadership is
+The order: webhooks, definitions, servers, probes, caches, leadership, controllers. Caches fill while leadership is
 waited for, so that a successor begins at once. When it is stopped, controllers finish what they have within the grace
 period, then the lease is handed over, then caches and servers end. When leadership is lost there is no grace.
 """

@@ -9,7 +9,7 @@ from typing import Any, Final
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup
-from steersman.errors import ApiError, SteersmanError
+from steersman.errors import NotFound, SteersmanError
 from steersman.manager.operator import Operator
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import KubeObject, Resource, Unstructured, resource_of
@@ -114,10 +114,15 @@ class Webhooks:
             targets += [_Target(client, DEFINITION, name, definition_change) for name in definitions]
 
             async def publish(authority: bytes) -> None:
-                for target in targets if authority else ():
-                    await target.trust(authority)
+                problems = [await target.trust(authority) for target in targets if authority]
+                for problem in problems:
+                    if problem is not None:
+                        raise problem
 
-            await publish(presence.authority)
+            try:
+                await publish(presence.authority)
+            except SteersmanError as error:
+                _log.warning("the API server was not told whom to trust", extra={"error": str(error)})
             await stack.enter_async_context(background(presence.keep(publish), name="certificates"))
             yield
 
@@ -141,17 +146,22 @@ class _Target:
     name: str
     change: _Change
 
-    async def trust(self, authority: bytes) -> None:
-        """Set whom to trust, under a field manager of its own; what is not there yet is tried again next time."""
+    async def trust(self, authority: bytes) -> SteersmanError | None:
+        """Set whom to trust, under a field manager of its own, or say why not.
+
+        An object that is not there yet is no problem: it will be looked for again.
+        """
         try:
             found = await self.client.get(self.gvk, self.name)
             change = self.change(found.content, authority)
             if change is not None:
                 manager = f"{self.client.field_manager}-certificates"
                 await self.client.as_manager(manager).apply(Unstructured(change), force=True)
-        except ApiError as error:
-            of = f"{self.gvk.kind} {self.name}"
-            _log.warning("the API server was not told whom to trust", extra={"of": of, "error": str(error)})
+        except NotFound:
+            _log.warning("nothing leads to the webhooks yet", extra={"missing": f"{self.gvk.kind} {self.name}"})
+        except SteersmanError as error:
+            return error
+        return None
 
 
 def _configuration_target(client: Client, configuration: Document) -> _Target:

@@ -31,9 +31,9 @@ class Span:
     begins: datetime
     ends: datetime
 
-    def covers(self, moment: datetime) -> bool:
-        """Tell whether it is valid at a moment."""
-        return self.begins <= moment < self.ends
+    def is_over(self, moment: datetime) -> bool:
+        """Tell whether it ended. One that has not begun yet was made by a clock that is ahead: it will do."""
+        return moment >= self.ends
 
     def is_old(self, moment: datetime) -> bool:
         """Tell whether two thirds of its life are over."""
@@ -71,9 +71,9 @@ class Step(Enum):
 
 def next_step(facts: Facts | None, now: datetime, lifetimes: Lifetimes) -> Step:
     """Say what is to be done now; ask again after doing it."""
-    if facts is None or not facts.signer.covers(now):
+    if facts is None or facts.signer.is_over(now):
         return Step.BEGIN
-    if not facts.serving_fits or not facts.serving.covers(now):
+    if not facts.serving_fits or facts.serving.is_over(now):
         return Step.ISSUE
     if facts.successor is not None and now >= facts.successor.begins + lifetimes.overlap:
         return Step.PROMOTE
@@ -81,6 +81,6 @@ def next_step(facts: Facts | None, now: datetime, lifetimes: Lifetimes) -> Step:
         return Step.ANNOUNCE
     if facts.serving.is_old(now):
         return Step.ISSUE
-    if facts.retired is not None and now >= facts.retired.ends:
+    if facts.retired is not None and facts.retired.is_over(now):
         return Step.FORGET
     return Step.KEEP

@@ -99,9 +99,17 @@ class WebhookServer:
                 _log.warning("certificates were not renewed", extra={"error": str(error)})
 
     async def renew(self, publish: Publish) -> None:
-        """Take up what is to be served now. It is presented only once the API server was told to trust it."""
+        """Take up what is to be served now. It is presented only once the API server was told to trust it.
+
+        Where that fails, what was presented so far stays, for as long as it is good.
+        """
         found = await self._source.current()
-        await publish(found.authority)
+        try:
+            await publish(found.authority)
+        except SteersmanError as error:
+            if not self.check():
+                raise
+            _log.warning("the API server was not told whom to trust", extra={"error": str(error)})
         if found.serving != self._loaded.serving:
             replace_certificate(self._context, certificate=found.serving.certificate, key=found.serving.key)
             self._valid = span_of(found.serving.certificate)
