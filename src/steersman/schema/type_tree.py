@@ -116,7 +116,9 @@ class TypeTree:
         self.origins[path] = origin
         if get_origin(wanted) is Annotated:
             inner, *extras = get_args(wanted)
-            schema = self.schema(inner, path, origin)
+            # What is opaque need not have a schema; it may even contain itself.
+            is_opaque = any(isinstance(extra, Opaque) for extra in extras)
+            schema: Schema = {"type": "object"} if is_opaque else self.schema(inner, path, origin)
             _constrain(schema, [extra for extra in extras if isinstance(extra, Constraint)], origin)
             return schema
         plain = _plain(wanted)
@@ -215,13 +217,7 @@ class TypeTree:
 
     def _field(self, model: type[Struct], info: structs.FieldInfo, path: str) -> Schema:
         origin = Origin(model, info.name)
-        if _is_opaque(info.type):
-            # What it hides need not have a schema; it may even contain itself.
-            self.origins[path] = origin
-            schema: Schema = {"type": "object"}
-            _constrain(schema, [extra for extra in get_args(info.type)[1:] if isinstance(extra, Constraint)], origin)
-        else:
-            schema = self.schema(info.type, path, origin)
+        schema = self.schema(info.type, path, origin)
         if info.name == "observed_generation" and issubclass(model, Status):
             schema["format"] = "int64"
         _rename_keys(schema, info.type)
@@ -255,10 +251,6 @@ def _is_optional(wanted: Any) -> bool:
     if get_origin(wanted) is Annotated:
         return _is_optional(get_args(wanted)[0])
     return get_origin(wanted) in (Union, types.UnionType) and types.NoneType in get_args(wanted)
-
-
-def _is_opaque(wanted: Any) -> bool:
-    return get_origin(wanted) is Annotated and any(isinstance(extra, Opaque) for extra in get_args(wanted)[1:])
 
 
 def _rename_keys(schema: Schema, wanted: Any) -> None:
