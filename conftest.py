@@ -6,11 +6,15 @@ import inspect
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from steersman.objects.identity import GroupVersionKind
+from steersman.objects.registry import registry
+from steersman.objects.resource import KubeObject
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 
@@ -38,6 +42,10 @@ class PageCode(pytest.Item):
 
     def runtest(self) -> None:
         """Run the blocks as one module, then each test in it on an event loop and a cluster of its own."""
+        with _own_kinds():
+            self._run()
+
+    def _run(self) -> None:
         module = types.ModuleType(f"docs_{self.path.stem.replace('-', '_')}")
         # Models look their types up in their module.
         sys.modules[module.__name__] = module
@@ -60,3 +68,24 @@ def _arguments(test: types.FunctionType) -> dict[str, object]:
     clock = FakeClock() if "fake_clock" in wanted else None
     known = {"cluster": Cluster(clock=clock), "fake_clock": clock}
     return {name: known[name] for name in wanted}
+
+
+@contextmanager
+def _own_kinds() -> Iterator[None]:
+    """Let a page declare kinds that an example declares too: whatever tests have declared is set aside meanwhile."""
+    classes = registry._classes  # noqa: SLF001 - nobody but a page needs to begin anew
+    others = _declared_by_others(classes)
+    for gvk in others:
+        del classes[gvk]
+    try:
+        yield
+    finally:
+        for gvk in _declared_by_others(classes):
+            del classes[gvk]
+        classes.update(others)
+
+
+def _declared_by_others(
+    classes: Mapping[GroupVersionKind, type[KubeObject]],
+) -> dict[GroupVersionKind, type[KubeObject]]:
+    return {gvk: kind for gvk, kind in classes.items() if not kind.__module__.startswith("steersman.")}
