@@ -117,7 +117,7 @@ class Struct:
         if value.__class__ is not dict:
             if value is None:
                 return self.zero()
-            raise reading.refuse(value, f"v1.{self._go_name}")
+            raise reading.refuse(value, self.name.partition("/")[2])
         before = reading.record, reading.trail
         found: Document = {}
         fields = self.fields
@@ -217,7 +217,7 @@ def _list(item: Read) -> Read:
         if value is None:
             return None
         if value.__class__ is not list:
-            raise reading.refuse(value, "[]string" if item is STRING.read else f"[]v1.{_item_name(item)}")
+            raise reading.refuse(value, "[]string" if item is STRING.read else f"[]{_item_name(item)}")
         return [item(part, f"{path}[{index}]", reading) for index, part in enumerate(value)]
 
     return read
@@ -225,7 +225,7 @@ def _list(item: Read) -> Read:
 
 def _item_name(item: Read) -> str:
     owner = getattr(item, "__self__", None)
-    return owner.name.partition(".")[2] if isinstance(owner, Struct) else "Item"
+    return owner.name.partition("/")[2] if isinstance(owner, Struct) else "v1.Item"
 
 
 def _map(item: Read) -> Read:
@@ -233,10 +233,14 @@ def _map(item: Read) -> Read:
         if value is None:
             return None
         if value.__class__ is not dict:
-            raise reading.refuse(value, "map[string]string" if item is STRING.read else "map[string]v1.Item")
+            raise reading.refuse(value, _MAP_NAMES.get(item, "map[string]v1.Item"))
         return {key: item(part, f"{path}.{key}", reading) for key, part in value.items()}
 
     return read
+
+
+#: How Go calls maps of such values.
+_MAP_NAMES: dict[Read, str] = {}
 
 
 def _any(value: Any, path: str, reading: Reading) -> Any:
@@ -333,6 +337,7 @@ def _strings(value: Any, path: str, reading: Reading) -> Any:
     return _list(STRING.read)(value, path, reading)
 
 
+_MAP_NAMES.update({STRING.read: "map[string]string", _quantity: "v1.ResourceList", _bytes: "map[string][]uint8"})
 _SCALARS: dict[str, tuple[Read, Any]] = {
     "s": (STRING.read, ""),
     "b": (BOOL.read, False),

@@ -80,7 +80,7 @@ def _merged_member(original: _Map, key: str, value: Any, schema: Schema) -> Any:
     if key not in original:
         return _without_directives(_without_nulls(value))
     if original[key].__class__ is not value.__class__:
-        return _without_nulls(value)
+        return _without_directives(_without_nulls(value))
     before = original[key]
     if value.__class__ is dict:
         field = _field(schema, key)

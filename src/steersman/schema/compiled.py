@@ -62,6 +62,7 @@ class CompiledSchema:
         self.node = node
         self._table = table_of(node)
         self._prune = prune_table(node)
+        self._is_root = is_root
         self._coerce = coerce_of(_children_of(node)) if is_root else coerce_of(node)
         self._fill = fill_of(node)
         self._embedded = walk_of(_children_of(node) if is_root else node, embedded_check)
@@ -116,7 +117,7 @@ class CompiledSchema:
         check = self._table[obj.__class__]
         found = check(obj) if check is not None else None
         if found and old is not ABSENT:
-            found = self._ratchet.findings(self.node, obj, old)
+            found = self._ratchet.findings(self.node, obj, old, is_root=self._is_root)
         return _errors(found, base)
 
     def _status_errors(self, obj: dict[str, Any], old: Any) -> list[FieldError]:

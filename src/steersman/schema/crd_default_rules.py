@@ -54,11 +54,10 @@ def _default_errors(node: Structural, path: str) -> list[FieldError]:
     if found:
         return errors + ([_dotted(error, path) for error in found] if node.values is not None else found)
     # A default is its own old value to rules that need one, and none to those for which it is optional.
-    broken = [
-        *compiled.broken_rules(value),
-        *(rule for rule in compiled.broken_rules(value, value) if not rule.unchanged),
-    ]
-    return errors + [_under(error, path) for error in dict.fromkeys(rule.error for rule in broken)]
+    broken = [rule.error for rule in compiled.broken_rules(value)]
+    beside = [rule.error for rule in compiled.broken_rules(value, value) if not rule.unchanged]
+    broken += [error for error in beside if error not in broken]
+    return errors + [_under(error, path) for error in broken]
 
 
 def _walk(node: Structural, path: str, *, inside_metadata: bool) -> list[FieldError]:

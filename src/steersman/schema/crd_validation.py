@@ -319,7 +319,6 @@ def _validate(given: dict[str, Any], old: dict[str, Any] | None) -> CrdReview:
     crd, unknown = read_crd(given)
     default_crd(crd)
     _set_status(crd, old)
-    settle_numbers(crd)
     if old is None:
         errors = _name_errors(crd)
     else:
@@ -329,4 +328,6 @@ def _validate(given: dict[str, Any], old: dict[str, Any] | None) -> CrdReview:
     errors += _approval_errors(crd, old)
     errors += _preserve_errors(crd, old)
     known = _format_warnings(old) if old is not None else []
+    # Only now: a default of 1.0 is judged as the fraction that it was given as.
+    settle_numbers(crd)
     return CrdReview(errors, [text for text in _format_warnings(crd) if text not in known], unknown, crd)

@@ -66,9 +66,12 @@ class Ratchet:
             self._checks[key] = [check for check in checks if check is not None]
         return self._checks[key]
 
-    def findings(self, node: Structural, value: Any, old: Any) -> list[Finding]:
-        """Tell what is wrong with those parts of a value that are not as they were."""
-        if old is not ABSENT and same(value, old):
+    def findings(self, node: Structural, value: Any, old: Any, *, is_root: bool = False) -> list[Finding]:
+        """Tell what is wrong with those parts of a value that are not as they were.
+
+        A whole object never is: even an update that changes nothing is a change of its metadata.
+        """
+        if not is_root and old is not ABSENT and same(value, old):
             return []
         found = [finding for check in self._own(node, value.__class__) for finding in check(value) or ()]
         if value.__class__ is dict:
