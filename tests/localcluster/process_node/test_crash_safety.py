@@ -66,7 +66,7 @@ async def _other(directory: Path) -> int:
 
 async def _start(directory: Path) -> tuple[asyncio.subprocess.Process, int, int]:
     """Start a node as a program; give it, its process, and its guardian."""
-    program = [sys.executable, "-c", NODE, str(directory), f"mark-of-{directory.name}", FAMILY]
+    program = [sys.executable, "-c", NODE, str(directory), f"mark-of-{directory}", FAMILY]
     node = await asyncio.create_subprocess_exec(*program, stdout=asyncio.subprocess.PIPE)
     assert node.stdout is not None
     process, guard = (await node.stdout.readline()).split()
@@ -94,7 +94,7 @@ async def test_the_next_node_ends_what_is_left_when_the_guardian_died_too(tmp_pa
     assert _is_alive(process)
     directory = NodeDirectory(tmp_path)
     with directory.opened():
-        async with Processes(directory, f"mark-of-{tmp_path.name}").guarded():
+        async with Processes(directory, f"mark-of-{tmp_path}").guarded():
             await _eventually_gone(process, other)
 
 
@@ -107,7 +107,7 @@ async def test_a_number_that_somebody_else_has_by_now_is_left_alone(tmp_path: Pa
         directory = NodeDirectory(tmp_path)
         with directory.opened():
             directory.keep("processes.json", {str(stranger.pid): "long ago"})
-            async with Processes(directory, "nobody").guarded():
+            async with Processes(directory, f"mark-of-{tmp_path}").guarded():
                 assert _is_alive(stranger.pid)
     finally:
         stranger.kill()
@@ -118,7 +118,7 @@ async def test_nothing_is_left_when_a_node_ends_as_it_should(tmp_path: Path) -> 
     """Also what left its group on purpose."""
     directory = NodeDirectory(tmp_path)
     with directory.opened():
-        processes = Processes(directory, "ends")
+        processes = Processes(directory, f"mark-of-{tmp_path}")
         async with processes.guarded():
             arguments = [sys.executable, "-I", "-S", "-c", FAMILY, str(tmp_path / "other")]
             program = Program(arguments=arguments, environment={}, directory=tmp_path)
