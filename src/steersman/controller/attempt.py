@@ -106,8 +106,11 @@ class Attempt(Generic[K]):
             # Asked to come back: the cleanup has begun something that is not over yet, so the finalizer stays.
             return Done(self._ctx.again_after) if isinstance(outcome, Done) else outcome
         left = await remove_finalizer(self._ctx.client, self._obj, finalizer)
-        if left is not None:
+        if left is not None and left.metadata.finalizers:
             self._ctx.note_write(left)
+        else:
+            # The server answers the end of an object with the version that it had before.
+            self._ctx.note_end()
         return Done()
 
     async def _call(self, function: Callable[..., Any]) -> Outcome:

@@ -299,6 +299,12 @@ class Context(Generic[K]):
         """Hold the key back until the cache has the reconciled object as it was just written."""
         self._wrote(obj, before=self._obj.resource_version)
 
+    def note_end(self) -> None:
+        """Hold the key back until the cache has seen that the reconciled object is gone."""
+        informer = self._surroundings.caches.find(type(self._obj))
+        if informer is not None and covers(informer, self._obj):
+            self._on_write(self._target(self._obj), Write(self._obj.uid, "", is_end=True), informer, changed=False)
+
     def _wrote(self, obj: KubeObject, *, before: str) -> None:
         informer = self._surroundings.caches.find(type(obj))
         if informer is not None and covers(informer, obj):

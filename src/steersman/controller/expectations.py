@@ -28,6 +28,8 @@ class Write:
     uid: str
     #: The version that the write gave it; empty when its deletion was asked for.
     version: str
+    #: Whether the write left nothing behind: the object is gone, and only its absence shows that.
+    is_end: bool = False
 
 
 class Expectations:
@@ -93,4 +95,4 @@ def _has(store: Store, key: ObjectKey, write: Write) -> bool:
     if write.version:
         return store.has_seen(key, write.uid, write.version)
     record = store.get(key)
-    return record is None or record.uid != write.uid or record.is_deleting
+    return record is None or record.uid != write.uid or (record.is_deleting and not write.is_end)
