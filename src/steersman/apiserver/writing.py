@@ -400,10 +400,21 @@ def ordered(metadata: Document) -> Document:
     return {name: metadata[name] for name in _ORDER if name in metadata}
 
 
+#: Where a real server stores what it does not store under its own name.
+_KEYS = {
+    "services": "services/specs",
+    "endpoints": "services/endpoints",
+    "nodes": "minions",
+    "replicationcontrollers": "controllers",
+    "ingresses": "ingress",
+}
+_KEYED_BY_GROUP = ("apiextensions.k8s.io", "apiregistration.k8s.io")
+
+
 def _uid_mismatch(served: Served, record: Record, uid: str) -> str:
-    group = f"{served.group}/" if not served.builtin else ""
+    group = f"{served.group}/" if not served.builtin or served.group in _KEYED_BY_GROUP else ""
     namespace = f"{record.namespace}/" if record.namespace else ""
-    key = f"/registry/{group}{served.plural}/{namespace}{record.name}"
+    key = f"/registry/{group}{_KEYS.get(served.plural, served.plural)}/{namespace}{record.name}"
     return (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
         f"Precondition failed: UID in precondition: {uid}, UID in object meta: {record.uid}"

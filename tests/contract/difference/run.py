@@ -10,6 +10,7 @@ from typing import Any
 
 from steersman.transport.base import Transport
 from tests.contract.comparison import Comparison
+from tests.contract.difference.explained import reason_of
 from tests.contract.difference.operation import Operation, Places
 from tests.contract.difference.peers import Answer, Peer
 from tests.contract.difference.story import DEFINITIONS, Story
@@ -43,6 +44,8 @@ class Played:
     """What came of one story."""
 
     differences: list[Difference] = field(default_factory=list)
+    #: Why each difference stays that is known.
+    explained: list[str] = field(default_factory=list)
     #: Every exchange with the real server, for a recording.
     exchanges: list[tuple[Operation, Answer]] = field(default_factory=list)
 
@@ -67,7 +70,9 @@ class Theatre:
                 wanted, given = await real.play(operation), await embedded.play(operation)
                 played.exchanges.append((operation, wanted))
                 texts = differences(renaming, operation, wanted, given)
-                if texts:
+                if texts and (reason := reason_of(operation, texts)):
+                    played.explained.append(reason)
+                elif texts:
                     played.differences.append(Difference(story, position, texts, wanted, given))
                     if operation.method != "GET" and min(wanted.status, given.status) < 400:
                         break

@@ -335,7 +335,7 @@ class Teller:
     def scale(self) -> None:
         """Read or write the scale."""
         dice, name = self._dice, self._name_of()
-        match dice.pick("get", "put", "merge", "merge"):
+        match dice.pick("get", "put", "merge", "merge", "apply", "json"):
             case "get":
                 self._operation("GET", f"{name}/scale")
             case "put":
@@ -346,6 +346,13 @@ class Teller:
                     "spec": {"replicas": dice.pick(0, 1, 3, -1)},
                 }
                 self._operation("PUT", f"{name}/scale", document, query=self._query())
+            case "apply":
+                wanted = {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": dice.pick(0, 1, 3)}}
+                query = self._query(applying=True)
+                self._operation("PATCH", f"{name}/scale", wanted, query=query, content_type=_APPLY)
+            case "json":
+                steps = [{"op": dice.pick("add", "replace"), "path": "/spec/replicas", "value": dice.pick(0, 2, -1)}]
+                self._operation("PATCH", f"{name}/scale", steps, query=self._query(), content_type=_JSON)
             case _:
                 patch = {"spec": {"replicas": dice.pick(0, 1, 3, -1, None, "x")}}
                 self._operation("PATCH", f"{name}/scale", patch, query=self._query(), content_type=_MERGE)
@@ -413,10 +420,11 @@ class Teller:
 
     def page(self) -> None:
         """List in pages, with a change between them."""
-        number = self._operation("GET", "", query="limit=1")
+        selection = self._dice.pick("", "", "&labelSelector=app")
+        number = self._operation("GET", "", query=f"limit=1{selection}")
         if self._dice.chance(0.4):
             self._dice.pick(self.create, self.delete, self.merge)()
-        self._operation("GET", "", query=f"limit=1&continue={{{number}:/metadata/continue}}")
+        self._operation("GET", "", query=f"limit=1{selection}&continue={{{number}:/metadata/continue}}")
 
     def watch(self) -> None:
         """Watch from an earlier list on, until now."""

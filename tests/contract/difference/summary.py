@@ -73,6 +73,8 @@ def summary(played: list[Played]) -> str:
         "among them: " + _counted(name for operation, _ in exchanges for name in circumstances(operation)),
         "resources: " + _counted(_resource(operation) for operation, _ in exchanges),
     ]
+    explained = Counter(reason for one in played for reason in one.explained)
+    lines += [f"explained: {count} x {reason}" for reason, count in explained.items()]
     return "\n".join(lines)
 
 

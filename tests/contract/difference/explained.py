@@ -1,0 +1,24 @@
+"""Differences of random operations that are known and stay, each with its reason. They are counted, not shown."""
+
+import re
+
+from tests.contract.difference.operation import Operation
+
+#: Pattern of the path of an operation, pattern of a difference → why it stays.
+REASONS: dict[tuple[str, str], str] = {
+    (r"", r"cannot unmarshal .* of type v\d\w*\.\w+', got .*of type (\[\])?string'"): (
+        "a decoder's complaint about a wrong type names Go's own word for a kind of text, such as v1.PolicyType"
+    ),
+    (r"/services/\w+/status", r"^/spec/internalTrafficPolicy: missing"): (
+        "a Service that has become an ExternalName keeps its internalTrafficPolicy in a real store; only the status "
+        "endpoint shows it"
+    ),
+}
+
+
+def reason_of(operation: Operation, texts: list[str]) -> str:
+    """Give why a difference stays; empty where nothing explains it."""
+    for (path, pattern), reason in REASONS.items():
+        if re.search(path, operation.path) and all(re.search(pattern, text) for text in texts):
+            return reason
+    return ""
