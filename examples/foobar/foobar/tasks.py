@@ -7,6 +7,8 @@ from steersman import meta
 from foobar.api.foo_bar_task_v1 import FooBarTask, FooBarTaskSpec
 from foobar.api.foo_bar_v1 import FooBar
 
+#: Keeps a task until what it applied is undone, whoever deletes it. It is there from the beginning.
+FINALIZER = "internal.test.example.com/task"
 #: Names are at most 253 characters, of which the rest of a task's name needs its share.
 _NAME = 200
 
@@ -20,7 +22,7 @@ def apply_of(foobar: FooBar) -> FooBarTask:
         foobar_uid=foobar.uid,
         foobar_generation=foobar.generation,
     )
-    return FooBarTask(meta(f"{foobar.name[:_NAME]}-{foobar.uid[:8]}-{foobar.generation}"), spec)
+    return _task(f"{foobar.name[:_NAME]}-{foobar.uid[:8]}-{foobar.generation}", spec)
 
 
 def revoke_of(apply: FooBarTask) -> FooBarTask:
@@ -32,7 +34,13 @@ def revoke_of(apply: FooBarTask) -> FooBarTask:
         foobar_uid=apply.spec.foobar_uid,
         foobar_generation=apply.spec.foobar_generation,
     )
-    return FooBarTask(meta(f"{apply.name}-revoke"), spec)
+    return _task(f"{apply.name}-revoke", spec)
+
+
+def _task(name: str, spec: FooBarTaskSpec) -> FooBarTask:
+    task = FooBarTask(meta(name), spec)
+    task.metadata.finalizers = [FINALIZER]
+    return task
 
 
 class Tasks:
@@ -45,7 +53,7 @@ class Tasks:
     @property
     def applied(self) -> list[FooBarTask]:
         """What was applied, or may have been, and not been undone to the end."""
-        return [task for task in self._by_name.values() if task.spec.operation == "Apply" and not task.is_deleting]
+        return [task for task in self._by_name.values() if task.spec.operation == "Apply"]
 
     def revoke(self, apply: FooBarTask) -> FooBarTask | None:
         """Give the task that undoes another one, if there is one."""
@@ -55,7 +63,7 @@ class Tasks:
         """Give the task that applies what the FooBar asks for now, unless it is being undone."""
         wanted = (foobar.spec.target, foobar.spec.type or "")
         fits = (task for task in self.applied if (task.spec.target, task.spec.type) == wanted)
-        return next((task for task in fits if self.revoke(task) is None), None)
+        return next((task for task in fits if self.revoke(task) is None and not task.is_deleting), None)
 
     def outdated(self, foobar: FooBar) -> list[FooBarTask]:
         """Give what was applied and is not asked for any more."""

@@ -193,6 +193,26 @@ async def test_tasks_that_are_over_go_after_a_while(cluster: Cluster, fake_clock
         assert [one.spec.operation for one in cluster.list(FooBarTask)] == ["Apply"]
 
 
+async def test_a_task_that_somebody_deletes_is_undone_and_done_again(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The operator's memory cannot be deleted without what it remembers."""
+    await create_targets(cluster, "one", "two")
+    async with cluster.running(operator):
+        created = await cluster.client.create(foobar())
+        await cluster.settle()
+        [before] = cluster.list(FooBarTask)
+        await cluster.client.delete(before)
+        await fake_clock.advance(1)
+        [after] = cluster.list(FooBarTask)
+        assert (after.name, after.uid == before.uid) == (before.name, False)
+        assert marks(cluster) == {"one": "big"}
+
+        await cluster.client.delete(after)
+        await cluster.client.patch(created, {"spec": {"target": "two"}})
+        await fake_clock.advance(1)
+        assert marks(cluster) == {"two": "big"}
+        assert state(cluster) == "ApplySucceed"
+
+
 async def test_at_rest_nothing_is_written(cluster: Cluster, fake_clock: FakeClock) -> None:
     """The status that the operator writes does not keep it busy."""
     await create_targets(cluster, "one")

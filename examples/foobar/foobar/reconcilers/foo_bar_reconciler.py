@@ -50,13 +50,14 @@ async def _revoke(tasks: Tasks, applied: list[FooBarTask], ctx: Context[FooBar])
     unfinished = None
     for apply in applied:
         revoke = tasks.revoke(apply)
-        if not apply.is_finished:
+        if revoke is not None and revoke.status.progress == "Succeeded":
+            if not apply.is_deleting:
+                await ctx.delete(apply)
+        elif apply.is_deleting or not apply.is_finished:
             # Its worker may be at it this moment: undoing what is being done would leave it half done.
             unfinished = apply
         elif revoke is None:
             unfinished = await ctx.apply(revoke_of(apply))
-        elif revoke.status.progress == "Succeeded":
-            await ctx.delete(apply)
         else:
             unfinished = revoke
             await _begin_again(revoke, ctx)
@@ -76,7 +77,8 @@ async def _begin_again(revoke: FooBarTask, ctx: Context[FooBar]) -> None:
 
 def _show(task: FooBarTask, foobar: FooBar, ctx: Context[FooBar]) -> None:
     status = foobar.status
-    state, message = _STATES[task.spec.operation, task.status.progress], task.status.message
+    state = "Revoking" if task.is_deleting else _STATES[task.spec.operation, task.status.progress]
+    message = task.status.message
     if (status.status, status.message, status.observed_generation) == (state, message, foobar.generation):
         return
     if status.status != state and task.is_finished:

@@ -5,6 +5,7 @@ from steersman import Context, Permanent, Retry
 from foobar.actions import apply, revoke
 from foobar.api.foo_bar_task_v1 import FooBarTask, Progress
 from foobar.operator import operator
+from foobar.tasks import FINALIZER
 
 #: How often a task is tried before it counts as failed; the pauses between are 1, 2, 4, … seconds.
 MOST_ATTEMPTS = 5
@@ -14,7 +15,7 @@ TTL = 600.0
 _ACTIONS = {"Apply": apply, "Revoke": revoke}
 
 
-@operator.reconciler(FooBarTask, workers=4)
+@operator.reconciler(FooBarTask, workers=4, finalizer=FINALIZER)
 async def work(task: FooBarTask, ctx: Context[FooBarTask]) -> None:
     """Do it; doing it again does no harm. What a server or a network does wrong is retried by the framework."""
     if task.is_finished:
@@ -32,6 +33,13 @@ async def work(task: FooBarTask, ctx: Context[FooBarTask]) -> None:
         _finish(task, "Failed", str(failure), ctx)
     else:
         _finish(task, "Succeeded", message, ctx)
+
+
+@work.cleanup
+async def undo(task: FooBarTask, ctx: Context[FooBarTask]) -> None:
+    """Undo what a task applied, before it goes: whoever deletes it by hand would take our knowledge of it away."""
+    if task.spec.operation == "Apply":
+        await revoke(task, ctx)
 
 
 def _finish(task: FooBarTask, progress: Progress, message: str, ctx: Context[FooBarTask]) -> None:
