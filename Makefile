@@ -12,7 +12,7 @@ SEED ?= 1
 OPS ?= 2000
 SECONDS ?= 300
 
-.PHONY: help demo test check scaffold-check control-plane contract-real controllers difference bench docs report lock clean
+.PHONY: help demo test check scaffold-check control-plane contract-real examples-real controllers difference bench docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver too (ne
 
 difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)
+
+examples-real: $(DEV) ## Replay the READMEs of examples on a real kube-apiserver (needs Go)
+	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/python -m tools.replay_examples custompod project samplecontroller
 
 controllers: $(DEV) ## Run the real kube-controller-manager on the embedded server (needs Go): SECONDS=300
 	$(BIN)/python -m tools.controllers --seconds $(SECONDS)
