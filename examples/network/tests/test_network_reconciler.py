@@ -60,6 +60,7 @@ async def test_a_network_is_provided_changed_and_taken_away(
         assert cluster.list(Network) == []
         await fake_clock.advance(5)
         assert reasons(cluster) == ["Provisioned", "Updated", "Deleted"]
+    cluster.assert_rbac_minimal(operator)
 
 
 async def test_the_finalizer_is_there_before_the_provider_is_called(cluster: Cluster, neutron: Neutron) -> None:
