@@ -19,3 +19,36 @@ class Face(Protocol):
 
     def close(self) -> None:
         """Leave the terminal as it was; harmless when it was left already."""
+
+
+class LateFace:
+    """Keeps what happens before there is a face, and shows it when there is one: no report is lost."""
+
+    def __init__(self) -> None:
+        self._face: Face | None = None
+        self._early: list[Report] = []
+
+    def open(self, face: Face) -> None:
+        """Begin to show, with what has come so far."""
+        self._face = face
+        face.open()
+        for report in self._early:
+            face.take(report)
+        self._early.clear()
+
+    def take(self, report: Report) -> None:
+        """Show one report, now or when there is a face."""
+        if self._face is None:
+            self._early.append(report)
+        else:
+            self._face.take(report)
+
+    def refresh(self) -> None:
+        """Show the state as it is now, if there is a face."""
+        if self._face is not None:
+            self._face.refresh()
+
+    def close(self) -> None:
+        """Leave the terminal as it was, if it was taken."""
+        if self._face is not None:
+            self._face.close()

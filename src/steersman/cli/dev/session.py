@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import click
 
 from steersman.cli.dev.board import Board
-from steersman.cli.dev.face import Face
+from steersman.cli.dev.face import Face, LateFace
 from steersman.cli.dev.file_watch import FileWatch
 from steersman.cli.dev.kubeconfig_file import OWN_FOLDER, KubeconfigFile, kubeconfig_file
 from steersman.cli.dev.local_cluster import local_cluster
@@ -86,7 +86,7 @@ class Session:
         self._clock = clock
         self._board = Board(_name_of(options))
         self._news = asyncio.Event()
-        self._face: Face | None = None
+        self._face = LateFace()
         self._kubeconfig: KubeconfigFile | None = None
         self._tally: Tally | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -111,12 +111,11 @@ class Session:
                 file.write(server.access.kubeconfig())
                 self._served.set()
                 self._tally = Tally(server.api.ledger, self._news.set)
-                self._face = face = self._make_face(server)
                 self._log_here()
-                face.open()
-                stack.callback(face.close)
+                stack.callback(self._face.close)
+                self._face.open(self._make_face(server))
                 cluster = local_cluster(server, self._clock, self._process_node(), keep=options.data is not None)
-                async with background(self._draw_again(face), name="face"), cluster:
+                async with background(self._draw_again(), name="face"), cluster:
                     _collect_seldom()
                     await stop.wait()
 
@@ -173,18 +172,17 @@ class Session:
 
     def _take(self, report: Report) -> None:
         self._board.take(report)
-        if self._face is not None:
-            self._face.take(report)
+        self._face.take(report)
         self._news.set()
 
-    async def _draw_again(self, face: Face) -> None:
+    async def _draw_again(self) -> None:
         """Draw when there is news, and every second, because time is shown; but not more often than one can look."""
         while True:
             with suppress(TimeoutError):
                 async with self._clock.timeout(_SLOWEST):
                     await self._news.wait()
             self._news.clear()
-            face.refresh()
+            self._face.refresh()
             await self._clock.sleep(_FASTEST)
 
     def _make_face(self, server: "LocalServer") -> Face:
@@ -234,8 +232,7 @@ class Session:
 
     def _abandon(self) -> None:
         """Leave at once: nothing is finished, but nothing is left behind either."""
-        if self._face is not None:
-            self._face.close()
+        self._face.close()
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
