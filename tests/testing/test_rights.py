@@ -160,6 +160,14 @@ def test_what_nothing_asks_for_cannot_be_given_up() -> None:
         grants_of(operator)
 
 
+def test_what_an_operator_looks_at_cannot_be_given_up() -> None:
+    """It would wait for its cache for ever."""
+    operator = _owner()
+    operator.decline(ConfigMap, "watch")
+    with pytest.raises(DeclarationError, match="what it looks at must be listed and watched"):
+        grants_of(operator)
+
+
 @pytest.mark.parametrize("verbs", [(), ("*",)])
 def test_rights_are_asked_for_by_name(verbs: tuple[str, ...]) -> None:
     """A wildcard grants what does not exist yet."""

@@ -93,9 +93,11 @@ def _asked(permission: Permission) -> Grant:
 
 def _decline(merged: dict[tuple[str, str], Grant], permission: Permission, operator: Operator) -> None:
     given_up = _asked(permission)
+    told = line(permission.kind.__name__, permission.verbs, permission.subresource, call="decline")
+    if not permission.subresource and not {"list", "watch"}.isdisjoint(permission.verbs):
+        raise DeclarationError(f"operator {operator.name!r}: {told}: what it looks at must be listed and watched")
     grant = merged.get((given_up.group, given_up.resource))
     if grant is None or not set(given_up.verbs) <= set(grant.verbs):
-        told = line(permission.kind.__name__, permission.verbs, permission.subresource, call="decline")
         raise DeclarationError(f"operator {operator.name!r}: {told} gives up what nothing asks for: leave it out")
     verbs = tuple(verb for verb in grant.verbs if verb not in given_up.verbs)
     merged[given_up.group, given_up.resource] = replace(grant, verbs=verbs)
