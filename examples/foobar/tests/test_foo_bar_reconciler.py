@@ -59,6 +59,7 @@ async def test_a_foobar_is_applied_moved_and_revoked(cluster: Cluster, fake_cloc
         assert cluster.list(FooBarTask) == []
         await fake_clock.advance(5)
         assert {event.reason for event in cluster.list(Event)} == {"ApplySucceed"}
+    cluster.assert_rbac_minimal(operator)
 
 
 async def test_the_old_target_is_revoked_before_the_new_one_is_applied(cluster: Cluster, fake_clock: FakeClock) -> None:

@@ -67,7 +67,7 @@ class Admission:
 
     def concerns(self, call: Call) -> bool:
         """Tell whether anybody may want to change or refuse what a call writes: a quick look before the real one."""
-        return self.is_active or (call.served.builtin and not is_privileged(call.user))
+        return self.is_active or not is_privileged(call.user)
 
     def attributes(self, call: Call, obj: Document, old: Document | None, options: WriteOptions) -> Attributes:
         """Describe a create or an update."""
@@ -84,8 +84,7 @@ class Admission:
             if call.answers is not None:
                 self._webhooks.mutate(attributes)
             obj = attributes.obj or obj
-        if call.served.builtin:
-            self._guards.check(call, obj, old)
+        self._guards.check(call, obj, old)
         return obj
 
     def validate(self, call: Call, obj: Document, old: Document | None, options: WriteOptions) -> None:

@@ -1,0 +1,41 @@
+"""Who may create custom objects by applying them."""
+
+import pytest
+
+from steersman import Forbidden, Model, Resource, Status, custom_resource, meta
+from steersman.kinds.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
+from steersman.testing.cluster import Cluster
+
+
+class KiteSpec(Model):
+    """Nothing much."""
+
+    color: str = ""
+
+
+@custom_resource("kites.example.com/v1")
+class Kite(Resource[KiteSpec, Status]):
+    """Something that can be applied."""
+
+
+async def allow(cluster: Cluster, *verbs: str) -> None:
+    """Let the account do this with kites."""
+    rules = [PolicyRule(api_groups=["kites.example.com"], resources=["kites"], verbs=list(verbs))]
+    await cluster.client.apply(ClusterRole(meta("kites"), rules=rules), force=True)
+    role = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="kites")
+    account = Subject(kind="ServiceAccount", name="robot", namespace="default")
+    await cluster.client.apply(ClusterRoleBinding(meta("kites"), role_ref=role, subjects=[account]), force=True)
+
+
+async def test_an_apply_that_creates_a_custom_object_needs_the_right_to_create(cluster: Cluster) -> None:
+    """As for built-in kinds: otherwise an operator's role would do in a test and fail in a cluster."""
+    await cluster.install(Kite)
+    robot = cluster.client_of_account("default", "robot")
+    await allow(cluster, "get", "patch")
+    with pytest.raises(Forbidden, match='cannot create resource "kites"'):
+        await robot.apply(Kite(meta("a"), KiteSpec(color="red")))
+    await allow(cluster, "get", "patch", "create")
+    await robot.apply(Kite(meta("a"), KiteSpec(color="red")))
+    await allow(cluster, "get", "patch")
+    changed = await robot.apply(Kite(meta("a"), KiteSpec(color="blue")))
+    assert changed.spec.color == "blue"
