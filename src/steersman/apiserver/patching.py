@@ -139,9 +139,11 @@ class Patching:
             obj = served.strategy.applied(merged, reading)
         except WireTypeError as error:
             text = f"failed to convert new object (/{name}; {_gv(served.group, served.version)}, Kind={served.kind})"
+            # A quantity says itself what is wrong with it.
+            decoding = "" if str(error).startswith("quantities ") else "error decoding from json: "
             raise internal_error(
                 f"{text} to proper version: unable to convert unstructured object to "
-                f"{_gv(served.group, served.version)}, Kind={served.kind}: error decoding from json: {error}"
+                f"{_gv(served.group, served.version)}, Kind={served.kind}: {decoding}{error}"
             ) from None
         call.has_empties = reading.has_empty
         self._check_name(call, config, is_new=record is None)

@@ -31,6 +31,7 @@ from steersman.schema.strict_decoding import strict_message
 from steersman.schema.wire_types import Reading, WireTypeError
 
 Document = dict[str, Any]
+_NO_CONVERSION = "request to convert CR to an invalid group/version: autoscaling/v1"
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _BUILTIN_PATHS = (("spec", "replicas"), ("status", "replicas"))
 
@@ -122,6 +123,9 @@ class Scaling:
                 f"{word} into Go value of type map[string]interface {{}}"
             )
         owned = self._owned(call.served, parent, live)
+        if not call.served.builtin and not owned["metadata"].get("managedFields"):
+            text = "failed to create manager for existing fields: failed to convert live object "
+            raise internal_error(f"{text}(/; autoscaling/v1, Kind=Scale) to proper version: {_NO_CONVERSION}")
         try:
             made = updater.apply(
                 owned, config, call.manager, endpoint=_endpoint(), time=self._writing.now(), force=options.force
@@ -130,7 +134,7 @@ class Scaling:
             raise refusal_of(error) from None
         if not call.served.builtin:
             text = f"failed to convert new object (/{record.name}; autoscaling/v1, Kind=Scale) to proper version: "
-            raise internal_error(f"{text}request to convert CR to an invalid group/version: autoscaling/v1")
+            raise internal_error(f"{text}{_NO_CONVERSION}")
         return self._write(call, record, made, options, entries=made["metadata"].get("managedFields") or [])
 
     def _paths(self, served: Served) -> dict[str, tuple[str, ...] | None]:

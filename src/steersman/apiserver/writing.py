@@ -271,7 +271,7 @@ class Writing:
             return Answer(201, self.create_object(call, obj, options))
         live = self._ledger.document(served, record)
         change = Change(record, live, obj, call.info.subresource)
-        self._check_preconditions(call, change)
+        self._check_preconditions(call, change, options)
         return Answer(200, self.update_object(call, change, options))
 
     @staticmethod
@@ -282,12 +282,12 @@ class Writing:
         if given != wanted:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({wanted})")
 
-    def _check_preconditions(self, call: Call, change: Change) -> None:
+    def _check_preconditions(self, call: Call, change: Change, options: WriteOptions) -> None:
         """Refuse an update of another object than the one that is there, or of an older state of it."""
         served, metadata, record = call.served, change.obj["metadata"], change.record
         uid = metadata.get("uid", "")
         if uid and uid != record.uid:
-            raise served.conflict(record.name, _uid_mismatch(served, record, uid))
+            raise served.conflict(record.name, _uid_mismatch(served, record, uid, dry_run=options.dry_run))
         self.check_version(served, record, metadata, unconditional=served.strategy.unconditional_update)
 
     @staticmethod
@@ -411,10 +411,12 @@ _KEYS = {
 _KEYED_BY_GROUP = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 
 
-def _uid_mismatch(served: Served, record: Record, uid: str) -> str:
+def _uid_mismatch(served: Served, record: Record, uid: str, *, dry_run: bool) -> str:
     group = f"{served.group}/" if not served.builtin or served.group in _KEYED_BY_GROUP else ""
     namespace = f"{record.namespace}/" if record.namespace else ""
-    key = f"/registry/{group}{_KEYS.get(served.plural, served.plural)}/{namespace}{record.name}"
+    # A dry run does not come as far as the store, which knows where everything begins.
+    root = "" if dry_run else "/registry"
+    key = f"{root}/{group}{_KEYS.get(served.plural, served.plural)}/{namespace}{record.name}"
     return (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
         f"Precondition failed: UID in precondition: {uid}, UID in object meta: {record.uid}"

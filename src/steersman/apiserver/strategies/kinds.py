@@ -276,6 +276,14 @@ class ConditionalUpdate(BuiltinStrategy):
     unconditional_update = False
 
 
+class BudgetStrategy(ConditionalUpdate):
+    """PodDisruptionBudgets: nobody looks at their names but whoever makes a URL of them."""
+
+    def name_faults(self, name: str, prefix: bool) -> list[str]:
+        """Complain about what no URL can carry."""
+        return url_name_faults(name, prefix)
+
+
 class LeaseStrategy(BuiltinStrategy):
     """Leases: made by whoever writes them first, updated only from what was read."""
 

@@ -4,12 +4,14 @@ from typing import Any
 
 from steersman.apiserver.empties import same_content
 from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.quality_of_service import quality_of_service
 from steersman.apiserver.status import forbidden
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategies.limits import limit_pod
 from steersman.apiserver.strategy import Document
 from steersman.objects.codec import decode_json
+from steersman.objects.identity import GroupVersionKind
 
 _PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 #: Priority classes that every cluster has.
@@ -24,6 +26,11 @@ class PodStrategy(BuiltinStrategy):
 
     answers_delete_with_object = True
     ledger: Ledger
+
+    def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
+        super().__init__(gvk, namespaced=namespaced, has_status=has_status, counts=counts)
+        kept = set_of(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
+        self.reset_fields = {**self.reset_fields, "status": kept}
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Fill in limits, priority, tolerations and the first status."""

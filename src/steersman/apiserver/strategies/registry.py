@@ -71,7 +71,7 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("storage.k8s.io", "StorageClass"): kinds.AnsweringWithObject,
     ("storage.k8s.io", "VolumeAttributesClass"): kinds.ProtectedClass,
     ("coordination.k8s.io", "Lease"): kinds.LeaseStrategy,
-    ("policy", "PodDisruptionBudget"): kinds.ConditionalUpdate,
+    ("policy", "PodDisruptionBudget"): kinds.BudgetStrategy,
     ("", "Event"): kinds.EventStrategy,
     ("events.k8s.io", "Event"): kinds.NewEventStrategy,
     ("autoscaling", "HorizontalPodAutoscaler"): kinds.AutoscalerStrategy,

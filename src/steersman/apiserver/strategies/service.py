@@ -50,6 +50,14 @@ class ServiceStrategy(BuiltinStrategy):
             obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
         self.allocation.allocate(obj, old)
 
+    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
+        """Hide what no Service has that is a name of something outside."""
+        del is_merged
+        if obj["spec"].get("type") != "ExternalName" or "internalTrafficPolicy" not in obj["spec"]:
+            return False
+        del obj["spec"]["internalTrafficPolicy"]
+        return True
+
     def fields(self, obj: Document) -> dict[str, str]:
         """Give what Services are selected by."""
         return {"spec.clusterIP": obj["spec"].get("clusterIP", ""), "spec.type": obj["spec"].get("type", "")}
