@@ -261,6 +261,7 @@ _RESTORES = (
     (r"cannot unmarshal array into .* of type map\[", "cannot restore map from slice"),
     (r"cannot unmarshal object into .* of type \[\]", "cannot restore slice from map"),
     (r"cannot unmarshal string into .* of type map\[", "cannot restore map from string"),
+    (r"cannot unmarshal number into .* of type \[\]", "cannot restore slice from int64"),
     (r"cannot unmarshal number into .* of type string", "cannot convert int64 to string"),
     (r"cannot unmarshal string into .* of type (int32|int64|bool)", r"unrecognized type: \1"),
 )

@@ -133,7 +133,8 @@ class Scaling:
         except ApiError as error:
             raise refusal_of(error) from None
         if not call.served.builtin:
-            text = f"failed to convert new object (/{record.name}; autoscaling/v1, Kind=Scale) to proper version: "
+            named = (config.get("metadata") or {}).get("name") or ""
+            text = f"failed to convert new object (/{named}; autoscaling/v1, Kind=Scale) to proper version: "
             raise internal_error(f"{text}{_NO_CONVERSION}")
         return self._write(call, record, made, options, entries=made["metadata"].get("managedFields") or [])
 
