@@ -47,8 +47,10 @@ contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver too (ne
 difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)
 
-examples-real: $(DEV) ## Replay the READMEs of examples on a real kube-apiserver (needs Go)
-	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/python -m tools.replay_examples custompod project samplecontroller
+examples-real: $(DEV) ## Replay the READMEs of examples, each on a real kube-apiserver of its own (needs Go)
+	@for example in custompod foobar kubewatch network project samplecontroller; do \
+		$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/python -m tools.replay_examples $$example || exit 1; \
+	done
 
 controllers: $(DEV) ## Run the real kube-controller-manager on the embedded server (needs Go): SECONDS=300
 	$(BIN)/python -m tools.controllers --seconds $(SECONDS)
