@@ -10,6 +10,8 @@ from tools.example_lines import code_lines, example_lines, examples
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "examples" / "README.md").read_text()
 COUNTED = re.findall(r"^\| (\w+) \| (\d+)[^|]*\|", README, re.MULTILINE)
+#: What the README of a new project says.
+BEGINNING = "A Kubernetes operator, written with Steersman."
 SOURCE = '''"""Words
 more words."""
 
@@ -38,10 +40,18 @@ def test_the_operator_in_another_framework_is_as_long_as_the_readme_says() -> No
     assert code_lines((ROOT / "bench" / "foo_kopf.py").read_text()) == int(lines)
 
 
-@pytest.mark.parametrize("name", examples())
-def test_every_example_is_in_the_list_and_begins_as_a_project(name: str) -> None:
-    """Who reads the list finds all of them, each with what `steer init` gives."""
-    assert f"({name}/README.md)" in README
+@pytest.mark.parametrize("name", re.findall(r"^\| \[(\w+)\]", README, re.MULTILINE))
+def test_what_is_in_the_list_is_a_whole_project(name: str) -> None:
+    """Each has what `steer init` gives, and tells what it is for."""
     folder = ROOT / "examples" / name
     for expected in ("README.md", "Makefile", "Dockerfile", "pyproject.toml", "samples", "tests", f"{name}/main.py"):
         assert (folder / expected).exists(), expected
+    assert BEGINNING not in (folder / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", examples())
+def test_an_example_that_tells_what_it_is_for_is_in_the_list(name: str) -> None:
+    """Who reads the list finds all of them; a project that has just begun is none yet."""
+    readme = ROOT / "examples" / name / "README.md"
+    told = readme.read_text() if readme.exists() else BEGINNING
+    assert BEGINNING in told or f"[{name}]({name}/README.md)" in README
