@@ -13,7 +13,7 @@ REASONS: dict[tuple[str, str], str] = {
         "a Service that has become an ExternalName keeps its internalTrafficPolicy in a real store; only the status "
         "endpoint and the answer to its delete show it"
     ),
-    (r"/things/\w+/scale", r"^status: 200, here 500|^/.*: (missing|unexpected|recorded)"): (
+    (r"/things/\w+/scale", r"^status: 200, here 500: .*request to convert CR"): (
         "an apply to the scale of a custom resource fails inside a real server, but for rare cases; here it always does"
     ),
     (r"", r"^/details/causes: recorded 1 items, got 2: .*no new finalizers can be added"): (
@@ -27,6 +27,9 @@ REASONS: dict[tuple[str, str], str] = {
 
 def reason_of(operation: Operation, texts: list[str]) -> str:
     """Give why a difference stays; empty where nothing explains it."""
+    if texts[0].startswith("status: "):
+        # Everything else follows from it.
+        texts = texts[:1]
     for (path, pattern), reason in REASONS.items():
         if re.search(path, operation.path) and all(re.search(pattern, text) for text in texts):
             return reason

@@ -42,6 +42,8 @@ class BuiltinStrategy(Strategy):
     keeps_labels_in_status = False
     #: Whether the rules of the kind are told what was given empty.
     tells_empties = True
+    #: Whether the kind's own rules look at changed metadata, beside those of all kinds.
+    judges_metadata = True
 
     def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
         self.gvk = gvk
@@ -152,7 +154,8 @@ class BuiltinStrategy(Strategy):
             )
             if errors:
                 errors += validate_object_meta(metadata, namespaced=self.namespaced, name_faults=self.name_faults)
-            errors += validate_object_meta_update(metadata, old["metadata"])
+            if self.judges_metadata:
+                errors += validate_object_meta_update(metadata, old["metadata"])
         errors += plain_finalizer_errors(metadata) * (1 if old is None else 2)
         errors += validation_errors(self.gvk, obj, old, subresource)
         return Verdict(errors, validation_warnings(self.gvk, obj, old, subresource))

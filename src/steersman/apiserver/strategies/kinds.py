@@ -279,6 +279,8 @@ class ConditionalUpdate(BuiltinStrategy):
 class BudgetStrategy(ConditionalUpdate):
     """PodDisruptionBudgets: nobody looks at their names but whoever makes a URL of them."""
 
+    judges_metadata = False
+
     def name_faults(self, name: str, prefix: bool) -> list[str]:
         """Complain about what no URL can carry."""
         return url_name_faults(name, prefix)
