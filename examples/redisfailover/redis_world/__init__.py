@@ -1,0 +1,1 @@
+"""What tests with real Redis processes stand on."""

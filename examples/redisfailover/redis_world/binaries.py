@@ -1,0 +1,74 @@
+"""Where redis-server and redis-sentinel are: REDIS_SERVER_BIN, this machine, or Debian's packages in a cache.
+
+Redis must be 7 or newer (``bind-source-addr``). Packages are unpacked, not installed, so nobody needs to be root.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+#: The servers, and the libraries that a small system lacks.
+_PACKAGES = ("redis-server", "redis-sentinel", "redis-tools", "libjemalloc2", "liblzf1", "libatomic1")
+_OLDEST = 7
+
+
+class NoRedis(Exception):  # noqa: N818 - it says what is missing
+    """There is no Redis to test with; the text says why, in one line."""
+
+
+@cache
+def redis_programs() -> dict[str, str]:
+    """Give the programs of the image ``redis``: server, sentinel, and what pods need beside them."""
+    server = _server()
+    if _version(server) < _OLDEST:
+        raise NoRedis(f"{server} is older than Redis {_OLDEST}: name another one by REDIS_SERVER_BIN")
+    sentinel = server.with_name("redis-sentinel")
+    if not sentinel.exists():
+        raise NoRedis(f"there is no redis-sentinel beside {server}")
+    return {"redis-server": str(server), "redis-sentinel": str(sentinel), "cp": "cp"}
+
+
+def _server() -> Path:
+    named = os.environ.get("REDIS_SERVER_BIN") or shutil.which("redis-server")
+    if named:
+        return Path(named)
+    cache_folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "steersman" / "redis-debian"
+    server = cache_folder / "redis-server"
+    if not server.exists():
+        _unpack(cache_folder)
+    return server
+
+
+def _unpack(folder: Path) -> None:
+    """Fetch Debian's packages; a script for each program says where their libraries are."""
+    if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
+        raise NoRedis("there is no redis-server, and no apt-get to fetch one: name one by REDIS_SERVER_BIN")
+    folder.mkdir(parents=True, exist_ok=True)
+    fetched = _run(["apt-get", "download", *_PACKAGES], folder)
+    if fetched.returncode:
+        raise NoRedis(f"apt-get download failed: {(fetched.stderr.strip().splitlines() or [''])[-1]}")
+    for package in folder.glob("*.deb"):
+        _run(["dpkg", "-x", str(package), "root"], folder)
+        package.unlink()
+    libraries = ":".join(sorted({str(found.parent) for found in (folder / "root").rglob("*.so*")}))
+    for program in ("redis-sentinel", "redis-server"):
+        script = folder / f"{program}.new"
+        binary = folder / "root" / "usr" / "bin" / program
+        script.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH="{libraries}" exec "{binary}" "$@"\n')
+        script.chmod(0o755)
+        script.replace(folder / program)
+
+
+def _version(server: Path) -> int:
+    found = re.search(r"v=(\d+)", _run([str(server), "--version"], Path.cwd()).stdout)
+    return int(found[1]) if found else 0
+
+
+def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - named above
+    except OSError as error:
+        raise NoRedis(f"{command[0]} cannot be run: {error}") from error

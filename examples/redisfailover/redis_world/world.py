@@ -1,0 +1,154 @@
+"""A cluster whose pods are real Redis processes, and what tests do to it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from redis.asyncio import Redis
+from steersman import Operator, meta
+from steersman.kinds.core_v1 import Event, Pod
+from steersman.kinds.discovery_v1 import EndpointSlice
+from steersman.localcluster.local_cluster import local_operators
+from steersman.localcluster.process_node.faults import PodFaults
+from steersman.localcluster.process_node.node import ProcessNode
+from steersman.localcluster.process_node.options import ProcessNodeOptions
+from steersman.testing.cluster import Cluster
+
+from redis_world.binaries import redis_programs
+from redisfailover.api.redis_failover_v1 import RedisFailover, RedisFailoverSpec, RedisSettings, SentinelSettings
+from redisfailover.names import ROLE
+from redisfailover.operator import redis_operator
+from redisfailover.redis_servers import RedisServers
+
+#: Sentinels that are quick to judge: a test need not wait for what it does not test.
+QUICK = ["down-after-milliseconds 1000", "failover-timeout 3000"]
+KEYS = 200
+_PATIENCE = 60.0
+
+
+def failover_spec(*config: str, replicas: int = 3) -> RedisFailoverSpec:
+    """Give a spec with quick sentinels."""
+    redis = RedisSettings(replicas=replicas, custom_config=[*config])
+    return RedisFailoverSpec(redis=redis, sentinel=SentinelSettings(custom_config=QUICK))
+
+
+class World:
+    """One RedisFailover called ``a``, its processes, and faults."""
+
+    def __init__(self, cluster: Cluster, node: ProcessNode, backups: Path) -> None:
+        """Take a cluster with a node that runs."""
+        self.cluster = cluster
+        self.node = node
+        self.backups = backups
+        self.password: str | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def start(cls, folder: Path) -> "AsyncIterator[World]":
+        """Run a cluster with a node for real processes, without the operator."""
+        images = {"redis:*": {"command": [redis_programs()["redis-server"]], "programs": redis_programs()}}
+        options = ProcessNodeOptions(images=images, data=folder / "node", restart_seconds=0.5, stop_seconds=2.0)
+        node = ProcessNode(options)
+        async with Cluster.start() as cluster:
+            cluster.patience = _PATIENCE
+            node.serve(cluster.server)
+            async with cluster.running(*local_operators(node=node.operator)):
+                yield cls(cluster, node, folder / "backups")
+
+    @property
+    def operator(self) -> Operator:
+        """The operator, made anew: it remembers nothing."""
+        return redis_operator(RedisServers(), backups=self.backups)
+
+    async def create(self, spec: RedisFailoverSpec) -> RedisFailover:
+        """Create the RedisFailover and wait until it is ready."""
+        created = await self.cluster.client.create(RedisFailover(meta("a", namespace="default"), spec))
+        await self.wait_ready()
+        return created
+
+    @property
+    def seen(self) -> RedisFailover:
+        """The RedisFailover as it is now."""
+        [found] = self.cluster.list(RedisFailover)
+        return found
+
+    def condition(self, name: str) -> str:
+        """Give what a condition says: ``True/Replicating``."""
+        found = self.seen.status.condition(name)
+        return f"{found.status}/{found.reason}" if found is not None else ""
+
+    async def wait_condition(self, name: str, said: str) -> None:
+        """Wait until a condition says something."""
+
+        def holds() -> bool:
+            assert self.condition(name) == said, [(one.type, one.status, one.reason, one.message) for one in self.seen.status.conditions]
+            return True
+
+        await self.cluster.eventually(holds)
+
+    async def wait_ready(self) -> None:
+        """Wait until it is ready, in its present form."""
+
+        def holds() -> bool:
+            seen = self.seen
+            assert seen.status.observed_generation == seen.generation
+            assert self.condition("Ready") == "True/Replicating", [(one.type, one.status, one.reason, one.message) for one in seen.status.conditions]
+            return True
+
+        await self.cluster.eventually(holds)
+
+    async def wait_other_master(self, than: str) -> None:
+        """Wait until another server is master, and all is well again."""
+        await self.cluster.eventually(lambda: self.seen.status.master not in ("", than))
+        await self.wait_ready()
+
+    @property
+    def events(self) -> set[str]:
+        """The reasons of what was told about it."""
+        return {one.reason or "" for one in self.cluster.list(Event) if one.involved_object.kind == "RedisFailover"}
+
+    def pods(self, component: str) -> list[Pod]:
+        """Give the pods of the servers (``redis``) or the sentinels (``sentinel``)."""
+        found = self.cluster.list(Pod, selector=f"app.kubernetes.io/component={component}")
+        return sorted(found, key=lambda pod: pod.name)
+
+    @property
+    def served_master(self) -> list[str]:
+        """The addresses that the service of the master leads to."""
+        slices = self.cluster.list(EndpointSlice, selector="kubernetes.io/service-name=rfrm-a")
+        ready = [end for one in slices for end in one.endpoints or () if end.conditions and end.conditions.ready]
+        return [address for end in ready for address in end.addresses]
+
+    def faults(self, pod: str) -> PodFaults:
+        """Give what can be made to go wrong with a pod."""
+        return PodFaults(self.node, pod)
+
+    @asynccontextmanager
+    async def redis(self, pod: str) -> AsyncIterator[Redis]:
+        """Connect with a server by its pod's name."""
+        [found] = [one for one in self.cluster.list(Pod) if one.name == pod]
+        port = 26379 if found.labels["app.kubernetes.io/component"] == "sentinel" else 6379
+        client = Redis(host=found.status.pod_ip or "", port=port, password=self.password, decode_responses=True, protocol=2)
+        try:
+            yield client
+        finally:
+            await client.aclose()
+
+    async def write(self, begin: int = 0) -> None:
+        """Write keys through the master, and wait until every replica has them."""
+        async with self.redis(self.seen.status.master) as redis:
+            for number in range(begin, begin + KEYS):
+                await redis.set(f"key-{number}", number)
+            await redis.execute_command("WAIT", self.seen.spec.redis.replicas - 1, 5000)
+
+    async def check(self, begin: int = 0) -> None:
+        """Fail unless every server has every key."""
+
+        for pod in self.pods("redis"):
+            async with self.redis(pod.name) as redis:
+                found = await redis.mget([f"key-{number}" for number in range(begin, begin + KEYS)])
+            assert found == [str(number) for number in range(begin, begin + KEYS)], pod.name
+
+    def roles(self) -> dict[str, str]:
+        """Give what the labels of the servers say."""
+        return {pod.name: pod.labels.get(ROLE, "") for pod in self.pods("redis")}

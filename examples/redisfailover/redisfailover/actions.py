@@ -1,0 +1,79 @@
+"""What can be done about a RedisFailover: one small step each, which can be repeated. Plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from redisfailover.observation import Address, RedisNode, SentinelNode
+
+
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """Let a server be the master."""
+
+    node: RedisNode
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """Let a server follow a master; what it has and the master has not is lost."""
+
+    node: RedisNode
+    master: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Configure:
+    """Change settings of a running server."""
+
+    node: RedisNode
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """Tell a sentinel which master to watch, and forget any other."""
+
+    node: SentinelNode
+    master: Address
+    quorum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Adjust:
+    """Change options of a sentinel."""
+
+    node: SentinelNode
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Let a sentinel forget replicas and sentinels; it finds those again that are there."""
+
+    node: SentinelNode
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failover:
+    """Let a sentinel replace the master now. If it finds no good replica, ``otherwise`` becomes master.
+
+    A master that is there is asked to hold back writes meanwhile: what it has confirmed is then nowhere lost.
+    """
+
+    node: SentinelNode
+    otherwise: RedisNode
+    why: str
+    paused: RedisNode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Delete a pod; the StatefulSet makes it anew, as it says now."""
+
+    node: RedisNode
+
+
+Action: TypeAlias = Promote | Follow | Configure | Monitor | Adjust | Reset | Failover | Replace

@@ -1,0 +1,1 @@
+"""The kinds of the operator redisfailover, a module for each version of each."""

@@ -1,0 +1,130 @@
+"""RedisFailover, as databases.spotahome.com/v1: a compatible subset of the kind that spotahome's operator serves.
+
+Its definition, its schema and its permissions come from these classes. ``backup`` and the status are ours.
+"""
+
+from datetime import datetime
+from typing import Annotated
+
+from steersman import Model, Resource, Status, custom_resource
+from steersman.kinds.core_v1 import PersistentVolumeClaimSpec, ResourceRequirements
+from steersman.schema import Column, Maximum, Minimum, MinLength, Rule
+
+#: Redis 7 is the first that can say from which address it speaks (``bind-source-addr``).
+IMAGE = "redis:7.2-alpine"
+
+
+class ClaimMeta(Model):
+    """What a claim is called."""
+
+    name: Annotated[str, MinLength(1)] = "redis-data"
+
+
+class Claim(Model):
+    """A claim that each server gets one of."""
+
+    metadata: ClaimMeta = ClaimMeta()
+    spec: PersistentVolumeClaimSpec
+
+
+class StorageSettings(Model):
+    """Where the data lies; without a claim it goes with its pod."""
+
+    keep_after_deletion: bool = False
+    persistent_volume_claim: Claim | None = None
+
+
+class RedisSettings(Model):
+    """The Redis servers."""
+
+    replicas: Annotated[int, Minimum(1), Maximum(64)] = 3
+    port: Annotated[int, Minimum(1), Maximum(65535)] = 6379
+    image: Annotated[str, MinLength(1)] = IMAGE
+    resources: ResourceRequirements | None = None
+    #: Lines of redis.conf; changes are made in the running servers.
+    custom_config: list[str] = []
+    storage: StorageSettings = StorageSettings()
+
+
+class SentinelSettings(Model):
+    """The sentinels, which watch the servers and choose another master when the present one is gone."""
+
+    replicas: Annotated[
+        int,
+        Minimum(1),
+        Maximum(63),
+        Rule("self % 2 == 1", message="must be odd: an even number survives no more failures than one less"),
+    ] = 3
+    image: Annotated[str, MinLength(1)] = IMAGE
+    resources: ResourceRequirements | None = None
+    #: Options of ``SENTINEL SET``, such as ``down-after-milliseconds 5000``.
+    custom_config: list[str] = []
+
+
+class AuthSettings(Model):
+    """How clients prove who they are."""
+
+    #: The Secret of the same namespace whose key ``password`` all servers ask for.
+    secret_path: str = ""
+
+
+class BootstrapNode(Model):
+    """A Redis outside that all servers follow for as long as this is set; without it one of them becomes master."""
+
+    host: Annotated[str, MinLength(1)]
+    port: Annotated[int, Minimum(1), Maximum(65535)] = 6379
+    #: Whether the sentinels watch over the outside one; otherwise they wait.
+    allow_sentinels: bool = False
+
+
+class BackupSettings(Model):
+    """When a replica's data is written to the operator's folder for backups."""
+
+    #: As CronJobs write it: ``0 3 * * *``.
+    schedule: Annotated[str, MinLength(1)]
+    keep: Annotated[int, Minimum(1)] = 7
+
+
+class RedisFailoverSpec(Model):
+    """What a user asks for."""
+
+    redis: RedisSettings = RedisSettings()
+    sentinel: SentinelSettings = SentinelSettings()
+    auth: AuthSettings = AuthSettings()
+    bootstrap_node: BootstrapNode | None = None
+    backup: BackupSettings | None = None
+
+
+class BackupRecord(Model):
+    """A backup that was made."""
+
+    file: str
+    sha256: str
+    size_bytes: int
+    source: str
+    scheduled: datetime
+
+
+class RedisFailoverStatus(Status):
+    """What the operator saw; nothing is decided by it but how long something has lasted, and which backup is due."""
+
+    master: str = ""
+    replicas: list[str] = []
+    sentinels: list[str] = []
+    last_backup: BackupRecord | None = None
+
+
+@custom_resource(
+    "databases.spotahome.com/v1",
+    short_names=["rf"],
+    columns=[
+        Column("Redis", ".spec.redis.replicas"),
+        Column("Sentinels", ".spec.sentinel.replicas"),
+        Column("Master", ".status.master"),
+        Column("Ready", '.status.conditions[?(@.type=="Ready")].status', type="string"),
+        Column("Age", ".metadata.creationTimestamp"),
+    ],
+    rules=[Rule("size(self.metadata.name) <= 48", message="a name has at most 48 characters")],
+)
+class RedisFailover(Resource[RedisFailoverSpec, RedisFailoverStatus]):
+    """Redis servers with a master that is replaced when it fails."""

@@ -1,0 +1,78 @@
+"""From pods to what is known of servers and sentinels before they are asked. Plain functions."""
+
+from datetime import datetime
+
+from steersman import Condition
+from steersman.kinds.apps_v1 import StatefulSet
+from steersman.kinds.core_v1 import ContainerStatus, Pod
+
+from redisfailover.api.redis_failover_v1 import RedisFailover
+from redisfailover.names import ROLE, SENTINEL_PORT
+from redisfailover.observation import Address, Goal, RedisNode, SentinelNode
+
+_REVISION = "controller-revision-hash"
+
+
+def goal_of(failover: RedisFailover, pods: list[Pod]) -> Goal:
+    """Say what is asked for. A master beyond the number of servers stays until another one took over."""
+    spec, outside = failover.spec, failover.spec.bootstrap_node
+    masters = [_ordinal(pod) + 1 for pod in pods if pod.labels.get(ROLE) == "master"]
+    return Goal(
+        replicas=max([spec.redis.replicas, *masters]),
+        stays=spec.redis.replicas,
+        sentinels=spec.sentinel.replicas,
+        outside=Address(outside.host, outside.port) if outside else None,
+        watches_outside=outside is not None and outside.allow_sentinels,
+    )
+
+
+def redis_node(pod: Pod, stateful_set: StatefulSet, port: int) -> RedisNode:
+    """Say what a server's pod tells of it."""
+    status = stateful_set.status
+    is_known = status.observed_generation == stateful_set.generation and bool(status.update_revision)
+    return RedisNode(
+        pod=pod.name,
+        address=_address(pod, port),
+        is_current=not is_known or pod.labels.get(_REVISION) == status.update_revision,
+        problem=_problem(pod),
+    )
+
+
+def sentinel_node(pod: Pod) -> SentinelNode:
+    """Say what a sentinel's pod tells of it."""
+    return SentinelNode(pod=pod.name, address=_address(pod, SENTINEL_PORT))
+
+
+def seconds_since(condition: Condition | None, statuses: set[str], now: datetime) -> float:
+    """Give for how long a condition has had one of these values; 0 if it has not."""
+    if condition is None or condition.status not in statuses or condition.last_transition_time is None:
+        return 0.0
+    return (now - condition.last_transition_time).total_seconds()
+
+
+def _ordinal(pod: Pod) -> int:
+    return int(pod.name.rpartition("-")[2])
+
+
+def _address(pod: Pod, port: int) -> Address | None:
+    """Give where it listens; one that is on its way out is not asked any more."""
+    if pod.is_deleting or not pod.status.pod_ip:
+        return None
+    return Address(pod.status.pod_ip, port)
+
+
+def _problem(pod: Pod) -> str:
+    if pod.is_deleting:
+        return "is being deleted"
+    statuses = pod.status.container_statuses
+    return _waiting(statuses[0]) if statuses else "its pod has not begun to run"
+
+
+def _waiting(status: ContainerStatus) -> str:
+    """Say why a container does not run, in its own last words if it left some."""
+    if status.state is None or status.state.running is not None:
+        return ""
+    ended = status.state.terminated or (status.last_state.terminated if status.last_state else None)
+    words = (ended.message or "").strip().splitlines()[-3:] if ended else []
+    reason = status.state.waiting.reason if status.state.waiting else "it ended"
+    return f"{reason or 'waits'}: {' '.join(words)}" if words else reason or "waits"

@@ -1,0 +1,11 @@
+"""The operator with everything that it does. Backups go to the folder that REDISFAILOVER_BACKUPS names."""
+
+import os
+from pathlib import Path
+
+from redisfailover.operator import redis_operator
+from redisfailover.redis_servers import RedisServers
+
+_folder = os.environ.get("REDISFAILOVER_BACKUPS")
+
+operator = redis_operator(RedisServers(), backups=Path(_folder) if _folder else None)

@@ -1,0 +1,41 @@
+"""The operator, made for the servers that it is to speak with: real ones, or those of a test."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from prometheus_client import Counter
+from steersman import ObjectKey, Operator
+from steersman.controller.triggers import Watch
+from steersman.kinds.apps_v1 import Deployment, StatefulSet
+from steersman.kinds.core_v1 import ConfigMap, Pod, Secret, Service
+from steersman.kinds.policy_v1 import PodDisruptionBudget
+
+from redisfailover.api.redis_failover_v1 import RedisFailover
+from redisfailover.names import labels_of
+from redisfailover.reconcilers.redis_failover_reconciler import RedisFailoverReconciler
+from redisfailover.servers import Servers
+
+#: What is owned, and never deleted by the operator: it goes with its owner.
+_OWNED = (ConfigMap, Service, PodDisruptionBudget, StatefulSet, Deployment)
+
+
+def redis_operator(servers: Servers, *, backups: Path | None = None) -> Operator:
+    """Make the operator; without a folder for backups there are none, and objects that ask for them say so."""
+    operator = Operator("redisfailover")
+    steps = Counter("redisfailover_steps", "Steps that were taken.", ["step"], registry=operator.metrics)
+    reconciler = RedisFailoverReconciler(servers, backups, lambda step: steps.labels(step).inc())
+    watches = [Watch(Pod, to=to_failover)]
+    operator.reconciler(RedisFailover, owns=_OWNED, watches=watches, workers=4)(reconciler.reconcile)
+    operator.permit(Pod, "patch", "delete")
+    operator.permit(Secret, "get")
+    for kind in _OWNED:
+        operator.decline(kind, "delete")
+    return operator
+
+
+def to_failover(pod: Pod) -> Iterable[ObjectKey]:
+    """Give the RedisFailover that a pod belongs to, by its labels."""
+    name = pod.labels.get("app.kubernetes.io/name", "")
+    component = pod.labels.get("app.kubernetes.io/component", "")
+    if labels_of(name, component).items() <= pod.labels.items():
+        yield ObjectKey(pod.namespace, name)

@@ -1,0 +1,53 @@
+"""A server's data as Redis sends it to a replica: ``SYNC``, a length, and that many bytes of an RDB file."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from redisfailover.observation import Address
+
+#: Seconds to wait for the next bytes. A server saves its data first, and says meanwhile that it is there.
+_TIMEOUT = 30.0
+_PIECE = 1 << 16
+
+
+async def receive_snapshot(source: Address, password: str) -> AsyncIterator[bytes]:
+    """Give the bytes of a snapshot; raises ``OSError``, ``EOFError`` or ``ValueError`` if they do not all come."""
+    async with asyncio.timeout(_TIMEOUT):
+        reader, writer = await asyncio.open_connection(source.host, source.port)
+    try:
+        if password:
+            writer.write(_command("AUTH", password))
+            await _answer(reader)
+        writer.write(_command("SYNC"))
+        left = _length(await _answer(reader))
+        while left:
+            async with asyncio.timeout(_TIMEOUT):
+                piece = await reader.read(min(left, _PIECE))
+            if not piece:
+                raise EOFError(f"the connection ended {left} bytes too early")
+            left -= len(piece)
+            yield piece
+    finally:
+        writer.close()
+
+
+def _command(*words: str) -> bytes:
+    parts = [f"${len(word.encode())}\r\n{word}\r\n" for word in words]
+    return f"*{len(words)}\r\n{''.join(parts)}".encode()
+
+
+async def _answer(reader: asyncio.StreamReader) -> bytes:
+    """Give the next line that says something: empty ones are there to keep the connection alive."""
+    line = b"\n"
+    while line == b"\n":
+        async with asyncio.timeout(_TIMEOUT):
+            line = await reader.readline()
+    if not line or line.startswith(b"-"):
+        raise ValueError(line.decode(errors="replace").strip() or "the connection ended")
+    return line.strip()
+
+
+def _length(line: bytes) -> int:
+    if not line.startswith(b"$") or not line[1:].isdigit():
+        raise ValueError(f"no length: {line!r}")
+    return int(line[1:])

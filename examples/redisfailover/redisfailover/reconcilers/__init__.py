@@ -1,0 +1,1 @@
+"""What the operator redisfailover does, a module for each kind."""

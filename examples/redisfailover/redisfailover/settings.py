@@ -1,0 +1,39 @@
+"""Lines of settings, as people write them in ``customConfig``: ``maxmemory 100mb``. Rules on text."""
+
+from collections.abc import Iterable
+
+#: What every server is started with, before the lines of its user: spotahome's.
+_DEFAULTS = ["tcp-keepalive 60", "save 900 1", "save 300 10"]
+#: How sentinels judge, unless their user says otherwise: spotahome's.
+_SENTINEL_DEFAULTS = {"down-after-milliseconds": "5000", "failover-timeout": "10000", "parallel-syncs": "2"}
+#: What the operator decides, whatever the lines say.
+RESERVED = frozenset({"bind", "bind-source-addr", "masterauth", "port", "replicaof", "requirepass", "slaveof"})
+
+
+def parse_settings(lines: Iterable[str]) -> dict[str, str]:
+    """Read lines; one name on several lines is one setting with all of their values, as Redis has it."""
+    found: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.strip().partition(" ")
+        name, value = name.lower(), value.strip().strip("\"'")
+        if name and not name.startswith("#"):
+            found[name] = f"{found[name]} {value}" if found.get(name) else value
+    return found
+
+
+def reserved_in(lines: Iterable[str]) -> list[str]:
+    """Give the names among lines that are not for users to set."""
+    return sorted(RESERVED & parse_settings(lines).keys())
+
+
+def redis_conf(lines: Iterable[str]) -> str:
+    """Give the text of redis.conf. The password is not in it: who may read a ConfigMap need not know that."""
+    own = [line.strip() for line in lines]
+    named = parse_settings(own)
+    defaults = [line for line in _DEFAULTS if line.partition(" ")[0] not in named]
+    return "\n".join([*defaults, *own, ""])
+
+
+def sentinel_options(lines: Iterable[str]) -> dict[str, str]:
+    """Give the options that every sentinel has."""
+    return {**_SENTINEL_DEFAULTS, **parse_settings(lines)}

@@ -1,0 +1,18 @@
+"""The samples, as the API server sees them."""
+
+from pathlib import Path
+
+from steersman.protocol.manifests import load_objects
+from steersman.testing.cluster import Cluster
+
+from redisfailover.main import operator
+
+SAMPLES = sorted((Path(__file__).parent.parent / "samples").glob("*.yaml"))
+
+
+async def test_every_sample_is_accepted(cluster: Cluster) -> None:
+    """A sample is the first thing that a user tries."""
+    await cluster.install(*operator.kinds)
+    for sample in SAMPLES:
+        for obj in load_objects(sample.read_bytes(), source=sample.name):
+            await cluster.client.apply(obj)
