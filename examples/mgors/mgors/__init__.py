@@ -1,0 +1,1 @@
+"""The operator mgors: MongoDB replica sets."""

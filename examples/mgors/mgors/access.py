@@ -1,0 +1,105 @@
+"""Who may do what: the Secrets of a replica set, its users, and what they connect with.
+
+Secrets that we make up are made once: what they hold cannot be found again.
+"""
+
+import secrets
+from urllib.parse import quote
+
+from steersman import Context, Permanent, meta
+from steersman.kinds.core_v1 import Secret
+
+from mgors.api.mgors_v1 import Mgors
+from mgors.members import Seat
+from mgors.objects import CLUSTER, admin_name, keyfile_name
+from mgors.replica_set import Mongo, member
+from mgors.users import Account, commands
+
+_KEY_BYTES = 192
+
+
+async def ensure_keyfile(mgors: Mgors, ctx: Context[Mgors]) -> str:
+    """Give the key by which members know each other, and us; it is made up the first time."""
+    made = await _ensure(keyfile_name(mgors), {"keyfile": secrets.token_urlsafe(_KEY_BYTES)}, mgors, ctx)
+    return _text(made, "keyfile")
+
+
+async def ensure_admin(mgors: Mgors, ctx: Context[Mgors]) -> Account:
+    """Give the administrator: of the Secret that the object names, else one that is made up the first time."""
+    name = admin_name(mgors)
+    if mgors.spec.auth and mgors.spec.auth.secret_name:
+        secret = await ctx.get(Secret, name)
+        if secret is None:
+            raise Permanent("SecretMissing", f"spec.auth.secretName: there is no Secret {name}")
+    else:
+        secret = await _ensure(name, {"username": "admin", "password": secrets.token_urlsafe(24)}, mgors, ctx)
+    roles = frozenset({("root", "admin")})
+    return Account(name=_text(secret, "username"), db="admin", password=_text(secret, "password"), roles=roles)
+
+
+async def _ensure(name: str, content: dict[str, str], mgors: Mgors, ctx: Context[Mgors]) -> Secret:
+    data = {key: value.encode() for key, value in content.items()}
+    wanted = Secret(meta(name, labels={CLUSTER: mgors.name}), data=data)
+    return await ctx.get(Secret, name) or await ctx.create(wanted)
+
+
+def _text(secret: Secret, key: str) -> str:
+    value = (secret.data or {}).get(key)
+    if not value:
+        raise Permanent("SecretIncomplete", f"the Secret {secret.name} has no {key}")
+    return value.decode().strip()
+
+
+async def accounts(mgors: Mgors, ctx: Context[Mgors], admin: Account) -> tuple[list[Account], list[str]]:
+    """Give the users whose passwords are there, and what is missing for the others."""
+    found, absent = [admin], []
+    for user in mgors.spec.users or []:
+        ref = user.password_secret_ref
+        secret = await ctx.get(Secret, ref.name)
+        password = (secret.data or {}).get(ref.key) if secret else None
+        if not password:
+            absent.append(f"{user.db}.{user.name} (no {ref.key} in the Secret {ref.name})")
+            continue
+        roles = frozenset((role.name, role.db) for role in user.roles)
+        found.append(Account(name=user.name, db=user.db, password=password.decode(), roles=roles))
+    return found, absent
+
+
+async def ensure_access(primary: Seat, wanted: list[Account], keyfile: str) -> int:
+    """Make users as they are wanted; give how many were changed."""
+    async with member(primary.host, keyfile) as client:
+        await _ensure_write_concern(client)
+        return await _ensure_users(client, wanted, keyfile)
+
+
+async def _ensure_users(client: Mongo, wanted: list[Account], keyfile: str) -> int:
+    """Make users as they are wanted, at the primary; give how many had to be changed."""
+    told = await client.admin.command({"usersInfo": {"forAllDBs": True}})
+    todo = commands(wanted, told["users"], keyfile)
+    for command in todo:
+        await client[command.db].command({**command.body, "writeConcern": {"w": "majority", "wtimeout": 10_000}})
+    return len(todo)
+
+
+async def _ensure_write_concern(client: Mongo) -> None:
+    """Let writes count when a majority has them, unless somebody said otherwise: an arbiter must not lower that."""
+    told = await client.admin.command("getDefaultRWConcern")
+    if told.get("defaultWriteConcernSource") != "global":
+        await client.admin.command({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": "majority", "wtimeout": 0}})
+
+
+async def ensure_connection_strings(mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: list[Account]) -> None:
+    """Keep the Secret that applications connect with: one URI for each user, by ``DB.NAME``."""
+    data = {f"{user.db}.{user.name}": connection_string(mgors, hosts, user).encode() for user in users}
+    name = f"{mgors.name}-connection"
+    secret = await ctx.get(Secret, name)
+    if secret is None or secret.data != data:
+        await ctx.apply(Secret(meta(name, labels={CLUSTER: mgors.name}), data=data))
+
+
+def connection_string(mgors: Mgors, hosts: list[str], user: Account) -> str:
+    """Give the URI of a user: all members, so that a driver finds the primary whoever that is."""
+    credentials = f"{quote(user.name, safe='')}:{quote(user.password, safe='')}"
+    return (
+        f"mongodb://{credentials}@{','.join(hosts)}/?replicaSet={mgors.set_name}&authSource={quote(user.db, safe='')}"
+    )

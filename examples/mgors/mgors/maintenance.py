@@ -1,0 +1,53 @@
+"""One backup or restore of a replica set at a time: whoever holds the Lease.
+
+A holder that is gone, or over, holds nothing: a Lease of somebody who crashed is taken by whoever looks.
+"""
+
+from steersman import Context, meta
+from steersman.errors import AlreadyExists
+from steersman.kinds.coordination_v1 import Lease, LeaseSpec
+
+from mgors.api.mgors_backup_v1 import MgorsBackup
+from mgors.api.mgors_restore_v1 import MgorsRestore
+from mgors.observation import lease_name
+
+_KINDS: dict[str, type[MgorsBackup | MgorsRestore]] = {"MgorsBackup": MgorsBackup, "MgorsRestore": MgorsRestore}
+
+
+def _holder(obj: MgorsBackup | MgorsRestore) -> str:
+    return f"{type(obj).__name__}/{obj.name}/{obj.uid}"
+
+
+async def try_hold(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> bool:
+    """Take the Lease of the cluster, unless somebody has it who is still at work."""
+    name = lease_name(obj.spec.cluster_name)
+    lease = await ctx.client.try_get(Lease, name, obj.namespace)
+    if lease is not None:
+        holder = lease.spec.holder_identity or ""
+        if holder == _holder(obj):
+            return True
+        if await _is_at_work(holder, obj.namespace, ctx):
+            return False
+        await ctx.client.delete(lease, missing_ok=True)
+    wanted = Lease(meta(name, namespace=obj.namespace), spec=LeaseSpec(holder_identity=_holder(obj)))
+    try:
+        await ctx.client.create(wanted)
+    except AlreadyExists:
+        return False
+    return True
+
+
+async def let_go(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> None:
+    """Give the Lease back, if it is held."""
+    lease = await ctx.client.try_get(Lease, lease_name(obj.spec.cluster_name), obj.namespace)
+    if lease is not None and lease.spec.holder_identity == _holder(obj):
+        await ctx.client.delete(lease, missing_ok=True)
+
+
+async def _is_at_work(holder: str, namespace: str, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> bool:
+    kind, _, rest = holder.partition("/")
+    name, _, uid = rest.partition("/")
+    if kind not in _KINDS:
+        return False
+    found = await ctx.client.try_get(_KINDS[kind], name, namespace)
+    return found is not None and found.uid == uid and not found.is_finished and not found.is_deleting

@@ -1,0 +1,1 @@
+"""What the operator mgors does, a module for each kind."""

@@ -1,0 +1,121 @@
+"""What the operator does for a Mgors: it looks, decides on one thing, does it, and tells."""
+
+import os
+
+from steersman import Context, Retry, meta
+from steersman.controller.triggers import Watch
+from steersman.kinds.apps_v1 import StatefulSet
+from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, Service
+from steersman.protocol.options import DeleteOptions
+
+from mgors.access import accounts, ensure_access, ensure_admin, ensure_connection_strings, ensure_keyfile
+from mgors.acting import Hands, act
+from mgors.actions import Rest
+from mgors.api.mgors_backup_v1 import MgorsBackup
+from mgors.api.mgors_restore_v1 import MgorsRestore
+from mgors.api.mgors_v1 import Mgors
+from mgors.backups import keep_backups
+from mgors.members import FIRST_ARBITER
+from mgors.objects import CLUSTER, arbiters_name, arbiters_of, members_of, selector_of, service_of
+from mgors.observation import history_name, observe
+from mgors.operator import operator
+from mgors.plan import Situation, decide, pods_needed
+from mgors.replica_set import MemberError
+from mgors.settings import Settings
+from mgors.telling import forget, tell
+
+#: Seconds that the members of a set that is deleted have to end in order. Then they end as they are.
+_FAREWELL = 120.0
+
+operator.permit(Pod, "delete")
+operator.permit(MgorsBackup, "create", "delete")
+
+
+def cluster_of_pod(pod: Pod) -> list[str]:
+    """Give the replica set that a pod belongs to."""
+    name = pod.metadata.labels.get(CLUSTER)
+    return [f"{pod.namespace}/{name}"] if name else []
+
+
+def cluster_of(obj: MgorsBackup | MgorsRestore) -> list[str]:
+    """Give the replica set that something is about."""
+    return [f"{obj.namespace}/{obj.spec.cluster_name}"]
+
+
+@operator.reconciler(
+    Mgors,
+    owns=[StatefulSet, Service, ConfigMap],
+    watches=[Watch(Pod, cluster_of_pod), Watch(MgorsBackup, cluster_of), Watch(MgorsRestore, cluster_of)],
+    workers=4,
+)
+async def reconcile(mgors: Mgors, ctx: Context[Mgors]) -> None:
+    """Bring a replica set one step nearer to what its object says."""
+    settings = Settings.read(os.environ)
+    keyfile, admin = await ensure_keyfile(mgors, ctx), await ensure_admin(mgors, ctx)
+    situation = await observe(mgors, ctx, keyfile, settings)
+    action = decide(situation)
+    await _apply(mgors, ctx, situation)
+    tell(mgors, ctx, situation, action)
+    users, absent = await accounts(mgors, ctx, admin)
+    ctx.condition("UsersReady", not absent, "PasswordsMissing" if absent else "AsAskedFor", ", ".join(absent))
+    try:
+        if situation.primary is not None:
+            await ensure_access(situation.primary, users, keyfile)
+            hosts = [seat.host for seat in situation.seats if seat.is_wanted and seat.host and not seat.is_arbiter]
+            await ensure_connection_strings(mgors, ctx, hosts, users)
+        await act(action, situation, Hands(mgors, ctx, settings, keyfile))
+    except MemberError as error:
+        raise Retry(str(error), after=settings.look_again) from None
+    await keep_backups(mgors, ctx)
+    ctx.requeue_after(settings.look_every if isinstance(action, Rest) else settings.look_again)
+
+
+async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> None:
+    """Apply what the set consists of. Pods that still belong to it are kept until they do not."""
+    await ctx.apply(service_of(mgors))
+    running = {found.name: found.spec.replicas or 0 for found in ctx.owned(StatefulSet)}
+    needed = pods_needed(situation, members=mgors.spec.members, running=running.get(mgors.name, 0))
+    await ctx.apply(members_of(mgors, needed))
+    arbiters, listed = mgors.spec.arbiters, situation.config.members if situation.config else ()
+    if any(member.number >= FIRST_ARBITER for member in listed):
+        arbiters = max(arbiters, running.get(arbiters_name(mgors), 0))
+    if arbiters or arbiters_name(mgors) in running:
+        await ctx.apply(arbiters_of(mgors, 0 if mgors.spec.pause else arbiters))
+    if situation.config is not None:
+        await ctx.apply(ConfigMap(meta(history_name(mgors)), data={"replicaSetId": situation.config.set_id}))
+    if not mgors.spec.pause:
+        await _drop_disks(mgors, ctx, keep=needed, had=running.get(mgors.name, 0))
+
+
+async def _drop_disks(mgors: Mgors, ctx: Context[Mgors], *, keep: int, had: int) -> None:
+    """Delete the disks of members that left, where that is asked for."""
+    if mgors.spec.storage is None or mgors.spec.storage.retain != "Delete":
+        return
+    for number in range(keep, max(had, keep) + 1):
+        if await ctx.get(Pod, f"{mgors.name}-{number}") is None:
+            claim = await ctx.get(PersistentVolumeClaim, f"data-{mgors.name}-{number}")
+            if claim is not None and not claim.is_deleting:
+                await ctx.delete(claim)
+
+
+@reconcile.cleanup
+async def cleanup(mgors: Mgors, ctx: Context[Mgors]) -> None:
+    """End the primary last, so that all it has reaches the others. A set that is broken does not keep anybody waiting."""
+    for stateful_set in ctx.owned(StatefulSet):
+        if not stateful_set.is_deleting:
+            await ctx.client.delete(stateful_set, options=DeleteOptions(propagation_policy="Orphan"), missing_ok=True)
+    pods = await ctx.list(Pod, selector_of(mgors))
+    since = mgors.metadata.deletion_timestamp or ctx.now()
+    is_late = (ctx.now() - since).total_seconds() > _FAREWELL
+    last = [pod for pod in pods if pod.name == mgors.status.last_primary and not is_late]
+    for pod in [pod for pod in pods if pod not in last] or last:
+        if not pod.is_deleting:
+            await ctx.delete(pod)
+    if pods and not is_late:
+        raise Retry(f"waiting for {', '.join(pod.name for pod in pods)} to end", after=1)
+    if mgors.spec.storage is not None and mgors.spec.storage.retain == "Delete":
+        for number in range(max(mgors.spec.members, mgors.status.members)):
+            claim = await ctx.get(PersistentVolumeClaim, f"data-{mgors.name}-{number}")
+            if claim is not None:
+                await ctx.delete(claim)
+    forget(mgors)

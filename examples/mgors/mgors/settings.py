@@ -1,0 +1,39 @@
+"""What whoever runs the operator can set, by environment variables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Times, and the place of backups."""
+
+    #: Where backups are kept: a volume of the operator.
+    backups: Path = Path("/backups")
+    #: Seconds between two looks at a replica set that is well, and at one that is not.
+    look_every: float = 10.0
+    look_again: float = 1.0
+    #: Seconds that a lost majority has to come back before a configuration may be forced.
+    quorum_patience: float = 60.0
+    #: Milliseconds without a primary after which members elect another, and between their signs of life.
+    election_timeout: int = 10_000
+    heartbeat: int = 2_000
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> "Settings":
+        """Read ``MGORS_BACKUPS``, ``MGORS_LOOK_EVERY`` and so on."""
+        found = cls()
+        return cls(
+            backups=Path(environment.get("MGORS_BACKUPS", found.backups)),
+            look_every=float(environment.get("MGORS_LOOK_EVERY", found.look_every)),
+            look_again=float(environment.get("MGORS_LOOK_AGAIN", found.look_again)),
+            quorum_patience=float(environment.get("MGORS_QUORUM_PATIENCE", found.quorum_patience)),
+            election_timeout=int(environment.get("MGORS_ELECTION_TIMEOUT", found.election_timeout)),
+            heartbeat=int(environment.get("MGORS_HEARTBEAT", found.heartbeat)),
+        )
+
+    @property
+    def of_set(self) -> dict[str, int]:
+        """Give the settings that a replica set begins with."""
+        return {"electionTimeoutMillis": self.election_timeout, "heartbeatIntervalMillis": self.heartbeat}

@@ -1,0 +1,72 @@
+"""Users of the database, as the object says: which commands make them so. Pure.
+
+A password cannot be read back. So each user that is ours carries a seal: what its password and the keyfile give
+together, which tells nothing to those who see it.
+"""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Any
+
+_SEAL = "mgors"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A user that there shall be."""
+
+    name: str
+    db: str
+    password: str
+    #: (role, database)
+    roles: frozenset[tuple[str, str]]
+
+    def __repr__(self) -> str:
+        return f"<Account {self.db}.{self.name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command about a user, for its database."""
+
+    db: str
+    body: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<Command {next(iter(self.body))} in {self.db}>"
+
+
+def commands(wanted: list[Account], existing: list[dict[str, Any]], keyfile: str) -> list[Command]:
+    """Give the commands that make users as they are wanted; users that are not ours stay as they are."""
+    there = {(user["db"], user["user"]): user for user in existing}
+    found = []
+    for account in wanted:
+        user = there.get((account.db, account.name))
+        seal = _seal(account, keyfile)
+        if user is None:
+            found.append(_written("createUser", account, seal))
+        elif _roles(user) != account.roles or user.get("customData", {}).get(_SEAL) != seal:
+            found.append(_written("updateUser", account, seal))
+    kept = {(account.db, account.name) for account in wanted}
+    found += [
+        Command(db, {"dropUser": name})
+        for (db, name), user in there.items()
+        if (db, name) not in kept and _SEAL in user.get("customData", {})
+    ]
+    return found
+
+
+def _seal(account: Account, keyfile: str) -> str:
+    text = f"{account.db}\0{account.name}\0{account.password}"
+    return hmac.new(keyfile.encode(), text.encode(), hashlib.sha256).hexdigest()
+
+
+def _roles(user: dict[str, Any]) -> frozenset[tuple[str, str]]:
+    return frozenset((role["role"], role["db"]) for role in user.get("roles", []))
+
+
+def _written(verb: str, account: Account, seal: str) -> Command:
+    roles = [{"role": role, "db": db} for role, db in sorted(account.roles)]
+    body = {verb: account.name, "pwd": account.password, "roles": roles, "customData": {_SEAL: seal}}
+    return Command(account.db, body)
