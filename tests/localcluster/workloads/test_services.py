@@ -151,3 +151,11 @@ def test_very_many_pods_are_spread_over_slices() -> None:
     made = slices_of(service(), groups(service(), pods))
     assert [len(one.endpoints or ()) for one in made] == [100, 100, 50]
     assert len({one.name for one in made}) == 3
+
+
+def test_a_pod_of_a_process_node_is_no_endpoint() -> None:
+    """API servers refuse loopback addresses, and a Service whose slice is refused for ever has none at all."""
+    near, far = pod("near"), pod("far")
+    near.status.pod_ip, far.status.pod_ip = "127.9.0.1", "10.244.0.1"
+    (found,) = groups(service(), [near, far])
+    assert [one.name for one in found.pods] == ["far"]

@@ -1,5 +1,6 @@
 """Where the pods of a Service can be reached: the contents of EndpointSlices and Endpoints. Pure."""
 
+import ipaddress
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -44,9 +45,14 @@ def groups(service: Service, pods: Iterable[Pod]) -> list[Group]:
     """Put the reachable pods together by the ports that they have for the Service, in a fixed order."""
     found: dict[tuple[Port, ...], list[Pod]] = {}
     for pod in sorted(pods, key=lambda pod: pod.name):
-        if pod.status.pod_ip and not is_finished(pod):
+        if not is_finished(pod) and _is_reachable(pod):
             found.setdefault(ports_of(service, pod), []).append(pod)
     return [Group(ports, tuple(found[ports])) for ports in sorted(found, key=str)]
+
+
+def _is_reachable(pod: Pod) -> bool:
+    """Whether a pod has an address that can be written down: API servers refuse those of a process node, loopback."""
+    return bool(pod.status.pod_ip) and not ipaddress.ip_address(pod.status.pod_ip or "").is_loopback
 
 
 def ports_of(service: Service, pod: Pod) -> tuple[Port, ...]:
