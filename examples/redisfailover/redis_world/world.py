@@ -5,9 +5,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 from steersman import Operator, meta
-from steersman.kinds.core_v1 import Event, Pod
-from steersman.kinds.discovery_v1 import EndpointSlice
+from steersman.kinds.core_v1 import (
+    Container,
+    EnvVar,
+    EnvVarSource,
+    Event,
+    ObjectFieldSelector,
+    Pod,
+    PodSpec,
+    Service,
+)
 from steersman.localcluster.local_cluster import local_operators
 from steersman.localcluster.process_node.faults import PodFaults
 from steersman.localcluster.process_node.node import ProcessNode
@@ -60,11 +69,39 @@ class World:
         """The operator, made anew: it remembers nothing."""
         return redis_operator(RedisServers(), backups=self.backups)
 
+    async def begin(self, spec: RedisFailoverSpec) -> RedisFailover:
+        """Create the RedisFailover."""
+        return await self.cluster.client.create(RedisFailover(meta("a", namespace="default"), spec))
+
     async def create(self, spec: RedisFailoverSpec) -> RedisFailover:
         """Create the RedisFailover and wait until it is ready."""
-        created = await self.cluster.client.create(RedisFailover(meta("a", namespace="default"), spec))
+        created = await self.begin(spec)
         await self.wait_ready()
         return created
+
+    @asynccontextmanager
+    async def outside_redis(self) -> AsyncIterator[tuple[str, Redis]]:
+        """Run a Redis that belongs to nobody here; give its address, and a connection."""
+        command = ["redis-server", "--bind", "$(POD_IP)", "--bind-source-addr", "$(POD_IP)", "--protected-mode", "no"]
+        address = EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP"))
+        container = Container(
+            name="redis", image="redis:old", command=command, env=[EnvVar(name="POD_IP", value_from=address)]
+        )
+        labels = {"app.kubernetes.io/component": "outside"}
+        pod = Pod(meta("outside", namespace="default", labels=labels), spec=PodSpec(containers=[container]))
+        await self.cluster.client.create(pod)
+        await self.cluster.eventually(lambda: any(one.status.pod_ip for one in self.pods("outside")))
+        host = self.pods("outside")[0].status.pod_ip or ""
+        async with self.redis("outside") as client:
+
+            async def answers() -> bool:
+                try:
+                    return bool(await client.execute_command("PING"))
+                except RedisError:
+                    return False
+
+            await self.cluster.eventually(answers)
+            yield host, client
 
     @property
     def seen(self) -> RedisFailover:
@@ -81,7 +118,9 @@ class World:
         """Wait until a condition says something."""
 
         def holds() -> bool:
-            assert self.condition(name) == said, [(one.type, one.status, one.reason, one.message) for one in self.seen.status.conditions]
+            assert self.condition(name) == said, [
+                (one.type, one.status, one.reason, one.message) for one in self.seen.status.conditions
+            ]
             return True
 
         await self.cluster.eventually(holds)
@@ -92,7 +131,9 @@ class World:
         def holds() -> bool:
             seen = self.seen
             assert seen.status.observed_generation == seen.generation
-            assert self.condition("Ready") == "True/Replicating", [(one.type, one.status, one.reason, one.message) for one in seen.status.conditions]
+            assert self.condition("Ready") == "True/Replicating", [
+                (one.type, one.status, one.reason, one.message) for one in seen.status.conditions
+            ]
             return True
 
         await self.cluster.eventually(holds)
@@ -114,10 +155,9 @@ class World:
 
     @property
     def served_master(self) -> list[str]:
-        """The addresses that the service of the master leads to."""
-        slices = self.cluster.list(EndpointSlice, selector="kubernetes.io/service-name=rfrm-a")
-        ready = [end for one in slices for end in one.endpoints or () if end.conditions and end.conditions.ready]
-        return [address for end in ready for address in end.addresses]
+        """The pods that the service of the master leads to."""
+        [service] = [one for one in self.cluster.list(Service) if one.name == "rfrm-a"]
+        return [pod.name for pod in self.pods("redis") if (service.spec.selector or {}).items() <= pod.labels.items()]
 
     def faults(self, pod: str) -> PodFaults:
         """Give what can be made to go wrong with a pod."""
@@ -128,7 +168,9 @@ class World:
         """Connect with a server by its pod's name."""
         [found] = [one for one in self.cluster.list(Pod) if one.name == pod]
         port = 26379 if found.labels["app.kubernetes.io/component"] == "sentinel" else 6379
-        client = Redis(host=found.status.pod_ip or "", port=port, password=self.password, decode_responses=True, protocol=2)
+        client = Redis(
+            host=found.status.pod_ip or "", port=port, password=self.password, decode_responses=True, protocol=2
+        )
         try:
             yield client
         finally:
