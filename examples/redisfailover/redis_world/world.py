@@ -37,7 +37,8 @@ _PATIENCE = 60.0
 
 def failover_spec(*config: str, replicas: int = 3) -> RedisFailoverSpec:
     """Give a spec with quick sentinels."""
-    redis = RedisSettings(replicas=replicas, custom_config=[*config])
+    # A master waits five seconds for more replicas to begin with, so that one snapshot serves all.
+    redis = RedisSettings(replicas=replicas, custom_config=["repl-diskless-sync-delay 0", *config])
     return RedisFailoverSpec(redis=redis, sentinel=SentinelSettings(custom_config=QUICK))
 
 
@@ -183,9 +184,20 @@ class World:
                 await redis.set(f"key-{number}", number)
             await redis.execute_command("WAIT", self.seen.spec.redis.replicas - 1, 5000)
 
+    async def wait_synced(self) -> None:
+        """Wait until every server has all that its master has."""
+
+        async def synced() -> bool:
+            for pod in self.pods("redis"):
+                async with self.redis(pod.name) as redis:
+                    if (await redis.info("replication")).get("master_link_status") != "up":
+                        return False
+            return True
+
+        await self.cluster.eventually(synced)
+
     async def check(self, begin: int = 0) -> None:
         """Fail unless every server has every key."""
-
         for pod in self.pods("redis"):
             async with self.redis(pod.name) as redis:
                 found = await redis.mget([f"key-{number}" for number in range(begin, begin + KEYS)])

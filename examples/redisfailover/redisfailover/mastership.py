@@ -80,7 +80,7 @@ def _without(goal: Goal, seen: Observation) -> Mastership:
     if seen.is_failing_over:
         return Mastership(None, (), _missing("FailingOver", "the sentinels are replacing the master"))
     watched = _watched(goal, seen)
-    if watched is not None and any(node.follows == watched for node in seen.answering):
+    if watched is not None and _followers(seen, watched):
         return _sentinels_turn(goal, seen, watched)
     absent = goal.replicas - len(seen.answering)
     if absent > 0:
@@ -99,12 +99,17 @@ def _sentinels_turn(goal: Goal, seen: Observation, watched: Address) -> Mastersh
         why = f"{lost.pod}, the master, restarted"
         first = seen.watching(watched)[0]
         told = _missing("MasterRestarted", f"{why}: the sentinels are asked for another one")
-        candidates = [node for node in seen.answering if node.follows == watched and node is not lost]
-        return Mastership(None, (Failover(first, max(candidates, key=_newest), why),) if candidates else (), told)
+        best = max(_followers(seen, watched), key=_newest)
+        return Mastership(None, (Failover(first, best, why),), told)
     gone = [node for node in seen.watching(watched) if node.is_down]
     if seen.masterless_for >= PATIENCE and len(gone) >= goal.quorum:
         return _promotion(seen, f"the sentinels have not replaced {watched} in {PATIENCE:.0f} seconds")
     return Mastership(None, (), _missing("WaitingForSentinels", f"the master {watched} does not answer"))
+
+
+def _followers(seen: Observation, master: Address) -> list[RedisNode]:
+    """Give those who follow a master, which after its own restart follows itself."""
+    return [node for node in seen.answering if node.follows == master and node.address != master]
 
 
 def _watched(goal: Goal, seen: Observation) -> Address | None:
