@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 DEV    := $(VENV)/.dev-installed
 BENCH  := $(VENV)/.bench-installed
+DATABASES := $(VENV)/.databases-installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
@@ -12,7 +13,7 @@ SEED ?= 1
 OPS ?= 2000
 SECONDS ?= 300
 
-.PHONY: help demo test check scaffold-check control-plane contract-real examples-real controllers difference bench docs report lock clean
+.PHONY: help demo test test-databases check scaffold-check control-plane contract-real examples-real controllers difference bench docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -22,6 +23,9 @@ demo: $(DEV) ## Show the best of Steersman, without a cluster; ends by itself
 
 test: $(DEV) ## Run all tests
 	$(BIN)/pytest -q -n $(WORKERS)
+
+test-databases: $(DATABASES) ## Test the database operators on real servers, which it fetches if need be
+	STEERSMAN_DATABASES=1 $(BIN)/pytest -q -n $(WORKERS) $(wildcard examples/*/tests/databases)
 
 check: $(DEV) ## Lint, format check, types, import rules
 	$(BIN)/ruff check .
@@ -85,4 +89,8 @@ $(DEV): $(VENV)/bin/python requirements/dev.txt pyproject.toml
 
 $(BENCH): $(DEV) requirements/bench.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@touch $@
+
+$(DATABASES): $(DEV) requirements/databases.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/databases.txt
 	@touch $@
