@@ -20,7 +20,7 @@ _KEY_BYTES = 192
 
 async def ensure_keyfile(mgors: Mgors, ctx: Context[Mgors]) -> str:
     """Give the key by which members know each other, and us; it is made up the first time."""
-    made = await _ensure(keyfile_name(mgors), {"keyfile": secrets.token_urlsafe(_KEY_BYTES)}, mgors, ctx)
+    made = await _ensure(keyfile_name(mgors), {"keyfile": secrets.token_hex(_KEY_BYTES)}, mgors, ctx)
     return _text(made, "keyfile")
 
 

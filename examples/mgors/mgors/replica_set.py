@@ -69,6 +69,8 @@ async def look(hosts: dict[int, str], keyfile: str) -> dict[int, Seen]:
     found: dict[int, Seen] = {}
 
     async def ask(number: int, host: str) -> None:
+        if not await _listens(host):
+            return
         try:
             async with member(host, keyfile) as client:
                 found[number] = await _seen(client)
@@ -79,6 +81,18 @@ async def look(hosts: dict[int, str], keyfile: str) -> dict[int, Seen]:
         for number, host in hosts.items():
             tasks.create_task(ask(number, host), name=f"look/{host}")
     return found
+
+
+async def _listens(host: str) -> bool:
+    """Tell whether anybody is there. A driver would try for all its time, also where it is refused at once."""
+    name, _, port = host.rpartition(":")
+    try:
+        async with asyncio.timeout(_FIND_MS / 1000):
+            _, writer = await asyncio.open_connection(name, int(port))
+    except OSError:
+        return False
+    writer.close()
+    return True
 
 
 async def _seen(client: Mongo) -> Seen:

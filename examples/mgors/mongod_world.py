@@ -1,0 +1,119 @@
+"""For tests on real databases: a replica set of mongod processes on a process node, and what can happen to it."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pymongo import AsyncMongoClient
+from steersman import meta
+from steersman.kinds.core_v1 import Pod, Secret
+from steersman.kinds.events_v1 import Event
+from steersman.localcluster.process_node.faults import PodFaults
+from steersman.localcluster.process_node.node import ProcessNode
+from steersman.testing.cluster import Cluster
+
+from mgors.api.mgors_v1 import Mgors, MgorsSpec
+
+NAME = "shop"
+
+
+@dataclass
+class World:
+    """A cluster, its node, and the replica set of the test."""
+
+    cluster: Cluster
+    node: ProcessNode
+
+    async def create(self, members: int = 3, **fields: Any) -> Mgors:
+        """Ask for a replica set."""
+        spec = MgorsSpec(members=members, image="mongo:6.0", **fields)
+        return await self.cluster.client.create(Mgors(meta(NAME, namespace="default"), spec))
+
+    async def patch(self, spec: dict[str, Any]) -> None:
+        """Ask for something else."""
+        await self.cluster.client.patch(self.mgors, {"spec": spec})
+
+    @property
+    def mgors(self) -> Mgors:
+        """The object, as it is now."""
+        [found] = self.cluster.list(Mgors)
+        return found
+
+    def condition(self, type_: str) -> tuple[str, str]:
+        """Give the status and the reason of a condition."""
+        found = self.mgors.status.condition(type_)
+        return (found.status, found.reason) if found else ("", "")
+
+    def is_ready(self, members: int = 3) -> bool:
+        """Tell whether so many members do their part, as the object says."""
+        status = self.mgors.status
+        states = sorted(one.state for one in status.replica_set)
+        wanted = sorted(["PRIMARY", *["SECONDARY"] * (members - 1)])
+        is_current = status.observed_generation == self.mgors.generation
+        return is_current and self.condition("Ready")[0] == "True" and [s for s in states if s != "ARBITER"] == wanted
+
+    async def until(self, what: Callable[[], Any], within: float = 40.0) -> None:
+        """Wait for something; if it does not come, say what there is instead."""
+        try:
+            await self.cluster.eventually(what, within=within)
+        except Exception as error:
+            found = self.mgors.status if self.cluster.list(Mgors) else None
+            raise AssertionError(f"{error}\n{found}\n{self.events}") from error
+
+    async def until_ready(self, members: int = 3, within: float = 40.0) -> None:
+        """Wait until all members do their part."""
+        await self.until(lambda: self.is_ready(members), within)
+
+    @property
+    def events(self) -> list[str]:
+        """What people were told about the replica set."""
+        return [event.reason or "" for event in self.cluster.list(Event) if event.regarding and event.regarding.kind == "Mgors"]
+
+    @property
+    def primary(self) -> str:
+        """The pod that takes writes."""
+        return self.mgors.status.primary
+
+    @property
+    def secondaries(self) -> list[str]:
+        """The pods that follow."""
+        return [one.name for one in self.mgors.status.replica_set if one.state == "SECONDARY"]
+
+    def faults(self, pod: str) -> PodFaults:
+        """Let something go wrong with a pod."""
+        return PodFaults(self.node, pod)
+
+    def pods(self) -> list[str]:
+        """The pods that are there."""
+        return sorted(pod.name for pod in self.cluster.list(Pod) if not pod.is_deleting)
+
+    def secret(self, name: str) -> dict[str, str]:
+        """Give the content of a Secret."""
+        [found] = [secret for secret in self.cluster.list(Secret) if secret.name == name]
+        return {key: value.decode() for key, value in (found.data or {}).items()}
+
+    @asynccontextmanager
+    async def connected(self, user: str = "admin.admin") -> AsyncIterator[AsyncMongoClient[dict[str, Any]]]:
+        """Connect as an application does: with the Secret that is there for it."""
+        uri = self.secret(f"{NAME}-connection")[user]
+        client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
+            uri, w="majority", wtimeoutMS=20_000, serverSelectionTimeoutMS=20_000, retryWrites=True
+        )
+        try:
+            yield client
+        finally:
+            await client.close()
+
+    async def write(self, first: int, count: int) -> None:
+        """Write documents that a majority acknowledges."""
+        async with self.connected() as client:
+            await client.shop.orders.insert_many([{"_id": number, "n": number} for number in range(first, first + count)])
+
+    async def count(self) -> int:
+        """Count the documents that a majority has."""
+        async with self.connected() as client:
+            return await client.shop.orders.count_documents({})
+
+
+StartWorld = Callable[..., AbstractAsyncContextManager[World]]

@@ -1,0 +1,46 @@
+"""Which commands make users as they are wanted."""
+
+from typing import Any
+
+from mgors.users import Account, commands
+
+APP = Account(name="app", db="shop", password="one", roles=frozenset({("readWrite", "shop")}))  # noqa: S106 - a test's
+
+
+def stored(account: Account, key: str = "key") -> dict[str, Any]:
+    """Give a user as the database tells of it, after the command that makes it."""
+    [command] = commands([account], [], key)
+    roles = command.body["roles"]
+    return {"user": account.name, "db": account.db, "roles": roles, "customData": command.body["customData"]}
+
+
+def verbs(wanted: list[Account], existing: list[dict[str, Any]], key: str = "key") -> list[str]:
+    """Give the names of the commands."""
+    return [next(iter(command.body)) for command in commands(wanted, existing, key)]
+
+
+def test_a_user_is_made_once() -> None:
+    """What is as it should be is left alone."""
+    assert verbs([APP], []) == ["createUser"]
+    assert verbs([APP], [stored(APP)]) == []
+
+
+def test_another_password_or_role_is_written() -> None:
+    """Passwords cannot be read back, so the user carries a seal of it."""
+    other = Account(name="app", db="shop", password="two", roles=APP.roles)  # noqa: S106 - a test's
+    more = Account(name="app", db="shop", password="one", roles=frozenset({("read", "shop")}))  # noqa: S106 - a test's
+    assert verbs([other], [stored(APP)]) == ["updateUser"]
+    assert verbs([more], [stored(APP)]) == ["updateUser"]
+    assert verbs([APP], [stored(APP)], key="another") == ["updateUser"]
+
+
+def test_only_our_own_users_are_dropped() -> None:
+    """Somebody may have made others by hand."""
+    foreign = {"user": "eve", "db": "shop", "roles": []}
+    assert verbs([], [stored(APP), foreign]) == ["dropUser"]
+
+
+def test_nobody_sees_a_password_by_accident() -> None:
+    """Not in a log, and not in the seal."""
+    [command] = commands([APP], [], "key")
+    assert "one" not in repr(APP) + repr(command) + str(command.body["customData"])
