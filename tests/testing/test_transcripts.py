@@ -63,6 +63,12 @@ async def test_a_difference_is_told_with_both_sides(tmp_path: Path) -> None:
         await replay("$ echo b\na\n", folder=tmp_path, within=0.01)
 
 
+async def test_the_next_command_waits_for_the_first_word_of_one_in_the_background(tmp_path: Path) -> None:
+    """A server is asked when it is ready, as a person does; what is asked too early may give up for good."""
+    server = "sh -c 'sleep 0.2; touch ready; echo ready; exec sleep 60'"
+    await replay(f"$ {server} &\n$ test -e asked || (touch asked; test -e ready && echo up)\nup\n", folder=tmp_path)
+
+
 async def test_a_command_in_the_background_goes_on_until_the_end(tmp_path: Path) -> None:
     """A server is started in one line and used in the next; nothing of it is left."""
     await replay("$ sh -c 'echo $$ > pid; exec sleep 60' &\n$ test -s pid && echo up\nup\n", folder=tmp_path)

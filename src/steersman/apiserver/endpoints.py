@@ -7,6 +7,7 @@ from steersman.apiserver.catalog import Catalog
 from steersman.apiserver.discovery import AGGREGATED, Discovery, wants_aggregated
 from steersman.apiserver.negotiation import accept_clauses
 from steersman.apiserver.openapi import OpenApi
+from steersman.apiserver.openapi_v2 import openapi_v2
 from steersman.apiserver.rendering import NOT_FOUND, compressed, document_response, text_response
 from steersman.apiserver.request_info import Query
 from steersman.apiserver.service_account_tokens import ISSUER, ServiceAccountTokens
@@ -49,6 +50,7 @@ class Endpoints:
             "/version": self._version,
             "/api": self._api,
             "/apis": self._apis,
+            "/openapi/v2": lambda request, _: openapi_v2(request),
             "/openapi/v3": self._openapi_index,
             "/": self._root,
             "/.well-known/openid-configuration": self._issuer,
@@ -109,7 +111,7 @@ class Endpoints:
         for group in sorted(name for name in self._catalog.groups() if name):
             paths.append(f"/apis/{group}")
             paths += [f"/apis/{group}/{version}" for version in sorted(self._catalog.versions(group))]
-        paths += ["/healthz", "/livez", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"]
+        paths += ["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"]
         return document_response(request, Query({"pretty": ["true"], **query.values}), {"paths": paths})
 
     def _api(self, request: Request, query: Query) -> Response:

@@ -2,7 +2,8 @@
 
 A transcript is text. ``$ command`` is typed; the lines below it are what must be seen. In them ``…`` stands for
 anything, alone in a line for any number of lines. A command is repeated until its output is as told, because a cluster
-needs its moment; one that ends in ``&`` goes on until the end; ``$ export NAME=value`` holds for the commands below it.
+needs its moment; one that ends in ``&`` goes on until the end, and the next is typed when it has said its first word,
+unless that goes to a file; ``$ export NAME=value`` holds for the commands below it.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from steersman.clock import RealClock
 from steersman.errors import WaitTimeout
@@ -77,7 +79,7 @@ async def replay(
             if found := _EXPORT.fullmatch(step.command):
                 known[found[1]] = found[2]
             elif step.command.endswith("&"):
-                await running.enter_async_context(_background(step.command.removesuffix("&"), folder, known))
+                await running.enter_async_context(_background(step.command.removesuffix("&"), folder, known, within))
             else:
                 await _repeated(step, folder, known, within)
 
@@ -111,20 +113,27 @@ async def _output(command: str, folder: Path, environment: Mapping[str, str]) ->
 
 
 @asynccontextmanager
-async def _background(command: str, folder: Path, environment: Mapping[str, str]) -> AsyncIterator[None]:
+async def _background(command: str, folder: Path, environment: Mapping[str, str], within: float) -> AsyncIterator[None]:
     """Run a command beside the others; at the end it and all that it started are interrupted, as by Ctrl-C."""
-    process = await asyncio.create_subprocess_shell(
-        f"exec {command}",
-        cwd=folder,
-        env=dict(environment),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield
-    finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGINT)
-        await process.wait()
+    with TemporaryFile() as said:
+        process = await asyncio.create_subprocess_shell(
+            f"exec {command}",
+            cwd=folder,
+            env=dict(environment),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+        )
+        try:
+            await eventually(
+                lambda: ">" in command or os.fstat(said.fileno()).st_size or process.returncode is not None,
+                clock=RealClock(),
+                within=within,
+                message=f"$ {command}& says nothing",
+            )
+            yield
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGINT)
+            await process.wait()
