@@ -8,7 +8,7 @@ from steersman import Context, Model, Operator, Resource, Status, custom_resourc
 from steersman.clock import RealClock
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import run_story, survive_crashes
+from steersman.testing.crashes import dying_at_every_write, run_story, run_until_crash, survive_crashes
 from steersman.testing.end_state import Document
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.fuse import Crash
@@ -134,3 +134,22 @@ async def test_a_write_that_never_comes_is_no_success() -> None:
     """A crash that did not happen proves nothing."""
     with pytest.raises(AssertionError, match="write 9 never came"):
         await run_story(forgetful, _a_box_is_filled, Crash(9), clock=FakeClock())
+
+
+async def test_an_operator_that_dies_at_every_write_still_gets_done(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """One write for each life is enough for an operator that remembers nothing, and each is a life of its own."""
+    async with dying_at_every_write(cluster, careful) as writes:
+        await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))
+        await cluster.eventually(lambda: cluster.list(Box)[0].status.copies == 3, within=60)
+    assert len(cluster.list(ConfigMap)) == 3
+    assert len([write for write in writes if write.endswith("/configmaps")]) == 3
+
+
+async def test_instances_die_one_after_the_other_on_the_same_cluster(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Each gets one write further than the one before, for operators that write before they look."""
+    await cluster.install(Box)
+    await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))
+    assert len(await run_until_crash(cluster, careful, Crash(1))) == 1
+    assert len(cluster.list(ConfigMap)) == 1
+    assert len(await run_until_crash(cluster, careful, Crash(2))) == 2
+    assert len(cluster.list(ConfigMap)) == 3

@@ -81,6 +81,36 @@ async def run_story(
             return Ending(list(first.writes), end_state(cluster.server, known, normalise))
 
 
+@asynccontextmanager
+async def dying_at_every_write(cluster: Cluster, operator: Operator) -> AsyncIterator[list[str]]:
+    """Run an operator inside the block whose every write is its last: another instance starts. Gives what was written.
+
+    For a story that takes too long to be told once for each write, such as one with real processes. The definitions of
+    its kinds are installed; what the operator should have done, the story has to say.
+    """
+    await cluster.install(*operator.kinds)
+    writes: list[str] = []
+
+    async def supervise() -> None:
+        while True:
+            fuse = Fuse(cluster.faults, Crash(1))
+            await _Life(cluster, operator, fuse).run()
+            writes.extend(fuse.writes)
+
+    async with background(supervise(), name="supervisor"):
+        yield writes
+
+
+async def run_until_crash(cluster: Cluster, operator: Operator, crash: Crash) -> list[str]:
+    """Run an instance of an operator on a cluster that is there, until it is gone at that write; give what it wrote.
+
+    It is for stories that are too dear to be told once for each write: one instance after the other dies in the same.
+    """
+    fuse = Fuse(cluster.faults, crash)
+    await _Life(cluster, operator, fuse).run()
+    return list(fuse.writes)
+
+
 async def _try(expected: Ending, run: Awaitable[Ending]) -> str:
     """Give what is wrong with a run; empty if nothing is."""
     try:
