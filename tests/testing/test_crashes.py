@@ -136,7 +136,8 @@ async def test_a_write_that_never_comes_is_no_success() -> None:
         await run_story(forgetful, _a_box_is_filled, Crash(9), clock=FakeClock())
 
 
-async def test_an_operator_that_dies_at_every_write_still_gets_done(cluster: Cluster, fake_clock: FakeClock) -> None:
+@pytest.mark.usefixtures("fake_clock")
+async def test_an_operator_that_dies_at_every_write_still_gets_done(cluster: Cluster) -> None:
     """One write for each life is enough for an operator that remembers nothing, and each is a life of its own."""
     async with dying_at_every_write(cluster, careful) as writes:
         await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))
@@ -145,7 +146,8 @@ async def test_an_operator_that_dies_at_every_write_still_gets_done(cluster: Clu
     assert len([write for write in writes if write.endswith("/configmaps")]) == 3
 
 
-async def test_instances_die_one_after_the_other_on_the_same_cluster(cluster: Cluster, fake_clock: FakeClock) -> None:
+@pytest.mark.usefixtures("fake_clock")
+async def test_instances_die_one_after_the_other_on_the_same_cluster(cluster: Cluster) -> None:
     """Each gets one write further than the one before, for operators that write before they look."""
     await cluster.install(Box)
     await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))

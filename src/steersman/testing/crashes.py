@@ -93,9 +93,7 @@ async def dying_at_every_write(cluster: Cluster, operator: Operator) -> AsyncIte
 
     async def supervise() -> None:
         while True:
-            fuse = Fuse(cluster.faults, Crash(1))
-            await _Life(cluster, operator, fuse).run()
-            writes.extend(fuse.writes)
+            writes.extend(await run_until_crash(cluster, operator, Crash(1)))
 
     async with background(supervise(), name="supervisor"):
         yield writes
