@@ -67,8 +67,9 @@ class World:
 
     @property
     def events(self) -> list[str]:
-        """What people were told about the replica set."""
-        return [event.reason or "" for event in self.cluster.list(Event) if event.regarding and event.regarding.kind == "Mgors"]
+        """What people were told about the replica set, each as often as it was."""
+        told = [event for event in self.cluster.list(Event) if event.regarding and event.regarding.kind == "Mgors"]
+        return [event.reason or "" for event in told for _ in range(event.series.count if event.series else 1)]
 
     @property
     def primary(self) -> str:
@@ -85,7 +86,7 @@ class World:
         return PodFaults(self.node, pod)
 
     def pods(self) -> list[str]:
-        """The pods that are there."""
+        """Give the pods that are there."""
         return sorted(pod.name for pod in self.cluster.list(Pod) if not pod.is_deleting)
 
     def secret(self, name: str) -> dict[str, str]:
@@ -108,12 +109,14 @@ class World:
     async def write(self, first: int, count: int) -> None:
         """Write documents that a majority acknowledges."""
         async with self.connected() as client:
-            await client.shop.orders.insert_many([{"_id": number, "n": number} for number in range(first, first + count)])
+            await client.shop.orders.insert_many(
+                [{"_id": number, "n": number} for number in range(first, first + count)]
+            )
 
     async def count(self) -> int:
         """Count the documents that a majority has."""
         async with self.connected() as client:
-            return await client.shop.orders.count_documents({})
+            return int(await client.shop.orders.count_documents({}))
 
 
 StartWorld = Callable[..., AbstractAsyncContextManager[World]]

@@ -40,15 +40,27 @@ class Hands:
 
 async def act(action: Action, situation: Situation, hands: Hands) -> None:
     """Do the one thing."""
-    ctx, keyfile = hands.ctx, hands.keyfile
     match action:
         case Rest() | Wait():
             return
         case Restart(seat):
-            await _restart(seat, ctx)
+            await _restart(seat, hands.ctx)
         case SetHost() | Add() | Remove() | SetVotes():
             if situation.primary is not None:
-                await _change(action, situation.primary, ctx, keyfile)
+                await _change(action, situation.primary, hands)
+        case Initiate() | StepDown() | RaiseCompatibility() | Force():
+            await _order(action, hands)
+        case _:
+            assert_never(action)
+
+
+async def _order(action: Initiate | StepDown | RaiseCompatibility | Force, hands: Hands) -> None:
+    """Tell one member what to do."""
+    name, ctx, keyfile = hands.mgors.set_name, hands.ctx, hands.keyfile
+    match action:
+        case Initiate(seat):
+            await replica_set.initiate(action, name, keyfile, hands.settings.of_set)
+            ctx.event("ReplicaSetInitiated", f"{name} begins with {seat.pod}")
         case StepDown(seat, why):
             await replica_set.step_down(action, keyfile)
             ctx.event("SteppingDown", f"{seat.pod} hands over: {why}")
@@ -60,9 +72,6 @@ async def act(action: Action, situation: Situation, hands: Hands) -> None:
             left = ", ".join(one.pod for one in keep)
             told = f"going on with {left}: no majority came back, and {seat.pod} has the newest data"
             ctx.event("ForcedReconfig", told, kind="Warning")
-        case Initiate(seat):
-            await replica_set.initiate(action, hands.mgors.set_name, keyfile, hands.settings.of_set)
-            ctx.event("ReplicaSetInitiated", f"{hands.mgors.set_name} begins with {seat.pod}")
         case _:
             assert_never(action)
 
@@ -74,8 +83,9 @@ async def _restart(seat: Seat, ctx: Context[Mgors]) -> None:
         ctx.event("PodReplaced", f"{seat.pod} is replaced by one that is as this object says")
 
 
-async def _change(action: MembershipChange, primary: Seat, ctx: Context[Mgors], keyfile: str) -> None:
-    await replica_set.change(primary, action, keyfile)
+async def _change(action: MembershipChange, primary: Seat, hands: Hands) -> None:
+    ctx = hands.ctx
+    await replica_set.change(primary, action, hands.keyfile)
     match action:
         case Add(seat):
             ctx.event("MemberAdded", f"{seat.pod} joins as {seat.host}")

@@ -10,7 +10,8 @@ from mgors.operator import FAILOVERS, LAG, MEMBERS, PRIMARY
 from mgors.plan import DATA_LOST, QUORUM_LOST, Situation
 from mgors.verdict import verdicts
 
-_ALARMS = (DATA_LOST, QUORUM_LOST)
+#: Conditions that people are told of when they come.
+_ALARMS = (("Ready", DATA_LOST), ("QuorumAvailable", QUORUM_LOST))
 
 
 def tell(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Action) -> None:
@@ -25,10 +26,8 @@ def tell(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Action
         for seat in situation.seats
     ]
     for verdict in verdicts(situation, action):
-        is_new = ctx.condition(*verdict)
-        if is_new and verdict.status is False and verdict.reason in _ALARMS and verdict.type != "Initialized":
-            if verdict.type == "QuorumAvailable" or verdict.reason == DATA_LOST:
-                ctx.event(verdict.reason, verdict.message, kind="Warning")
+        if ctx.condition(*verdict) and verdict.status is False and (verdict.type, verdict.reason) in _ALARMS:
+            ctx.event(verdict.reason, verdict.message, kind="Warning")
     _count(mgors, situation)
 
 

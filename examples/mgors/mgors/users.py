@@ -23,6 +23,7 @@ class Account:
     roles: frozenset[tuple[str, str]]
 
     def __repr__(self) -> str:
+        """Show who it is, without the password."""
         return f"<Account {self.db}.{self.name}>"
 
 
@@ -34,6 +35,7 @@ class Command:
     body: dict[str, Any]
 
     def __repr__(self) -> str:
+        """Show what it does, without the password."""
         return f"<Command {next(iter(self.body))} in {self.db}>"
 
 

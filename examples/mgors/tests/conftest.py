@@ -2,4 +2,4 @@
 
 import os
 
-collect_ignore_glob = [] if os.environ.get("STEERSMAN_DATABASES") else ["databases/*"]
+collect_ignore = [] if os.environ.get("STEERSMAN_DATABASES") else ["databases"]

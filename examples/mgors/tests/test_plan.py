@@ -164,7 +164,7 @@ def test_members_that_swapped_addresses_make_room() -> None:
 
 @pytest.mark.parametrize(("members", "arbiters", "voters"), [(3, 0, 3), (7, 0, 7), (8, 0, 7), (8, 1, 6), (50, 0, 7)])
 def test_seven_vote_at_most(members: int, arbiters: int, voters: int) -> None:
-    """mongod refuses an eighth."""
+    """An eighth is refused."""
     seats = tuple(seat(number) for number in [*range(members), *range(FIRST_ARBITER, FIRST_ARBITER + arbiters)])
     assert sum(votes_of(one, seats) for one in seats if not one.is_arbiter) == voters
 

@@ -5,7 +5,7 @@ import os
 from steersman import Context, Retry, meta
 from steersman.controller.triggers import Watch
 from steersman.kinds.apps_v1 import StatefulSet
-from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, Service
+from steersman.kinds.core_v1 import ConfigMap, Pod, Service
 from steersman.protocol.options import DeleteOptions
 
 from mgors.access import accounts, ensure_access, ensure_admin, ensure_connection_strings, ensure_keyfile
@@ -15,6 +15,7 @@ from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import keep_backups
+from mgors.disks import drop_disks
 from mgors.members import FIRST_ARBITER
 from mgors.objects import CLUSTER, arbiters_name, arbiters_of, members_of, selector_of, service_of
 from mgors.observation import history_name, observe
@@ -84,38 +85,22 @@ async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> Non
     if situation.config is not None:
         await ctx.apply(ConfigMap(meta(history_name(mgors)), data={"replicaSetId": situation.config.set_id}))
     if not mgors.spec.pause:
-        await _drop_disks(mgors, ctx, keep=needed, had=running.get(mgors.name, 0))
-
-
-async def _drop_disks(mgors: Mgors, ctx: Context[Mgors], *, keep: int, had: int) -> None:
-    """Delete the disks of members that left, where that is asked for."""
-    if mgors.spec.storage is None or mgors.spec.storage.retain != "Delete":
-        return
-    for number in range(keep, max(had, keep) + 1):
-        if await ctx.get(Pod, f"{mgors.name}-{number}") is None:
-            claim = await ctx.get(PersistentVolumeClaim, f"data-{mgors.name}-{number}")
-            if claim is not None and not claim.is_deleting:
-                await ctx.delete(claim)
+        await drop_disks(mgors, ctx, range(needed, max(needed, running.get(mgors.name, 0)) + 1))
 
 
 @reconcile.cleanup
 async def cleanup(mgors: Mgors, ctx: Context[Mgors]) -> None:
-    """End the primary last, so that all it has reaches the others. A set that is broken does not keep anybody waiting."""
+    """End the primary last, so that the others have all it has. A set that is broken keeps nobody waiting."""
     for stateful_set in ctx.owned(StatefulSet):
         if not stateful_set.is_deleting:
             await ctx.client.delete(stateful_set, options=DeleteOptions(propagation_policy="Orphan"), missing_ok=True)
     pods = await ctx.list(Pod, selector_of(mgors))
-    since = mgors.metadata.deletion_timestamp or ctx.now()
-    is_late = (ctx.now() - since).total_seconds() > _FAREWELL
+    is_late = (ctx.now() - (mgors.metadata.deletion_timestamp or ctx.now())).total_seconds() > _FAREWELL
     last = [pod for pod in pods if pod.name == mgors.status.last_primary and not is_late]
     for pod in [pod for pod in pods if pod not in last] or last:
         if not pod.is_deleting:
             await ctx.delete(pod)
     if pods and not is_late:
         raise Retry(f"waiting for {', '.join(pod.name for pod in pods)} to end", after=1)
-    if mgors.spec.storage is not None and mgors.spec.storage.retain == "Delete":
-        for number in range(max(mgors.spec.members, mgors.status.members)):
-            claim = await ctx.get(PersistentVolumeClaim, f"data-{mgors.name}-{number}")
-            if claim is not None:
-                await ctx.delete(claim)
+    await drop_disks(mgors, ctx, range(max(mgors.spec.members, mgors.status.members)))
     forget(mgors)

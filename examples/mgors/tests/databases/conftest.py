@@ -29,7 +29,7 @@ def _mongod() -> str:
     pytest.skip("there is no mongod for this machine: set MONGOD_BIN")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Make everything fast; give the folder of backups."""
     backups = tmp_path / "backups"
@@ -46,7 +46,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(cluster: Cluster, tmp_path: Path, settings: Path) -> StartWorld:
+def start(cluster: Cluster, tmp_path: Path) -> StartWorld:
     """Give a function that runs a world, with the operator unless the test brings its own."""
     images = {"mongo:*": {"command": [_mongod()], "programs": {"sh": "sh"}}}
 

@@ -114,8 +114,8 @@ async def test_a_set_that_is_deleted_leaves_what_it_should(start: StartWorld, re
         await world.write(0, 10)
         await world.cluster.client.delete(mgors)
         await world.cluster.client.wait_deleted(mgors, timeout=30)
-        disks = [claim.name for claim in world.cluster.list(PersistentVolumeClaim)]
-        assert disks == ([] if retain == "Delete" else ["data-shop-0"])
+        left = [] if retain == "Delete" else ["data-shop-0"]
+        await world.until(lambda: [claim.name for claim in world.cluster.list(PersistentVolumeClaim)] == left)
         if retain == "Retain":
             await world.create(1)
             await world.until_ready(1)
