@@ -81,9 +81,10 @@ class World:
         return created
 
     @asynccontextmanager
-    async def outside_redis(self) -> AsyncIterator[tuple[str, Redis]]:
+    async def outside_redis(self, *options: str) -> AsyncIterator[tuple[str, Redis]]:
         """Run a Redis that belongs to nobody here; give its address, and a connection."""
         command = ["redis-server", "--bind", "$(POD_IP)", "--bind-source-addr", "$(POD_IP)", "--protected-mode", "no"]
+        command += options
         address = EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP"))
         container = Container(
             name="redis", image="redis:old", command=command, env=[EnvVar(name="POD_IP", value_from=address)]

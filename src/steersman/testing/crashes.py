@@ -82,21 +82,24 @@ async def run_story(
 
 
 @asynccontextmanager
-async def dying_at_every_write(cluster: Cluster, operator: Operator) -> AsyncIterator[list[str]]:
-    """Run an operator inside the block whose every write is its last: another instance starts. Gives what was written.
+async def dying_at_every_write(
+    cluster: Cluster, operator: Operator, *, up_to: int = 20
+) -> AsyncIterator[list[list[str]]]:
+    """Run an operator inside the block that dies again and again; give what each instance wrote.
 
-    For a story that takes too long to be told once for each write, such as one with real processes. The definitions of
-    its kinds are installed; what the operator should have done, the story has to say.
+    For a story that takes too long to be told once for each write, such as one with real processes. The first instance
+    dies at its first write, the next one at its second and so on: a new one may write what is there already. After
+    ``up_to`` it begins anew. The definitions of its kinds are installed; how it should end, the story has to say.
     """
     await cluster.install(*operator.kinds)
-    writes: list[str] = []
+    lives: list[list[str]] = []
 
     async def supervise() -> None:
         while True:
-            writes.extend(await run_until_crash(cluster, operator, Crash(1)))
+            lives.append(await run_until_crash(cluster, operator, Crash(len(lives) % up_to + 1)))
 
     async with background(supervise(), name="supervisor"):
-        yield writes
+        yield lives
 
 
 async def run_until_crash(cluster: Cluster, operator: Operator, crash: Crash) -> list[str]:

@@ -54,18 +54,18 @@ async def test_when_all_servers_are_killed_the_newest_data_wins(tmp_path: Path) 
     async with World.start(tmp_path) as world, world.cluster.running(world.operator):
         await world.create(failover_spec())
         await world.write()
-        empty = world.pods("redis")[0].name
+        master = world.seen.status.master
+        assert master == "rfr-a-0"
         for pod in world.pods("redis"):
             async with world.redis(pod.name) as redis:
                 await redis.save()
         # The first one, which wins among equals, loses its disk.
-        world.faults(empty).wipe("redis-data")
+        world.faults(master).wipe("redis-data")
         for pod in world.pods("redis"):
             world.faults(pod.name).kill()
-        await world.wait_condition("MasterAvailable", "True/MasterAnswers")
-        await world.wait_ready()
-        assert world.seen.status.master != empty
+        await world.wait_other_master(than=master)
         await world.check()
+        assert "MasterPromoted" in world.events
 
 
 async def test_when_all_sentinels_go_others_are_told_of_the_master(tmp_path: Path) -> None:
