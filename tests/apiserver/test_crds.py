@@ -66,6 +66,22 @@ async def test_stored_objects_follow_a_changed_schema() -> None:
     assert listed["items"][0]["spec"] == {"oars": 2}
 
 
+async def test_a_deleted_object_is_told_by_the_rules_of_today() -> None:
+    """The event of its going away has a new version, but the object in it was written by the old rules."""
+    api = Api()
+    await api.define()
+    await api.send("POST", BOATS, boat("a", sails=4))
+    crd = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
+    spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"] = {"oars": {"type": "integer", "default": 2}}
+    await api.send("PUT", f"{DEFINITIONS}/boats.sea.dev", crd)
+    version = (await api.ask("GET", BOATS))["metadata"]["resourceVersion"]
+    await api.send("DELETE", f"{BOATS}/a")
+    async with api.watching(f"{BOATS}?watch=1&resourceVersion={version}") as events:
+        await api.clock.settle()
+    assert [(event["type"], event["object"]["spec"]) for event in events.all] == [("DELETED", {"oars": 2})]
+
+
 async def test_watches_end_when_the_rules_change_and_only_then() -> None:
     """A watcher must not be shown objects by rules that hold no more; a label on the definition changes none."""
     api = Api()

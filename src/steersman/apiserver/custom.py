@@ -7,7 +7,7 @@ from steersman.apiserver.builtin_types import type_builder
 from steersman.apiserver.conversion_webhooks import Converter
 from steersman.apiserver.json_path import compile_path
 from steersman.apiserver.managed_fields.field_set import set_of
-from steersman.apiserver.metadata import repeated_metadata_errors
+from steersman.apiserver.metadata_review import change_errors
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
 from steersman.errors import DecodeError
 from steersman.objects.codec import encode_json
@@ -165,7 +165,7 @@ class CustomStrategy(Strategy):
             verdict = self.kind.validate_status_update(obj, old)
         else:
             verdict = self.kind.validate_update(obj, old)
-            errors = repeated_metadata_errors(obj["metadata"], old["metadata"], namespaced=self.kind.namespaced)
+            errors = change_errors(obj["metadata"], old["metadata"], namespaced=self.kind.namespaced)
             return Verdict([*errors, *verdict.errors], verdict.warnings)
         return Verdict(verdict.errors, verdict.warnings)
 

@@ -56,7 +56,7 @@ class Ledger:
         """Give an object as it is served now, free to be changed."""
         document: Document = decode_json(record.raw)
         if served.is_stored_form:
-            return served.strategy.reread(document) if record.version < served.strategy.rules_since else document
+            return served.strategy.reread(document) if record.written < served.strategy.rules_since else document
         return served.strategy.reread(served.strategy.from_stored(document, served.api_version))
 
     def prepare(self, served: Served, records: Sequence[Record]) -> None:
@@ -66,14 +66,14 @@ class Ledger:
 
     def raw(self, served: Served, record: Record) -> bytes:
         """Give an object as it is served now, as bytes."""
-        if served.is_stored_form and record.version >= served.strategy.rules_since:
+        if served.is_stored_form and record.written >= served.strategy.rules_since:
             return record.raw
         return self.rendered(served, self.document(served, record))
 
     @staticmethod
     def is_stored_so(served: Served, record: Record) -> bool:
         """Tell whether an object is stored in the version in which it would be stored now."""
-        if served.builtin or record.version >= served.strategy.rules_since:
+        if served.builtin or record.written >= served.strategy.rules_since:
             return True
         stored: str = decode_json(record.raw)["apiVersion"]
         return stored == f"{served.group}/{served.stored_version}"
@@ -85,7 +85,7 @@ class Ledger:
 
     def is_whole(self, served: Served, record: Record, live: Document) -> bool:
         """Tell whether the live object is what was written: not if some of it was only filled in, or left out, now."""
-        if not record.is_whole or not served.is_stored_form or record.version >= served.strategy.rules_since:
+        if not record.is_whole or not served.is_stored_form or record.written >= served.strategy.rules_since:
             return record.is_whole
         return json_equal(decode_json(record.raw), live)
 

@@ -2,13 +2,7 @@
 
 from typing import Any
 
-from steersman.schema.field_errors import ErrorType, FieldError, invalid, too_long
-from steersman.schema.object_meta import (
-    NameFaults,
-    subdomain_name_faults,
-    validate_object_meta,
-    validate_object_meta_update,
-)
+from steersman.schema.field_errors import FieldError, invalid, too_long
 
 Document = dict[str, Any]
 MANAGER_LIMIT = 128
@@ -65,18 +59,6 @@ def without_duplicate_owners(metadata: Document, *, is_patch: bool) -> list[str]
         when = " after mutating admission happens" if is_patch else ""
         return [_DUPLICATE_OWNERS.format(when) + ", ".join(dict.fromkeys(again))]
     return []
-
-
-def repeated_metadata_errors(
-    metadata: Document, old: Document, *, namespaced: bool, name_faults: NameFaults = subdomain_name_faults
-) -> list[FieldError]:
-    """Give the errors about changed metadata as often as Kubernetes tells them beside the kind's own check."""
-    errors = validate_object_meta_update(metadata, old)
-    if not errors:
-        return []
-    again = [*errors, *validate_object_meta(metadata, namespaced=namespaced, name_faults=name_faults)]
-    # Bad finalizers are told by the kind's own check alone.
-    return [error for error in again if error.field != "metadata.finalizers" or error.type is ErrorType.FORBIDDEN]
 
 
 def manager_errors(metadata: Document) -> list[FieldError]:

@@ -25,6 +25,7 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.writing import Change, Writing
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
+from steersman.protocol.equality import json_equal
 from steersman.schema.field_errors import FieldError
 from steersman.schema.field_errors import invalid as invalid_field
 from steersman.schema.strict_decoding import strict_message
@@ -108,7 +109,7 @@ class Scaling:
         return self._write(call, record, wanted, options)
 
     def _apply(self, call: Call, record: Record, live: Document, options: WriteOptions) -> Answer:
-        """Apply a scale; of a custom resource there is none that could be applied."""
+        """Apply a scale; to that of a custom resource only what it says already, which makes its applier an owner."""
         from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - only an apply needs YAML
 
         parent = self._ledger.document(call.served, record)
@@ -132,7 +133,7 @@ class Scaling:
             )
         except ApiError as error:
             raise refusal_of(error) from None
-        if not call.served.builtin:
+        if not call.served.builtin and not _is_same(owned, made):
             named = (config.get("metadata") or {}).get("name") or ""
             text = f"failed to convert new object (/{named}; autoscaling/v1, Kind=Scale) to proper version: "
             raise internal_error(f"{text}{_NO_CONVERSION}")
@@ -267,6 +268,12 @@ def _type_fault(scale: Any, *, is_strict: bool) -> str:
         return str(error)
     faults = [f'unknown field "{path}"' for path in reading.unknown] if is_strict else []
     return strict_message(faults) if faults else ""
+
+
+def _is_same(scale: Document, other: Document) -> bool:
+    """Tell whether two scales differ in nothing but who owns them."""
+    left, right = ({**one, "metadata": {**one["metadata"], "managedFields": None}} for one in (scale, other))
+    return json_equal(left, right)
 
 
 def _replicas(scale: Document) -> int:

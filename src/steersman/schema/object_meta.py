@@ -259,9 +259,7 @@ def _namespace_errors(meta: dict[str, Any], path: str, *, namespaced: bool) -> l
 def _common_errors(meta: dict[str, Any], path: str) -> list[FieldError]:
     errors = label_errors(meta.get("labels") or {}, f"{path}.labels")
     errors += annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
-    errors += owner_reference_errors(meta.get("ownerReferences") or (), f"{path}.ownerReferences")
-    errors += finalizer_errors(meta.get("finalizers") or (), f"{path}.finalizers")
-    return errors
+    return errors + owner_reference_errors(meta.get("ownerReferences") or (), f"{path}.ownerReferences")
 
 
 def validate_object_meta(
@@ -277,23 +275,25 @@ def validate_object_meta(
     generation = meta.get("generation", 0)
     if generation < 0:
         errors.append(invalid(f"{path}.generation", generation, "must be greater than or equal to 0"))
-    return errors + _common_errors(meta, path)
+    errors += _common_errors(meta, path)
+    return errors + finalizer_errors(meta.get("finalizers") or (), f"{path}.finalizers")
 
 
 def validate_object_meta_update(meta: dict[str, Any], old: dict[str, Any], path: str = "metadata") -> list[FieldError]:
     """Check metadata that replaces other metadata: who an object is never changes, nor does a deletion."""
-    errors = [
+    errors = _late_finalizer_errors(meta, old, path) if old.get("deletionTimestamp") else []
+    errors += [
         invalid(f"{path}.{name}", meta.get(name), "field is immutable")
         for name in _IMMUTABLE
         if meta.get(name) != old.get(name) and (meta.get(name) or name not in _FILLED_IN)
     ]
-    if old.get("deletionTimestamp"):
-        added = [name for name in meta.get("finalizers") or () if name not in (old.get("finalizers") or ())]
-        if added:
-            listed_ = ", ".join(quoted(name) for name in sorted(added))
-            text_ = (
-                "no new finalizers can be added if the object is being deleted, found new finalizers "
-                f"[]string{{{listed_}}}"
-            )
-            errors.append(forbidden(f"{path}.finalizers", text_))
     return errors + _common_errors(meta, path)
+
+
+def _late_finalizer_errors(meta: dict[str, Any], old: dict[str, Any], path: str) -> list[FieldError]:
+    added = [name for name in meta.get("finalizers") or () if name not in (old.get("finalizers") or ())]
+    if not added:
+        return []
+    listed_ = ", ".join(quoted(name) for name in sorted(added))
+    text_ = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed_}}}"
+    return [forbidden(f"{path}.finalizers", text_)]

@@ -13,12 +13,6 @@ REASONS: dict[tuple[str, str], str] = {
         "a Service that has become an ExternalName keeps its internalTrafficPolicy in a real store; only the status "
         "endpoint and the answer to its delete show it"
     ),
-    (r"/things/\w+/scale", r"^status: 200, here 500: .*request to convert CR"): (
-        "an apply to the scale of a custom resource fails inside a real server, but for rare cases; here it always does"
-    ),
-    (r"", r"^/details/causes: recorded 1 items, got 2: .*no new finalizers can be added"): (
-        "that a finalizer comes too late is told once or twice, as the checks of each kind overlap; the message is one"
-    ),
     (r"/customresourcedefinitions", r"/items/default: unexpected None$"): (
         "a default of null for the items of a list, which means nothing, is shown as it was given"
     ),

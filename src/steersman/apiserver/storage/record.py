@@ -26,6 +26,7 @@ class Record:
         "raw",
         "uid",
         "version",
+        "written",
     )
 
     def __init__(
@@ -34,6 +35,8 @@ class Record:
         metadata = obj["metadata"]
         #: For the store and its index only: outside, versions are text that nobody counts with.
         self.version = version
+        #: At which version the object was last written: before ``version`` where that is the one of its going away.
+        self.written = version
         self.namespace: str = metadata.get("namespace", "")
         self.name: str = metadata["name"]
         self.uid: str = metadata.get("uid", "")
@@ -64,7 +67,9 @@ class Record:
 
     def at(self, version: int) -> "Record":
         """Give the same object as of another version: how it looks in the event of its going away."""
-        return Record(self.decode(), version, self.fields)
+        record = Record(self.decode(), version, self.fields, is_whole=self.is_whole)
+        record.written = self.written
+        return record
 
     def __repr__(self) -> str:
         return f"<Record {self.path} at {self.version}, {len(self.raw)} bytes>"

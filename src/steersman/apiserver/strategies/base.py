@@ -10,7 +10,7 @@ from steersman.apiserver.defaults.registry import defaults_of
 from steersman.apiserver.empties import same_content
 from steersman.apiserver.go_structs import message_of, struct
 from steersman.apiserver.managed_fields.field_set import set_of
-from steersman.apiserver.metadata import plain_finalizer_errors, repeated_metadata_errors
+from steersman.apiserver.metadata_review import MetadataReview
 from steersman.apiserver.ownership import refusal_of
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error
@@ -21,7 +21,6 @@ from steersman.apiserver.validation.warnings import validation_warnings
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
-from steersman.schema.object_meta import validate_object_meta, validate_object_meta_update
 from steersman.schema.wire_types import Reading as WireReading
 
 
@@ -38,12 +37,10 @@ _META = frozenset({"apiVersion", "kind", "metadata"})
 class BuiltinStrategy(Strategy):
     """The rules of a built-in kind."""
 
-    #: Whether writers of the status cannot change labels.
-    keeps_labels_in_status = False
+    #: The metadata that writers of the status cannot change.
+    kept_in_status: tuple[str, ...] = ()
     #: Whether the rules of the kind are told what was given empty.
     tells_empties = True
-    #: Whether the kind's own rules look at changed metadata, beside those of all kinds.
-    judges_metadata = True
 
     def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
         self.gvk = gvk
@@ -53,9 +50,10 @@ class BuiltinStrategy(Strategy):
         self.counts = counts
         self._struct = struct(message_of(gvk))
         self._defaults = defaults_of(gvk)
+        self._metadata_review = MetadataReview(gvk, namespaced=namespaced, name_faults=self.name_faults)
         if has_status:
-            kept = [("spec",), ("metadata", "labels")] if self.keeps_labels_in_status else [("spec",)]
-            self.reset_fields = {"": set_of(("status",)), "status": set_of(*kept)}
+            kept = [("metadata", name) for name in self.kept_in_status]
+            self.reset_fields = {"": set_of(("status",)), "status": set_of(("spec",), *kept)}
 
     def read(self, document: Document, reading: Reading) -> Document:
         """Read a document as Go does; what the kind does not know is dropped and noted, then defaults are filled in."""
@@ -134,8 +132,8 @@ class BuiltinStrategy(Strategy):
         for key, value in old.items():
             if key not in _META and key != "status":
                 obj[key] = value
-        if self.keeps_labels_in_status:
-            _take(obj["metadata"], old["metadata"], "labels")
+        for name in self.kept_in_status:
+            _take(obj["metadata"], old["metadata"], name)
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
         """Tell whether a change is more than metadata and status."""
@@ -147,16 +145,9 @@ class BuiltinStrategy(Strategy):
         """Judge the metadata; kinds add what they know."""
         metadata = obj["metadata"]
         if old is None:
-            errors = validate_object_meta(metadata, namespaced=self.namespaced, name_faults=self.name_faults)
+            errors = self._metadata_review.of_new(metadata)
         else:
-            errors = repeated_metadata_errors(
-                metadata, old["metadata"], namespaced=self.namespaced, name_faults=self.name_faults
-            )
-            if errors:
-                errors += validate_object_meta(metadata, namespaced=self.namespaced, name_faults=self.name_faults)
-            if self.judges_metadata:
-                errors += validate_object_meta_update(metadata, old["metadata"])
-        errors += plain_finalizer_errors(metadata) * (1 if old is None else 2)
+            errors = self._metadata_review.of_changed(metadata, old["metadata"], subresource)
         errors += validation_errors(self.gvk, obj, old, subresource)
         return Verdict(errors, validation_warnings(self.gvk, obj, old, subresource))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from steersman.apiserver.crds import FINALIZER
+from steersman.apiserver.metadata_review import change_errors
 from steersman.apiserver.served import Served
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document, Verdict
@@ -54,7 +55,8 @@ class DefinitionStrategy(BuiltinStrategy):
             review = validate_crd(obj, old)
         except DecodeError as error:
             return Verdict([invalid("spec", "", str(error))], [])
-        return Verdict(review.errors, review.warnings)
+        errors = change_errors(obj["metadata"], old["metadata"], namespaced=False) if old is not None else []
+        return Verdict([*errors, *review.errors], review.warnings)
 
     def before_delete(self, obj: Document) -> None:
         """Make sure that objects are cleaned up before their definition goes."""

@@ -17,7 +17,7 @@ from steersman.apiserver.validation.names import config_key_faults
 from steersman.objects.codec import decode_json
 from steersman.objects.identity import GroupVersionKind
 from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
-from steersman.schema.object_meta import url_name_faults
+from steersman.schema.object_meta import subdomain_name_faults, url_name_faults
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DATA_LIMIT = 1024 * 1024
@@ -276,10 +276,14 @@ class ConditionalUpdate(BuiltinStrategy):
     unconditional_update = False
 
 
+class OnlyStatus(BuiltinStrategy):
+    """Kinds of which a write to the status changes no metadata."""
+
+    kept_in_status = ("annotations", "finalizers", "labels", "ownerReferences")
+
+
 class BudgetStrategy(ConditionalUpdate):
     """PodDisruptionBudgets: nobody looks at their names but whoever makes a URL of them."""
-
-    judges_metadata = False
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
         """Complain about what no URL can carry."""
@@ -375,13 +379,13 @@ class DeviceSliceStrategy(BuiltinStrategy):
 
 
 class EventStrategy(BuiltinStrategy):
-    """Events of the core group."""
+    """Events of the core group: nobody looks at their names but whoever makes a URL of them."""
 
     create_on_update = True
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about names that are no subdomains."""
-        return super().name_faults(name, prefix)
+        """Complain about what no URL can carry."""
+        return url_name_faults(name, prefix)
 
     def fields(self, obj: Document) -> dict[str, str]:
         """Give what events are selected by, under the names of both groups."""
@@ -410,6 +414,10 @@ class EventStrategy(BuiltinStrategy):
 
 class NewEventStrategy(EventStrategy):
     """Events of events.k8s.io, which are kept as core events."""
+
+    def name_faults(self, name: str, prefix: bool) -> list[str]:
+        """Complain about names that are no subdomains."""
+        return subdomain_name_faults(name, prefix)
 
     def to_stored(self, obj: Document) -> Document:
         """Give the event as the core group knows it."""

@@ -69,6 +69,7 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("batch", "Job"): workloads.JobStrategy,
     ("resource.k8s.io", "ResourceSlice"): kinds.DeviceSliceStrategy,
     ("storage.k8s.io", "StorageClass"): kinds.AnsweringWithObject,
+    ("storage.k8s.io", "VolumeAttachment"): kinds.OnlyStatus,
     ("storage.k8s.io", "VolumeAttributesClass"): kinds.ProtectedClass,
     ("coordination.k8s.io", "Lease"): kinds.LeaseStrategy,
     ("policy", "PodDisruptionBudget"): kinds.BudgetStrategy,
@@ -82,6 +83,11 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): WebhookConfigurationStrategy,
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): WebhookConfigurationStrategy,
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): kinds.OnlyStatus,
+    ("apiregistration.k8s.io", "APIService"): kinds.OnlyStatus,
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"): kinds.OnlyStatus,
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): kinds.OnlyStatus,
+    ("networking.k8s.io", "ServiceCIDR"): kinds.OnlyStatus,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): DefinitionStrategy,
 }
 

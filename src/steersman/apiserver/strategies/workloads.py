@@ -25,7 +25,7 @@ class ReplicationControllerStrategy(BuiltinStrategy):
 class DeploymentStrategy(BuiltinStrategy):
     """Deployments: annotations count as changes, too."""
 
-    keeps_labels_in_status = True
+    kept_in_status = ("labels",)
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
         """Tell whether the spec or an annotation changed."""
