@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from redisfailover.actions import Adjust, Configure, Failover, Follow, Monitor, Promote, Replace, Reset
 from redisfailover.decision import decide
 from redisfailover.observation import Address, Goal, Observation, RedisNode, SentinelNode

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+
 from redisfailover.actions import Failover, Follow, Promote
 from redisfailover.mastership import PATIENCE, SETTLING, mastership
 from redisfailover.observation import Address, Goal, Observation, RedisNode, SentinelNode

@@ -26,7 +26,7 @@ from redisfailover.servers import Rejected, Servers, Terms, Unreachable
 from redisfailover.settings import parse_settings, reserved_in, sentinel_options
 
 #: Seconds until the next look: sentinels act without telling us, so there is always one.
-SOON, LATER = 0.5, 5.0
+SOON, LATER = 0.5, 2.0
 _FOREVER = float("inf")
 
 

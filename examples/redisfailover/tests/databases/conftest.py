@@ -1,8 +1,6 @@
 """Tests with real Redis processes, by ``make test-databases``: without STEERSMAN_DATABASES they are left out."""
 
 import os
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 

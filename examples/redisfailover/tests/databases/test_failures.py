@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
-from redis_world.world import World, failover_spec
-from redisfailover.api.redis_failover_v1 import AuthSettings, BootstrapNode
 from steersman import meta
 from steersman.kinds.core_v1 import Pod, Secret
+
+from redis_world.world import World, failover_spec
+from redisfailover.api.redis_failover_v1 import AuthSettings, BootstrapNode
+
+AUTH, WORD = "redis-auth", "first one"
 
 
 async def test_servers_replicate_and_the_service_leads_to_the_master(tmp_path: Path) -> None:
@@ -110,16 +113,16 @@ async def test_a_setting_that_redis_refuses_is_told_and_reaches_no_start(tmp_pat
 async def test_a_password_is_asked_for_and_a_wrong_one_is_told(tmp_path: Path) -> None:
     """A Secret that changes under running servers locks the operator out; it says so, and goes on when it is right."""
     async with World.start(tmp_path) as world, world.cluster.running(world.operator):
-        secret = Secret(meta("redis-auth", namespace="default"), string_data={"password": "first one"})
+        secret = Secret(meta(AUTH, namespace="default"), string_data={"password": WORD})
         created = await world.cluster.client.create(secret)
-        world.password = "first one"
+        world.password = WORD
         spec = failover_spec()
-        spec.auth = AuthSettings(secret_path="redis-auth")
+        spec.auth = AuthSettings(secret_path=AUTH)
         await world.create(spec)
         await world.write()
         await world.cluster.client.patch(created, {"stringData": {"password": "another"}})
         await world.wait_condition("Ready", "False/WrongPassword")
-        await world.cluster.client.patch(created, {"stringData": {"password": "first one"}})
+        await world.cluster.client.patch(created, {"stringData": {"password": WORD}})
         await world.wait_ready()
         master = world.seen.status.master
         world.faults(master).kill()

@@ -1,0 +1,36 @@
+"""Lines of settings, as people write them."""
+
+import pytest
+
+from redisfailover.settings import parse_settings, redis_conf, reserved_in, sentinel_options
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["maxmemory 100mb"], {"maxmemory": "100mb"}),
+        (["save 900 1", "save 300 10"], {"save": "900 1 300 10"}),
+        (['save ""'], {"save": ""}),
+        (["  MaxMemory   1gb ", "", "# words"], {"maxmemory": "1gb"}),
+        (["appendonly"], {"appendonly": ""}),
+    ],
+)
+def test_lines_become_settings(lines: list[str], expected: dict[str, str]) -> None:
+    """What is compared with a running server must be what that server understood."""
+    assert parse_settings(lines) == expected
+
+
+def test_lines_of_the_user_replace_the_defaults_of_the_same_name() -> None:
+    """Redis would add up the lines of ``save``."""
+    assert redis_conf(["save 60 5"]) == "tcp-keepalive 60\nsave 60 5\n"
+
+
+def test_what_the_operator_decides_cannot_be_set() -> None:
+    """A server that follows somebody by its settings would not be master when it is to be."""
+    assert reserved_in(["maxmemory 1gb", "slaveof 10.0.0.1 6379", "Port 7000"]) == ["port", "slaveof"]
+
+
+def test_sentinels_judge_by_what_their_user_says() -> None:
+    """Defaults fill the rest."""
+    options = sentinel_options(["down-after-milliseconds 1000"])
+    assert options == {"down-after-milliseconds": "1000", "failover-timeout": "10000", "parallel-syncs": "2"}
