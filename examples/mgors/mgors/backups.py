@@ -28,18 +28,19 @@ async def keep_backups(mgors: Mgors, ctx: Context[Mgors]) -> None:
     backups = [one for one in await ctx.list(MgorsBackup) if one.spec.cluster_name == mgors.name]
     _tell(mgors, ctx, backups)
     plan = mgors.spec.backup
-    if plan is None or not plan.schedule or mgors.spec.pause:
+    if plan is None or mgors.spec.pause:
         return
     scheduled = [one for one in backups if SCHEDULED in one.metadata.annotations]
+    for old in outlived(scheduled, plan.keep):
+        await ctx.client.delete(old, missing_ok=True)
+    if not plan.schedule:
+        return
     try:
         await _make(mgors, ctx, plan, scheduled)
     except ScheduleError as error:
         told = f"spec.backup.schedule: {error}"
         if ctx.condition("BackupHealthy", False, "InvalidSchedule", told):
             ctx.event("InvalidSchedule", told, kind="Warning")
-        return
-    for old in outlived(scheduled, plan.keep):
-        await ctx.client.delete(old, missing_ok=True)
 
 
 async def _make(mgors: Mgors, ctx: Context[Mgors], plan: BackupPlan, scheduled: list[MgorsBackup]) -> None:

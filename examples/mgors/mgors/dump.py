@@ -1,6 +1,7 @@
 """Backups as files: each collection as BSON, and a manifest with counts and checksums, written last.
 
-All of a backup is of one moment: collections are read in one snapshot. What is read is hashed, document by document in
+All of a backup is of one moment: collections are read in one snapshot. Only capped collections are as they are when
+their turn comes, because MongoDB reads none of them in a snapshot. What is read is hashed, document by document in
 the order of their ids, and so is what was restored: equal hashes mean equal documents, byte for byte.
 """
 
@@ -74,27 +75,30 @@ async def dump(client: Mongo, folder: Path) -> tuple[Manifest, str]:
         for db in sorted(set(await client.list_database_names()) - _OWN):
             for info in sorted([one async for one in await client[db].list_collections()], key=lambda one: one["name"]):
                 if info["type"] == "collection" and not info["name"].startswith("system."):
-                    file = f"{len(found):04}.bson"
-                    documents, size, digest = await _write(client, session, (db, info["name"]), partial / file)
-                    indexes = [one async for one in await client[db][info["name"]].list_indexes()]
-                    found.append(
-                        Collection(
-                            db=db,
-                            name=info["name"],
-                            file=file,
-                            documents=documents,
-                            size=size,
-                            sha256=digest,
-                            options=json_util.dumps(info.get("options", {})),
-                            indexes=json_util.dumps(indexes),
-                        )
-                    )
+                    file = partial / f"{len(found):04}.bson"
+                    found.append(await _dump_collection(client, session, db, info, file))
     manifest = Manifest(collections=found)
     data = encode_json(manifest)
     (partial / _MANIFEST).write_bytes(data)
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     return manifest, hashlib.sha256(data).hexdigest()
+
+
+async def _dump_collection(client: Mongo, session: Any, db: str, info: dict[str, Any], file: Path) -> Collection:
+    name, options = info["name"], info.get("options", {})
+    documents, size, digest = await _write(client, None if options.get("capped") else session, (db, name), file)
+    indexes = [one async for one in await client[db][name].list_indexes()]
+    return Collection(
+        db=db,
+        name=name,
+        file=file.name,
+        documents=documents,
+        size=size,
+        sha256=digest,
+        options=json_util.dumps(options),
+        indexes=json_util.dumps(indexes),
+    )
 
 
 async def _write(client: Mongo, session: Any, place: tuple[str, str], file: Path) -> tuple[int, int, str]:

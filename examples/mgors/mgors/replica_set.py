@@ -59,7 +59,8 @@ async def member(host: str, keyfile: str) -> AsyncIterator[Mongo]:
     try:
         yield client
     except PyMongoError as error:
-        raise MemberError(f"{host}: {error}") from error
+        # What a server answers is repeated there as a whole document: its message is what there is to say.
+        raise MemberError(f"{host}: {str(error).partition(', full error')[0]}") from error
     finally:
         await client.close()
 

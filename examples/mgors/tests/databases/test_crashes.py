@@ -12,7 +12,7 @@ LIVES = 30
 
 
 async def test_operators_that_die_one_after_the_other_bring_it_about(start: StartWorld) -> None:
-    """Three members, five and three again, by thirty operators that die at each of their writes, from the first on."""
+    """A set of three, by operators none of which gets further than one write more than the one before."""
     async with start(is_operated=False) as world:
         dead: list[list[str]] = []
 

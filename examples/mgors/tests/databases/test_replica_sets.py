@@ -26,6 +26,18 @@ async def test_members_join_one_by_one_and_leave_one_by_one(start: StartWorld) -
         assert world.events.count("MemberRemoved") == 4
 
 
+async def test_at_rest_it_looks_and_writes_nothing(start: StartWorld) -> None:
+    """Looking costs nobody anything."""
+    async with start() as world:
+        await world.create(1)
+        await world.until_ready(1)
+        await world.cluster.settle()
+        faults = world.cluster.faults
+        faults.clear()
+        await world.until(lambda: faults.count("GET", "/leases/mgors-shop") >= 3)
+        assert [write for write in faults.writes() if "/nodes/" not in write and "kube-node-lease" not in write] == []
+
+
 async def test_an_arbiter_votes_beside_two_members(start: StartWorld) -> None:
     """An even number of members is only allowed with one, and it costs no durability."""
     async with start() as world:

@@ -1,0 +1,89 @@
+"""Measures what the README tells: ``python local/measure.py``, in the folder of the example, on a machine at rest.
+
+Three real mongod processes on a process node; the API server, the controllers and the operator share one process.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from mongod_world import NAME, World, running
+from steersman import meta
+from steersman.clock import RealClock
+from steersman.testing.cluster import Cluster
+
+from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
+from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
+
+DOCUMENTS = 100_000
+_BATCH = 10_000
+_clock = RealClock()
+
+
+def _say(what: str, since: float) -> None:
+    sys.stdout.write(f"{what}: {_clock.monotonic() - since:.1f} s\n")
+    sys.stdout.flush()
+
+
+async def _begin(world: World) -> None:
+    since = _clock.monotonic()
+    await world.create(3)
+    await world.until(lambda: world.primary)
+    await world.until(lambda: "admin.admin" in world.users())
+    await world.write(-1, 1)
+    _say("from the object to the first write that a majority has", since)
+    await world.until_ready(within=120)
+    _say("from the object to three members that vote", since)
+
+
+async def _fill(world: World) -> None:
+    async with world.connected() as client:
+        for first in range(0, DOCUMENTS, _BATCH):
+            await client.shop.orders.insert_many([_document(number) for number in range(first, first + _BATCH)])
+
+
+def _document(number: int) -> dict[str, Any]:
+    return {"_id": number, "customer": f"c{number % 97}", "lines": [{"sku": "x" * 20, "n": number}]}
+
+
+async def _fail_over(world: World) -> None:
+    since = _clock.monotonic()
+    world.faults(world.primary).kill()
+    await world.write(DOCUMENTS, 1)
+    _say("from the death of the primary to the next write that a majority has", since)
+    await world.until_ready(within=120)
+
+
+async def _back_up(world: World) -> None:
+    since = _clock.monotonic()
+    backup = MgorsBackup(meta("b", namespace="default"), MgorsBackupSpec(cluster_name=NAME))
+    await world.cluster.client.create(backup)
+    await world.until(lambda: world.cluster.list(MgorsBackup)[0].is_finished, within=300)
+    [done] = world.cluster.list(MgorsBackup)
+    _say(f"backup of {done.status.documents} documents, {done.status.size_bytes} bytes", since)
+
+
+async def _restore(world: World) -> None:
+    since = _clock.monotonic()
+    spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="b")
+    await world.cluster.client.create(MgorsRestore(meta("r", namespace="default"), spec))
+    await world.until(lambda: world.cluster.list(MgorsRestore)[0].is_finished, within=300)
+    [done] = world.cluster.list(MgorsRestore)
+    _say(f"restore of {done.status.documents} documents, compared byte by byte ({done.status.state})", since)
+
+
+async def _measure(folder: Path) -> None:
+    os.environ["MGORS_BACKUPS"] = str(folder / "backups")
+    async with Cluster.start() as cluster, running(cluster, folder / "node") as world:
+        for part in (_begin, _fill, _fail_over, _back_up, _restore):
+            await part(world)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_measure(Path(folder)))
