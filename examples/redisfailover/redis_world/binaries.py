@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -43,23 +45,36 @@ def _server() -> Path:
 
 
 def _unpack(folder: Path) -> None:
-    """Fetch Debian's packages; a script for each program says where their libraries are."""
+    """Fetch Debian's packages; a script for each program says where their libraries are.
+
+    It is made beside its place and moved there as a whole: several tests may begin at the same time.
+    """
     if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
         raise NoRedis("there is no redis-server, and no apt-get to fetch one: name one by REDIS_SERVER_BIN")
-    folder.mkdir(parents=True, exist_ok=True)
-    fetched = _run(["apt-get", "download", *_PACKAGES], folder)
-    if fetched.returncode:
-        raise NoRedis(f"apt-get download failed: {(fetched.stderr.strip().splitlines() or [''])[-1]}")
-    for package in folder.glob("*.deb"):
-        _run(["dpkg", "-x", str(package), "root"], folder)
-        package.unlink()
-    libraries = ":".join(sorted({str(found.parent) for found in (folder / "root").rglob("*.so*")}))
-    for program in ("redis-sentinel", "redis-server"):
-        script = folder / f"{program}.new"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as place:
+        made = Path(place) / folder.name
+        made.mkdir()
+        fetched = _run(["apt-get", "download", *_PACKAGES], made)
+        if fetched.returncode:
+            raise NoRedis(f"apt-get download failed: {(fetched.stderr.strip().splitlines() or [''])[-1]}")
+        for package in made.glob("*.deb"):
+            _run(["dpkg", "-x", str(package), "root"], made)
+            package.unlink()
+        _write_scripts(made, folder)
+        with suppress(OSError):  # somebody was faster: theirs is as good
+            made.rename(folder)
+
+
+def _write_scripts(made: Path, folder: Path) -> None:
+    """Write scripts that hold once everything has moved to its folder."""
+    found = {library.parent.relative_to(made) for library in (made / "root").rglob("*.so*")}
+    libraries = ":".join(sorted(str(folder / one) for one in found))
+    for program in ("redis-cli", "redis-sentinel", "redis-server"):
+        script = made / program
         binary = folder / "root" / "usr" / "bin" / program
         script.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH="{libraries}" exec "{binary}" "$@"\n')
         script.chmod(0o755)
-        script.replace(folder / program)
 
 
 def _version(server: Path) -> int:
