@@ -414,6 +414,18 @@ async def test_a_connection_that_comes_while_closing_is_closed_too(steps: int) -
             assert client.recv(1) == b""
 
 
+async def test_a_close_that_is_cancelled_still_closes_the_port() -> None:
+    """Whoever gives up on closing must not leave a listening socket behind."""
+    server = Server(RecordingApp(), clock=FakeClock())
+    await server.__aenter__()
+    async with asyncio.TaskGroup() as tasks:
+        closing = tasks.create_task(server.__aexit__(None, None, None))
+        await asyncio.sleep(0)  # noqa: TID251 - a step of the event loop, not a wait
+        closing.cancel()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", server.port)
+
+
 async def test_what_the_block_raises_comes_out_as_it_is() -> None:
     """A failing test must show its own assertion, not a group of exceptions."""
     with pytest.raises(KeyError):

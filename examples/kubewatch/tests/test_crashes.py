@@ -3,6 +3,7 @@
 from steersman import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes import survive_crashes
+from steersman.testing.kills import survive_kills
 
 from kubewatch.api.watcher_v1 import Handler, WatchedResource, Watcher, WatcherSpec
 from kubewatch.main import operator
@@ -33,3 +34,9 @@ async def test_a_crash_at_any_write_makes_no_difference() -> None:
     """It writes nothing but its status."""
     writes = await survive_crashes(operator, watch_and_change_what_is_watched)
     assert {write.rpartition("/")[2] for write in writes} == {"status"}
+
+
+async def test_a_kill_makes_no_difference() -> None:
+    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_KILLS=all takes every one."""
+    killed = await survive_kills("kubewatch.main:operator", watch_and_change_what_is_watched, at_most=2)
+    assert killed

@@ -120,8 +120,10 @@ class Server:
         """Take no new connections, let answers finish within the limit, then break what is left."""
         self.is_draining = True
         if self._server is not None:
-            await _finish_accepting(self._server)
-            self._server.close()
+            try:
+                await _finish_accepting(self._server)
+            finally:
+                self._server.close()
         for connection in list(self._connections):
             connection.drain()
         timer = self.clock.call_later(self.limits.drain, self._abort_all)
