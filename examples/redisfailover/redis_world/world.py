@@ -116,6 +116,11 @@ class World:
         found = self.seen.status.condition(name)
         return f"{found.status}/{found.reason}" if found is not None else ""
 
+    def told(self, name: str) -> str:
+        """Give the message of a condition."""
+        found = self.seen.status.condition(name)
+        return found.message if found is not None else ""
+
     async def wait_condition(self, name: str, said: str) -> None:
         """Wait until a condition says something."""
 

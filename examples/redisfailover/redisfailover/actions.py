@@ -41,6 +41,13 @@ class Monitor:
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """Let a sentinel watch nobody."""
+
+    node: SentinelNode
+
+
+@dataclass(frozen=True, slots=True)
 class Adjust:
     """Change options of a sentinel."""
 
@@ -76,4 +83,4 @@ class Replace:
     node: RedisNode
 
 
-Action: TypeAlias = Promote | Follow | Configure | Monitor | Adjust | Reset | Failover | Replace
+Action: TypeAlias = Promote | Follow | Configure | Monitor | Release | Adjust | Reset | Failover | Replace

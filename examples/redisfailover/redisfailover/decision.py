@@ -6,10 +6,13 @@ last a rolling update. What comes later waits for what comes earlier, except for
 
 from dataclasses import replace
 
-from redisfailover.actions import Action, Adjust, Configure, Failover, Follow, Monitor, Promote, Replace, Reset
+from redisfailover.actions import Action, Adjust, Configure, Failover, Follow, Monitor, Promote, Release, Replace, Reset
 from redisfailover.mastership import Mastership, mastership
 from redisfailover.observation import Address, Goal, Observation, RedisNode, Role, SentinelNode
 from redisfailover.plan import Plan, Verdict
+
+#: How the problem of a server begins that does not accept the password.
+REFUSED = "refuses the password"
 
 
 def decide(goal: Goal, seen: Observation) -> Plan:
@@ -20,7 +23,9 @@ def decide(goal: Goal, seen: Observation) -> Plan:
     if found.master is not None and found.master.address is not None and not seen.is_failing_over:
         plan = _around(goal, seen, found.master, found.master.address, plan)
     elif goal.outside is not None:
-        plan = replace(plan, actions=(*plan.actions, *_watch_outside(goal, seen)))
+        plan = replace(plan, actions=(*plan.actions, *_watch_outside(goal, goal.outside, seen)))
+    if found.master is not None or not seen.answering:
+        plan = replace(plan, actions=(*plan.actions, *_unstick(seen)))
     return replace(plan, conditions=_conditions(goal, seen, found, plan))
 
 
@@ -71,10 +76,17 @@ def _handover(goal: Goal, seen: Observation, master: RedisNode) -> list[Action]:
     return [Failover(informed[0], best, why, paused=master)]
 
 
-def _watch_outside(goal: Goal, seen: Observation) -> list[Action]:
-    if goal.outside is None or not goal.watches_outside:
-        return []
-    return [Monitor(node, goal.outside, goal.quorum) for node in seen.watchers if node.watches != goal.outside]
+def _unstick(seen: Observation) -> list[Action]:
+    """Replace one pod that cannot run as it was made, and was meant otherwise since: it has nothing to wait for."""
+    stuck = [node for node in seen.redis if node.is_stuck and not node.is_current and node.role is None]
+    return [Replace(max(stuck, key=lambda node: node.ordinal))] if stuck else []
+
+
+def _watch_outside(goal: Goal, outside: Address, seen: Observation) -> list[Action]:
+    """Let sentinels watch the one outside, or nobody: a master that follows looks to them like one that is gone."""
+    if goal.watches_outside:
+        return [Monitor(node, outside, goal.quorum) for node in seen.watchers if node.watches != outside]
+    return [Release(node) for node in seen.watchers if node.watches is not None]
 
 
 def _sentinel_steps(goal: Goal, seen: Observation, master: Address) -> list[Action]:
@@ -134,7 +146,7 @@ def _progress(plan: Plan) -> Verdict:
                 return Verdict(True, "ReplacingMaster", why)
             case Follow(node, master):
                 return Verdict(True, "Joining", f"{node.pod} begins to follow {master}")
-            case Configure() | Monitor() | Adjust() | Reset():
+            case Configure() | Monitor() | Release() | Adjust() | Reset():
                 continue
     return Verdict(bool(plan.actions), *(("Adjusting", "settings change") if plan.actions else ("AsAsked", "")))
 
@@ -144,7 +156,7 @@ def _readiness(goal: Goal, seen: Observation, found: Mastership, watching: Verdi
     problems = [f"{node.pod}: {node.problem}" for node in seen.redis if node.problem]
     if found.split.status is not False:
         return Verdict(False, found.split.reason, found.split.message)
-    if any("password" in problem for problem in problems):
+    if any(node.problem.startswith(REFUSED) for node in seen.redis):
         return Verdict(False, "WrongPassword", "; ".join(problems))
     if found.master is None:
         return Verdict(False, found.available.reason, found.available.message)

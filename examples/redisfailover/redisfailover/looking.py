@@ -29,12 +29,14 @@ def goal_of(failover: RedisFailover, pods: list[Pod]) -> Goal:
 def redis_node(pod: Pod, stateful_set: StatefulSet, port: int) -> RedisNode:
     """Say what a server's pod tells of it."""
     status = stateful_set.status
+    problem = _problem(pod)
     is_known = status.observed_generation == stateful_set.generation and bool(status.update_revision)
     return RedisNode(
         pod=pod.name,
         address=_address(pod, port),
         is_current=not is_known or pod.labels.get(_REVISION) == status.update_revision,
-        problem=_problem(pod),
+        is_stuck=bool(problem) and not pod.is_deleting and bool(pod.status.container_statuses),
+        problem=problem,
     )
 
 

@@ -27,6 +27,8 @@ class RedisNode:
     address: Address | None = None
     #: Whether its pod is as the StatefulSet says now.
     is_current: bool = True
+    #: Whether its container cannot run, such as one whose image is not there.
+    is_stuck: bool = False
     #: ``None``: nobody answers; ``problem`` says why.
     role: Role | None = None
     problem: str = ""

@@ -12,7 +12,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
-from redisfailover.actions import Action, Adjust, Configure, Failover, Follow, Monitor, Promote, Replace, Reset
+from redisfailover.actions import Action, Adjust, Configure, Failover, Follow, Monitor, Promote, Release, Replace, Reset
+from redisfailover.decision import REFUSED
 from redisfailover.names import MASTER
 from redisfailover.observation import Address, RedisNode, SentinelNode
 from redisfailover.rdb_stream import receive_snapshot
@@ -42,7 +43,7 @@ class RedisServers:
                 info = await redis.info()
                 drift = await self._drift(redis, terms)
         except AuthenticationError as error:
-            return replace(node, problem=f"refuses the password: {error}")
+            return replace(node, problem=f"{REFUSED}: {error}")
         except (RedisError, OSError) as error:
             return replace(node, problem=node.problem or f"does not answer at {node.address}: {error}")
         return node_from_info(replace(node, problem=""), info, drift)
@@ -91,7 +92,7 @@ class RedisServers:
                 await _tell(node, terms.password, "REPLICAOF", master.host, master.port)
             case Configure(node, settings):
                 await self._configure(node, dict(settings), terms)
-            case Monitor() | Adjust() | Reset() | Failover():
+            case Monitor() | Release() | Adjust() | Reset() | Failover():
                 await _direct(action, terms)
             case Replace(node):
                 raise TypeError(f"{node.pod} is a pod: replacing it is no matter of Redis")
@@ -150,11 +151,13 @@ async def _tell(node: RedisNode | SentinelNode, password: str, *words: Any) -> N
         await redis.execute_command(*words)
 
 
-async def _direct(action: Monitor | Adjust | Reset | Failover, terms: Terms) -> None:
+async def _direct(action: Monitor | Release | Adjust | Reset | Failover, terms: Terms) -> None:
     """Take a step that a sentinel is to take."""
     match action:
         case Monitor():
             await _monitor(action, terms)
+        case Release(node):
+            await _tell(node, "", "SENTINEL REMOVE", MASTER)
         case Adjust(node, options):
             await _adjust(node, dict(options))
         case Reset(node):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redisfailover.actions import Adjust, Configure, Failover, Follow, Monitor, Promote, Replace, Reset
+from redisfailover.actions import Adjust, Configure, Failover, Follow, Monitor, Promote, Release, Replace, Reset
 from redisfailover.decision import decide
 from redisfailover.observation import Address, Goal, Observation, RedisNode, SentinelNode
 
@@ -110,6 +110,21 @@ def test_a_rolling_update_waits_for_every_server(trouble: dict[str, Any]) -> Non
     assert not any(isinstance(action, Replace) for action in actions)
 
 
+def test_a_pod_that_cannot_run_is_replaced_once_it_is_meant_otherwise() -> None:
+    """An image that is not there, and then corrected: the update would wait for ever for the pod that it is to help."""
+    stuck = server(2, role=None, is_stuck=True, is_current=False, problem="ErrImagePull")
+    assert decide(GOAL, with_redis(stuck)).actions == (Replace(stuck),)
+    assert decide(GOAL, with_redis(replace(stuck, is_current=True))).actions == ()
+    nobody = [server(number, role=None, is_stuck=True, is_current=False) for number in range(3)]
+    assert decide(GOAL, with_redis(*nobody)).actions == (Replace(nobody[2]),)
+
+
+def test_a_server_that_hangs_is_not_replaced_by_an_update() -> None:
+    """It may be the master, with data that nobody else has."""
+    hanging = server(0, role=None, is_current=False, problem="does not answer")
+    assert decide(GOAL, with_redis(hanging)).actions == ()
+
+
 def test_the_master_hands_over_before_it_is_replaced() -> None:
     """By way of the sentinels, whom clients ask; writes are held back meanwhile."""
     old = server(0, is_current=False)
@@ -154,6 +169,8 @@ def test_sentinels_watch_the_one_outside_only_if_they_may() -> None:
     nodes = tuple(server(number, role="slave", follows=outside) for number in range(3))
     seen = Observation(redis=nodes, sentinels=(sentinel(0, watches=None),))
     assert decide(replace(GOAL, outside=outside), seen).actions == ()
+    fighting = replace(seen, sentinels=(sentinel(0),))
+    assert decide(replace(GOAL, outside=outside), fighting).actions == (Release(fighting.sentinels[0]),)
     allowed = replace(GOAL, outside=outside, watches_outside=True)
     assert decide(allowed, seen).actions == (Monitor(seen.sentinels[0], outside, 2),)
 
@@ -168,6 +185,7 @@ def observations(draw: st.DrawFn) -> Observation:
             pod=f"rfr-a-{number}",
             address=draw(st.sampled_from([None, addresses[number]])),
             is_current=draw(st.booleans()),
+            is_stuck=draw(st.booleans()),
             role=draw(st.sampled_from(["master", "slave", None])),
             follows=draw(somebody),
             is_synced=draw(st.booleans()),

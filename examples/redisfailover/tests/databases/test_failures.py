@@ -201,3 +201,19 @@ async def test_a_cluster_begins_with_data_from_outside_and_cuts_over(tmp_path: P
         await world.check()
         await world.write(begin=1000)
         await world.check(begin=1000)
+
+
+async def test_an_image_that_is_not_there_stops_the_update_and_can_be_corrected(tmp_path: Path) -> None:
+    """One replica is lost to the mistake, no more; the correction does not wait for the pod that it is to help."""
+    async with World.start(tmp_path) as world, world.cluster.running(world.operator):
+        created = await world.create(failover_spec())
+        await world.write()
+        master = world.seen.status.master
+        await world.cluster.client.patch(created, {"spec": {"redis": {"image": "no-redis:1"}}})
+        await world.wait_condition("Ready", "False/ServersMissing")
+        await world.cluster.eventually(lambda: "ImagePull" in world.told("Ready"))
+        assert world.seen.status.master == master
+        assert len(world.seen.status.replicas) == 1
+        await world.cluster.client.patch(created, {"spec": {"redis": {"image": "redis:7.2-alpine"}}})
+        await world.wait_ready()
+        await world.check()

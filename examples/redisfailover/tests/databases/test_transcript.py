@@ -5,8 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from redis_world.binaries import redis_programs
 from steersman.testing.transcripts import console_blocks, replay
+
+from redis_world.binaries import redis_programs
 
 PROJECT = Path(__file__).parents[2]
 
