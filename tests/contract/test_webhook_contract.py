@@ -126,6 +126,55 @@ async def test_a_failing_function_that_may_be_ignored_is(server: Server) -> None
         await client.create(Box(meta("a")))
 
 
+async def test_a_function_that_takes_too_long_is_not_waited_for(server: Server) -> None:
+    """A write waits for as long as was declared, and is refused then."""
+    operator, never = Operator("slow-boxes"), asyncio.Event()
+
+    @operator.validate(Box, timeout=1, on=["CREATE"])
+    async def check(box: Box, _: Admission[Box]) -> None:
+        if box.spec.size == 10:
+            raise Deny("too large")
+        await never.wait()
+
+    async with server.client() as client, running(client, operator):
+        await until_asked(client)
+        with pytest.raises(InternalError, match=r"failed to call webhook: .*no verdict within"):
+            await client.create(Box(meta("a")))
+
+
+async def test_defaults_are_asked_again_and_dry_runs_and_warnings_are_told(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What one function changes another must see, whatever their order; people are told what was said."""
+    operator = Operator("again-boxes")
+    dry: list[bool] = []
+
+    @operator.default(Box, name="a-owner")
+    def own(box: Box, _: Admission[Box]) -> None:
+        box.labels["size"] = "large" if box.spec.size > 4 else "small"
+
+    @operator.default(Box, name="b-size")
+    def fill(box: Box, _: Admission[Box]) -> None:
+        box.spec.size = box.spec.size or 5
+
+    @operator.validate(Box)
+    def check(box: Box, admission: Admission[Box]) -> None:
+        if box.spec.size > 9:
+            raise Deny("too large")
+        dry.append(admission.dry_run)
+        admission.warn("boxes are going away")
+
+    async with server.client() as client, running(client, operator):
+        await until_asked(client)
+        dry.clear()
+        shown = await client.dry_run().create(Box(meta("a")))
+        made = await client.create(Box(meta("a")))
+        await client.delete(made)
+    assert shown.labels == made.labels == {"size": "large"}
+    assert dry == [True, False]
+    assert any("boxes are going away" in record.getMessage() for record in caplog.records)
+
+
 async def test_a_rule_that_needs_the_request_is_kept_by_the_server(server: Server) -> None:
     """Without anybody being asked: the operator may be down."""
     operator = Operator("policed-boxes")
