@@ -69,7 +69,9 @@ class World:
         except Exception as error:
             found = self.mgors.status if self.cluster.list(Mgors) else None
             jobs: list[MgorsBackup | MgorsRestore] = [*self.cluster.list(MgorsBackup), *self.cluster.list(MgorsRestore)]
-            raise AssertionError(f"{error}\n{found}\n{self.events}\n{[(one.name, one.status) for one in jobs]}") from error
+            raise AssertionError(
+                f"{error}\n{found}\n{self.events}\n{[(one.name, one.status) for one in jobs]}"
+            ) from error
 
     async def until_ready(self, members: int = 3, within: float = 40.0) -> None:
         """Wait until all members do their part."""

@@ -78,7 +78,7 @@ async def _order(action: Initiate | StepDown | RaiseCompatibility | Force, hands
 
 async def _restart(seat: Seat, ctx: Context[Mgors]) -> None:
     pod = await ctx.get(Pod, seat.pod)
-    if pod is not None and not pod.is_deleting:
+    if pod is not None and pod.uid == seat.pod_uid:
         await ctx.delete(pod)
         ctx.event("PodReplaced", f"{seat.pod} is replaced by one that is as this object says")
 

@@ -118,6 +118,8 @@ class Seat:
 
     number: int
     pod: str
+    #: The very pod that was looked at; its successor has the same name. Empty while there is none.
+    pod_uid: str = ""
     #: Where its mongod is to be reached; empty while that is not known.
     host: str = ""
     is_arbiter: bool = False

@@ -10,13 +10,11 @@ from steersman.kinds.core_v1 import ConfigMap, Pod
 
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors, Unsafe
-from mgors.members import FIRST_ARBITER, Seat
-from mgors.objects import arbiters_name, host_of, selector_of
+from mgors.objects import selector_of
 from mgors.plan import Situation
 from mgors.replica_set import look
+from mgors.seats import seats_of
 from mgors.settings import Settings
-
-_REVISION = "controller-revision-hash"
 
 
 def history_name(mgors: Mgors) -> str:
@@ -54,34 +52,3 @@ def _quorum_lost_for(mgors: Mgors, now: datetime) -> float:
     if quorum is None or quorum.status != "False" or quorum.last_transition_time is None:
         return 0.0
     return (now - quorum.last_transition_time).total_seconds()
-
-
-def seats_of(mgors: Mgors, pods: dict[str, Pod], sets: dict[str, StatefulSet]) -> list[Seat]:
-    """Give every place that is wanted, and every one that has a pod."""
-    found = []
-    for name, wanted, first in (
-        (mgors.name, mgors.spec.members, 0),
-        (arbiters_name(mgors), mgors.spec.arbiters, FIRST_ARBITER),
-    ):
-        stateful_set = sets.get(name)
-        running = (stateful_set.spec.replicas or 0) if stateful_set else 0
-        for ordinal in range(max(wanted, running)):
-            pod = pods.get(f"{name}-{ordinal}")
-            found.append(
-                Seat(
-                    number=first + ordinal,
-                    pod=f"{name}-{ordinal}",
-                    host=host_of(pod, mgors) if pod and not pod.is_deleting else "",
-                    is_arbiter=first > 0,
-                    is_wanted=ordinal < wanted,
-                    is_stale=pod is not None and stateful_set is not None and _is_stale(pod, stateful_set),
-                )
-            )
-    return found
-
-
-def _is_stale(pod: Pod, stateful_set: StatefulSet) -> bool:
-    status = stateful_set.status
-    if status.observed_generation != stateful_set.generation or not status.update_revision:
-        return False
-    return pod.metadata.labels.get(_REVISION) != status.update_revision

@@ -5,6 +5,7 @@
 - A configuration is forced only where the object allows it, after a while, and on the member with the newest data.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mgors.actions import (
@@ -92,6 +93,8 @@ def decide(situation: Situation) -> Action:
 
 def _begin(situation: Situation) -> Action:
     silent = [seat.pod for seat in situation.seats if seat.seen is None]
+    if stuck := _stuck(situation.seats):
+        return Restart(stuck)
     if silent or not situation.seats:
         return Wait("PodsStarting", f"waiting for {', '.join(silent) or 'pods'}")
     if any(seat.seen and seat.seen.state is not State.UNINITIALIZED for seat in situation.seats):
@@ -105,6 +108,8 @@ def _begin(situation: Situation) -> Action:
 def _without_primary(situation: Situation) -> Action:
     if situation.has_quorum:
         return Wait("Electing", "members are electing a primary")
+    if stuck := _stuck(situation.seats):
+        return Restart(stuck)
     told = "no majority of the members answers"
     if not situation.may_force:
         return Wait(QUORUM_LOST, f"{told}; unsafe.forceReconfigOnLostQuorum would go on without it")
@@ -118,10 +123,16 @@ def _without_primary(situation: Situation) -> Action:
     return Force(newest, (newest, *(seat for seat in left if seat is not newest)))
 
 
+def _stuck(seats: Iterable[Seat]) -> Seat | None:
+    """Find a pod that does not answer and is not as the object says: an image that was corrected must get its turn."""
+    return next((seat for seat in seats if seat.is_stale and seat.seen is None), None)
+
+
 def _with_primary(situation: Situation, primary: Seat, config: Config) -> Action:
     seen = primary.seen
     if seen is None or not seen.is_committed or seen.voting != config.votes:
-        return Wait("MembershipChanging", "the last change of members is not complete: a vote does not count yet")
+        changing = Wait("MembershipChanging", "the last change of members is not complete: a vote does not count yet")
+        return _give_up(situation, config) or changing if seen and seen.is_committed else changing
     return (
         _put_right(situation, config)
         or _shrink(situation, primary, config)
@@ -131,6 +142,13 @@ def _with_primary(situation: Situation, primary: Seat, config: Config) -> Action
         or _raise_compatibility(situation, primary)
         or Rest()
     )
+
+
+def _give_up(situation: Situation, config: Config) -> Action | None:
+    """Find a member that does not answer, is not wanted any more, and whose vote would be waited for in vain."""
+    silent = {seat.number for seat in situation.seats if not seat.is_wanted and seat.seen is None}
+    leaving = [member for member in config.members if member.number in silent]
+    return Remove(leaving[-1].number, leaving[-1].host) if leaving else None
 
 
 def _put_right(situation: Situation, config: Config) -> Action | None:
@@ -180,6 +198,8 @@ def _share_votes(situation: Situation, config: Config) -> Action | None:
 
 def _grow(situation: Situation, config: Config) -> Action | None:
     missing = [seat for seat in _wanted(situation) if config.member(seat.number) is None]
+    if stuck := _stuck(missing):
+        return Restart(stuck)
     for seat in missing:
         if seat.seen is None or not seat.host:
             continue

@@ -175,6 +175,16 @@ def test_a_vote_is_given_up_before_an_arbiter_takes_it() -> None:
     assert decide(Situation(seats=seats)) == SetVotes(6, 0)
 
 
+def test_who_never_got_its_vote_can_still_leave() -> None:
+    """A member that was added and then lost must not keep the set from being made smaller again."""
+    known = config(0, 1)
+    primary = seat(0, State.PRIMARY, known)
+    assert primary.seen is not None
+    waiting = replace(primary, seen=replace(primary.seen, voting=1))
+    assert decide(Situation(seats=(waiting, seat(1, is_wanted=False)))) == Remove(1, host(1))
+    assert said(decide(Situation(seats=(waiting, seat(1))))) == "MembershipChanging"
+
+
 # Disasters.
 
 
@@ -245,6 +255,15 @@ def test_a_pod_that_does_not_work_is_replaced_first() -> None:
     seats = list(healthy())
     seats[1] = replace(seats[1], seen=None, is_stale=True)
     assert decide(Situation(seats=tuple(seats))) == Restart(seats[1])
+
+
+def test_an_image_that_was_corrected_gets_its_turn() -> None:
+    """Whether the set has begun or not: pods that do not answer and are of yesterday stand in its way."""
+    wrong = seat(1, is_stale=True)
+    assert decide(Situation(seats=(seat(0, State.UNINITIALIZED), wrong))) == Restart(wrong)
+    assert decide(Situation(seats=(*healthy(1), wrong))) == Restart(wrong)
+    known = config(0, 1)
+    assert decide(Situation(seats=(seat(0, State.SECONDARY, known), wrong))) == Restart(wrong)
 
 
 def test_features_are_raised_when_all_have_the_version() -> None:
@@ -324,6 +343,10 @@ def test_laws_hold_whatever_is_seen(situation: Situation) -> None:
             assert chosen.seen is not None
             assert all(one.seen is None or one.seen.optime <= chosen.seen.optime for one in known)
             assert keep[0] == chosen
+        case Restart(chosen) if chosen.seen is None:
+            assert chosen.is_stale
+        case Remove(number) if any(one.number == number and one.seen is None for one in situation.seats):
+            assert situation.primary is not None
         case SetHost() | Add() | Remove() | SetVotes() | StepDown() | Restart():
             primary = situation.primary
             assert primary is not None

@@ -1,10 +1,16 @@
 """What goes wrong with replica sets, on real processes: what a majority acknowledged is there afterwards."""
 
-from mongod_world import StartWorld, World
+import pytest
+from mongod_world import NAME, StartWorld, World
 from steersman.kinds.core_v1 import Pod
 
 from mgors.api.mgors_v1 import Unsafe
+from mgors.main import operator
 from mgors.replica_set import member
+
+
+#: The labels of its metrics.
+SHOP = {"namespace": "default", "name": NAME}
 
 
 async def made(world: World, **fields: object) -> None:
@@ -24,6 +30,8 @@ async def test_the_primary_is_killed(start: StartWorld) -> None:
         await world.until(lambda: world.is_ready() and "PrimaryChanged" in world.events)
         assert await world.count() == 300
         assert world.primary != first
+        assert (operator.metrics.get_sample_value("mgors_failovers_total", SHOP) or 0) >= 1
+        assert operator.metrics.get_sample_value("mgors_members", {**SHOP, "state": "SECONDARY"}) == 2
 
 
 async def test_a_member_loses_its_disk(start: StartWorld) -> None:
@@ -92,10 +100,11 @@ async def test_a_majority_that_is_gone_is_gone_without_where_that_is_allowed(sta
         assert await world.count() == 300
 
 
-async def test_two_of_three_disks_are_lost(start: StartWorld) -> None:
+@pytest.mark.parametrize("may_force", [True, False])
+async def test_two_of_three_disks_are_lost(start: StartWorld, may_force: bool) -> None:
     """The one that is left has everything; nobody begins a new set beside it."""
     async with start() as world:
-        await made(world, unsafe=Unsafe(force_reconfig_on_lost_quorum=True))
+        await made(world, unsafe=Unsafe(force_reconfig_on_lost_quorum=may_force))
         for pod in world.secondaries:
             world.faults(pod).wipe("data")
             world.faults(pod).kill()
