@@ -34,10 +34,11 @@ def test_the_lines_of_an_example_are_as_many_as_its_readme_says(name: str, lines
     assert example_lines(name) == int(lines)
 
 
-def test_the_operator_in_another_framework_is_as_long_as_the_readme_says() -> None:
+@pytest.mark.parametrize(("example", "program"), [("samplecontroller", "foo"), ("custompod", "custompod")])
+def test_the_operator_in_another_framework_is_as_long_as_the_readme_says(example: str, program: str) -> None:
     """The comparison counts both sides alike."""
-    [lines] = re.findall(r"^\| samplecontroller \|.*\| (\d+) \|$", README, re.MULTILINE)
-    assert code_lines((ROOT / "bench" / "foo_kopf.py").read_text()) == int(lines)
+    [lines] = re.findall(rf"^\| {example} \|.*\| (\d+) \|$", README, re.MULTILINE)
+    assert code_lines((ROOT / "bench" / "kopf" / f"{program}.py").read_text()) == int(lines)
 
 
 @pytest.mark.parametrize("name", re.findall(r"^\| \[(\w+)\]", README, re.MULTILINE))
