@@ -97,6 +97,13 @@ class World:
         """Let something go wrong with a pod."""
         return PodFaults(self.node, pod)
 
+    def lose_disk(self, pod: str) -> None:
+        """Let the disk of a pod be empty all of a sudden, and its processes be gone."""
+        faults = self.faults(pod)
+        faults.hang()  # whoever still writes would write into the empty disk
+        faults.wipe("data")
+        faults.kill()
+
     def pods(self) -> list[str]:
         """Give the pods that are there."""
         return sorted(pod.name for pod in self.cluster.list(Pod) if not pod.is_deleting)

@@ -75,8 +75,7 @@ async def test_everything_is_lost_and_restored(start: StartWorld, settings: Path
         assert backup.status.documents == DOCUMENTS + 1
         assert (settings / backup.status.destination / "manifest.json").exists()
         for pod in world.pods():
-            world.faults(pod).wipe("data")
-            world.faults(pod).kill()
+            world.lose_disk(pod)
         await world.until(lambda: world.condition("Ready") == ("False", "DataLost"))
         assert "DataLost" in world.events
         restore = await restored(world, "again", "by-hand")

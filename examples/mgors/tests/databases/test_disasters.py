@@ -8,7 +8,6 @@ from mgors.api.mgors_v1 import Unsafe
 from mgors.main import operator
 from mgors.replica_set import member
 
-
 #: The labels of its metrics.
 SHOP = {"namespace": "default", "name": NAME}
 
@@ -39,8 +38,7 @@ async def test_a_member_loses_its_disk(start: StartWorld) -> None:
     async with start() as world:
         await made(world)
         [lost, *_] = world.secondaries
-        world.faults(lost).wipe("data")
-        world.faults(lost).kill()
+        world.lose_disk(lost)
         await world.until(lambda: not world.is_ready())
         await world.write(200, 100)
         await world.until_ready()
@@ -93,8 +91,7 @@ async def test_a_majority_that_is_gone_is_gone_without_where_that_is_allowed(sta
         await world.until(lambda: world.primary == survivor)
         assert "QuorumLost" in world.events
         for pod in lost:
-            world.faults(pod).wipe("data")
-            world.faults(pod).kill()
+            world.lose_disk(pod)
         await world.until_ready(within=60)
         await world.write(200, 100)
         assert await world.count() == 300
@@ -106,8 +103,7 @@ async def test_two_of_three_disks_are_lost(start: StartWorld, may_force: bool) -
     async with start() as world:
         await made(world, unsafe=Unsafe(force_reconfig_on_lost_quorum=may_force))
         for pod in world.secondaries:
-            world.faults(pod).wipe("data")
-            world.faults(pod).kill()
+            world.lose_disk(pod)
         await world.until(lambda: not world.is_ready())
         await world.until_ready(within=60)
         assert world.events.count("ReplicaSetInitiated") == 1
