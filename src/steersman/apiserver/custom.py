@@ -7,7 +7,6 @@ from steersman.apiserver.builtin_types import type_builder
 from steersman.apiserver.conversion_webhooks import Converter
 from steersman.apiserver.json_path import compile_path
 from steersman.apiserver.managed_fields.field_set import set_of
-from steersman.apiserver.metadata_review import change_errors
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
 from steersman.errors import DecodeError
 from steersman.objects.codec import encode_json
@@ -165,8 +164,6 @@ class CustomStrategy(Strategy):
             verdict = self.kind.validate_status_update(obj, old)
         else:
             verdict = self.kind.validate_update(obj, old)
-            errors = change_errors(obj["metadata"], old["metadata"], namespaced=self.kind.namespaced)
-            return Verdict([*errors, *verdict.errors], verdict.warnings)
         return Verdict(verdict.errors, verdict.warnings)
 
     def fields(self, obj: Document) -> dict[str, str]:

@@ -337,6 +337,18 @@ def _strings(value: Any, path: str, reading: Reading) -> Any:
     return _list(STRING.read)(value, path, reading)
 
 
+def _schema(value: Any, path: str, reading: Reading) -> Any:
+    """Read a schema that Go reads by a function of its own: what it does not know is dropped without a word."""
+    if value.__class__ is list:
+        return [_schema(part, f"{path}[{index}]", reading) for index, part in enumerate(value)]
+    if value.__class__ is not dict:
+        # Whether it may stand here is for the rules of definitions to say.
+        return value
+    alone = Reading()
+    alone.record, alone.trail = reading.record, reading.trail
+    return struct("apiextensions/v1.JSONSchemaProps").read(value, path, alone)
+
+
 _MAP_NAMES.update({STRING.read: "map[string]string", _quantity: "v1.ResourceList", _bytes: "map[string][]uint8"})
 _SCALARS: dict[str, tuple[Read, Any]] = {
     "s": (STRING.read, ""),
@@ -352,7 +364,7 @@ _SCALARS: dict[str, tuple[Read, Any]] = {
     "FV1": (_any, None),
     "JSON": (_any, None),
     "WRAP": (_strings, None),
-    "PB": (_any, None),
-    "PA": (_any, None),
+    "PB": (_schema, None),
+    "PA": (_schema, None),
     "PSA": (_any, None),
 }

@@ -12,7 +12,7 @@ from steersman.objects.identity import GroupVersionKind
 from steersman.schema.field_errors import FieldError
 from steersman.schema.object_meta import (
     NameFaults,
-    url_name_faults,
+    validate_any_change,
     validate_object_meta,
     validate_object_meta_update,
 )
@@ -94,12 +94,6 @@ _PLAIN_FINALIZERS: Final = frozenset(
 )
 
 
-def change_errors(metadata: Document, old: Document, *, namespaced: bool) -> list[FieldError]:
-    """Judge changed metadata by the rules of all kinds."""
-    whole = validate_object_meta(metadata, namespaced=namespaced, name_faults=url_name_faults)
-    return whole + validate_object_meta_update(metadata, old)
-
-
 class MetadataReview:
     """Judges the metadata of one built-in kind."""
 
@@ -116,7 +110,7 @@ class MetadataReview:
 
     def of_changed(self, metadata: Document, old: Document, subresource: str) -> list[FieldError]:
         """Judge metadata that replaces other metadata."""
-        errors = change_errors(metadata, old, namespaced=self._namespaced)
+        errors = validate_any_change(metadata, old, namespaced=self._namespaced)
         for look in _LOOKS.get(self._place(subresource), _ONCE):
             if look is Look.WHOLE:
                 errors += self.of_new(metadata)

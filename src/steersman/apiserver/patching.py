@@ -67,7 +67,7 @@ class Patching:
             return self._replace(call, record, live, document, options)
         except _UnreadableError as fault:
             if media == STRATEGIC_PATCH:
-                shown = plain(_without_unmatched_nulls(patch, live))
+                shown = plain(_as_left(patch, live))
                 raise invalid("", "", "", [invalid_field("patch", shown, _restore_fault(fault.why))]) from None
             # Reading has changed the document: it is made again, to be quoted as it was.
             again = self._patched(call, media, self._ledger.document(call.served, record), patch)
@@ -247,8 +247,16 @@ class _UnreadableError(Exception):
         self.why = why
 
 
+def _as_left(patch: Document, live: Document) -> Document:
+    """Give a strategic patch as the merge leaves it: whole replacements lose their directive, others some nulls."""
+    if patch.get("$patch") == "replace":
+        return {key: part for key, part in patch.items() if key != "$patch"}
+    left: Document = _without_unmatched_nulls(patch, live)
+    return left
+
+
 def _without_unmatched_nulls(patch: Any, live: Any) -> Any:
-    """Give a strategic patch as the merge leaves it: nulls under members that the object lacks are gone."""
+    """Give a patch without the nulls under members that the object lacks."""
     if patch.__class__ is not dict:
         return patch
     if live.__class__ is not dict:
@@ -264,6 +272,7 @@ _RESTORES = (
     (r"cannot unmarshal number into .* of type \[\]", "cannot restore slice from int64"),
     (r"cannot unmarshal number into .* of type string", "cannot convert int64 to string"),
     (r"cannot unmarshal string into .* of type (int32|int64|bool)", r"unrecognized type: \1"),
+    (r"^illegal base64 data .*", r"error decoding from json: \g<0>"),
 )
 
 

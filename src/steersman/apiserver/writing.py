@@ -184,7 +184,9 @@ class Writing:
             raise _taken(served, existing)
         is_whole = not served.strategy.fill_in(obj, is_merged=is_owned)
         if options.dry_run:
-            return self._ledger.preview(served, obj)
+            # Nothing gives the object a version, so it shows the one that it came with.
+            shown = {**obj, "metadata": {**metadata, "resourceVersion": version}} if version else obj
+            return self._ledger.preview(served, shown)
         raw = self._ledger.put(served, obj, is_whole=is_whole)
         served.strategy.after_commit(obj, None)
         return raw

@@ -124,9 +124,8 @@ class CompiledSchema:
         node = self.node.properties.get("status")
         if node is None or "status" not in obj:
             return []
+        # A status that was not there was null, and a null that stays one is not complained about.
         old_status = ABSENT if old is ABSENT else old.get("status")
-        if old_status is None:
-            old_status = ABSENT
         return _errors(self._ratchet.findings(node, obj["status"], old_status), "status")
 
     def rules_verdict(self, obj: Any, old: Any, errors: list[FieldError]) -> Verdict:

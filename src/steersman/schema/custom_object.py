@@ -10,7 +10,12 @@ from typing import Any, Self
 from steersman.errors import DecodeError
 from steersman.schema.compiled import CompiledSchema, Verdict, compile_schema
 from steersman.schema.field_errors import FieldError, invalid
-from steersman.schema.object_meta import read_object_meta, validate_object_meta, validate_object_meta_update
+from steersman.schema.object_meta import (
+    read_object_meta,
+    validate_any_change,
+    validate_object_meta,
+    validate_object_meta_update,
+)
 from steersman.schema.scale_paths import ScalePaths
 from steersman.schema.structural import ABSENT
 from steersman.schema.wire_types import WireTypeError
@@ -103,8 +108,9 @@ class CustomKind:
 
     def validate_update(self, obj: dict[str, Any], old: dict[str, Any]) -> Verdict:
         """Check an object that replaces another."""
-        errors = self._type_errors(obj)
-        errors += validate_object_meta_update(obj.get("metadata") or {}, old.get("metadata") or {})
+        meta, old_meta = obj.get("metadata") or {}, old.get("metadata") or {}
+        errors = validate_any_change(meta, old_meta, namespaced=self.namespaced) + self._type_errors(obj)
+        errors += validate_object_meta_update(meta, old_meta)
         return self.schema.validate(obj, old, earlier=[*errors, *self._scale_errors(obj)])
 
     def validate_status_update(self, obj: dict[str, Any], old: dict[str, Any]) -> Verdict:

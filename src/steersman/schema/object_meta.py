@@ -297,3 +297,9 @@ def _late_finalizer_errors(meta: dict[str, Any], old: dict[str, Any], path: str)
     listed_ = ", ".join(quoted(name) for name in sorted(added))
     text_ = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed_}}}"
     return [forbidden(f"{path}.finalizers", text_)]
+
+
+def validate_any_change(meta: dict[str, Any], old: dict[str, Any], *, namespaced: bool) -> list[FieldError]:
+    """Check changed metadata by the rules of all kinds; those of most kinds look at it again."""
+    whole = validate_object_meta(meta, namespaced=namespaced, name_faults=url_name_faults)
+    return whole + validate_object_meta_update(meta, old)

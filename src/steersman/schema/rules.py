@@ -46,6 +46,8 @@ class RuleTree:
     fields: dict[str, "RuleTree"] = field(default_factory=dict)
     others: "RuleTree | None" = None
     items: "RuleTree | None" = None
+    #: Whether values are whole objects, which are never as they were stored: each write changes their metadata.
+    is_root: bool = False
 
     def check(self, value: Any, old: Any, budget: "Budget") -> list[BrokenRule]:
         """Run the rules on a value and inside it."""
@@ -63,7 +65,7 @@ class RuleTree:
                 self._report_unusable(self.rules, steps, report)
             failures = self.rules.check(value, None if old is ABSENT else old, budget=budget)
             if failures:
-                unchanged = old is not ABSENT and same(value, old)
+                unchanged = not self.is_root and old is not ABSENT and same(value, old)
                 for failure in failures:
                     error = error_of(failure, path_text(steps))
                     report(BrokenRule(error, unchanged and failure.can_ratchet))
@@ -115,4 +117,4 @@ def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:
         from steersman.schema.cel import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
 
         rules = compile_rules(node.schema, is_root=is_root)
-    return RuleTree(node, rules, fields, others, items)
+    return RuleTree(node, rules, fields, others, items, is_root)

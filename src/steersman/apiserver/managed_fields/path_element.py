@@ -97,6 +97,10 @@ def display(element: str) -> str:
 def _shown(value: Any) -> str:
     if value is None:
         return "null"
+    if value.__class__ is list:
+        return f"[{','.join(map(_shown, value))}]"
+    if value.__class__ is dict:
+        return "".join(f"{key}={_shown(part)}" for key, part in value.items())
     return go_text.quoted(value) if value.__class__ is str else go_text.plain(value)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from steersman.apiserver.crds import FINALIZER
-from steersman.apiserver.metadata_review import change_errors
 from steersman.apiserver.served import Served
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document, Verdict
 from steersman.errors import DecodeError
 from steersman.schema.field_errors import invalid
+from steersman.schema.object_meta import validate_any_change
 
 
 class DefinitionStrategy(BuiltinStrategy):
@@ -55,7 +55,7 @@ class DefinitionStrategy(BuiltinStrategy):
             review = validate_crd(obj, old)
         except DecodeError as error:
             return Verdict([invalid("spec", "", str(error))], [])
-        errors = change_errors(obj["metadata"], old["metadata"], namespaced=False) if old is not None else []
+        errors = validate_any_change(obj["metadata"], old["metadata"], namespaced=False) if old is not None else []
         return Verdict([*errors, *review.errors], review.warnings)
 
     def before_delete(self, obj: Document) -> None:
