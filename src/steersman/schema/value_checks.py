@@ -220,8 +220,8 @@ def _is_whole(number: float) -> bool:
 def _keeps_multiple(factor: float) -> Callable[[float], bool]:
     if factor.__class__ is int:
         # A factor of nothing is a factor of everything: dividing by it would end the server's request.
-        return lambda value: factor == 0 or (
-            value % factor == 0 if value.__class__ is int else _is_whole(value / factor)
+        return lambda value: (
+            factor == 0 or (value % factor == 0 if value.__class__ is int else _is_whole(value / factor))
         )
     return lambda value: factor == 0 or _is_whole(1 / factor * value if factor < 1 else value / factor)
 
