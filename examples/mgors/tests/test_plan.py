@@ -325,7 +325,7 @@ situations = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(situations)
 def test_laws_hold_whatever_is_seen(situation: Situation) -> None:
     """Never begin beside a configuration, never force unless allowed and on the newest, never change without votes."""
@@ -358,7 +358,7 @@ def test_laws_hold_whatever_is_seen(situation: Situation) -> None:
             assert isinstance(action, (Rest, Wait, RaiseCompatibility))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(situations)
 def test_a_change_is_one_member_and_one_version(situation: Situation) -> None:
     """Two configurations that follow each other differ by one member: any two majorities have one in common."""
@@ -375,7 +375,7 @@ def test_a_change_is_one_member_and_one_version(situation: Situation) -> None:
         assert after.version == before.version + 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(situations)
 def test_no_pod_goes_that_belongs_to_the_set(situation: Situation) -> None:
     """Whatever is asked for: first the configuration, then the pod."""
