@@ -1,5 +1,7 @@
 """A cluster whose pods are real Redis processes, and what tests do to it."""
 
+import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from steersman import Operator, meta
+from steersman.concurrency import background
 from steersman.kinds.core_v1 import (
     Container,
     EnvVar,
@@ -189,6 +192,40 @@ class World:
             for number in range(begin, begin + KEYS):
                 await redis.set(f"key-{number}", number)
             await redis.execute_command("WAIT", self.seen.spec.redis.replicas - 1, 5000)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[list[str]]:
+        """Write one key after the other where the service of the master leads; give those that Redis confirmed."""
+        confirmed: list[str] = []
+        # The client library may turn a cancellation into an error of the connection, which is none of ours to see.
+        is_over = False
+
+        async def write_on() -> None:
+            for number in itertools.count():
+                if is_over:
+                    return
+                try:
+                    async with asyncio.timeout(15), self.redis(self.served_master[0]) as redis:
+                        await redis.set(f"on-{number}", number)
+                except (RedisError, OSError, IndexError, ValueError):
+                    await self.cluster.clock.sleep(0.05)
+                else:
+                    confirmed.append(f"on-{number}")
+
+        async with background(write_on(), name="writer"):
+            try:
+                yield confirmed
+            finally:
+                is_over = True
+
+    async def watched(self) -> set[str]:
+        """Give the addresses of the masters that the sentinels watch."""
+        found = set()
+        for pod in self.pods("sentinel"):
+            async with self.redis(pod.name) as redis:
+                told = await redis.execute_command("SENTINEL GET-MASTER-ADDR-BY-NAME", "mymaster")
+                found.add(told[0] if told else "")
+        return found
 
     async def wait_synced(self) -> None:
         """Wait until every server has all that its master has."""

@@ -23,7 +23,7 @@ from redisfailover.servers import Rejected, Snapshot, Terms, Unreachable
 #: Seconds to wait for a connection, and for an answer.
 _TIMEOUT = 1.0
 #: Milliseconds for which a master that is to be replaced holds back writes.
-_PAUSE = 5000
+_PAUSE = 10_000
 
 
 class RedisServers:
