@@ -10,9 +10,9 @@ from steersman import Context, Permanent, meta
 from steersman.kinds.core_v1 import Secret
 
 from mgors.api.mgors_v1 import Mgors
-from mgors.members import Seat
 from mgors.objects import CLUSTER, admin_name, keyfile_name
-from mgors.replica_set import Mongo, member
+from mgors.plan import Situation
+from mgors.replica_set import MemberError, Mongo, member
 from mgors.users import Account, commands
 
 _KEY_BYTES = 192
@@ -50,7 +50,25 @@ def _text(secret: Secret, key: str) -> str:
     return value.decode().strip()
 
 
-async def accounts(mgors: Mgors, ctx: Context[Mgors], admin: Account) -> tuple[list[Account], list[str]]:
+async def give_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation, admin: Account, keyfile: str) -> None:
+    """Make users as the object says, and what they connect with. What is wrong with a user stops nothing else."""
+    if situation.primary is None:
+        return
+    users, problems = await _accounts(mgors, ctx, admin)
+    try:
+        async with member(situation.primary.host, keyfile) as client:
+            await _ensure_write_concern(client)
+            await _ensure_users(client, users, keyfile)
+    except MemberError as error:
+        problems.append(str(error))
+    told = ", ".join(problems)
+    if ctx.condition("UsersReady", not problems, "UsersMissing" if problems else "AsAskedFor", told) and problems:
+        ctx.event("UsersMissing", told, kind="Warning")
+    hosts = [seat.host for seat in situation.seats if seat.is_wanted and seat.host and not seat.is_arbiter]
+    await _ensure_connection_strings(mgors, ctx, hosts, users)
+
+
+async def _accounts(mgors: Mgors, ctx: Context[Mgors], admin: Account) -> tuple[list[Account], list[str]]:
     """Give the users whose passwords are there, and what is missing for the others."""
     found, absent = [admin], []
     for user in mgors.spec.users or []:
@@ -65,20 +83,11 @@ async def accounts(mgors: Mgors, ctx: Context[Mgors], admin: Account) -> tuple[l
     return found, absent
 
 
-async def ensure_access(primary: Seat, wanted: list[Account], keyfile: str) -> int:
-    """Make users as they are wanted; give how many were changed."""
-    async with member(primary.host, keyfile) as client:
-        await _ensure_write_concern(client)
-        return await _ensure_users(client, wanted, keyfile)
-
-
-async def _ensure_users(client: Mongo, wanted: list[Account], keyfile: str) -> int:
-    """Make users as they are wanted, at the primary; give how many had to be changed."""
+async def _ensure_users(client: Mongo, wanted: list[Account], keyfile: str) -> None:
+    """Make users as they are wanted, at the primary."""
     told = await client.admin.command({"usersInfo": {"forAllDBs": True}})
-    todo = commands(wanted, told["users"], keyfile)
-    for command in todo:
+    for command in commands(wanted, told["users"], keyfile):
         await client[command.db].command({**command.body, "writeConcern": {"w": "majority", "wtimeout": 10_000}})
-    return len(todo)
 
 
 async def _ensure_write_concern(client: Mongo) -> None:
@@ -88,7 +97,7 @@ async def _ensure_write_concern(client: Mongo) -> None:
         await client.admin.command({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": "majority", "wtimeout": 0}})
 
 
-async def ensure_connection_strings(mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: list[Account]) -> None:
+async def _ensure_connection_strings(mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: list[Account]) -> None:
     """Keep the Secret that applications connect with: one URI for each user, by ``DB.NAME``."""
     data = {f"{user.db}.{user.name}": connection_string(mgors, hosts, user).encode() for user in users}
     name = f"{mgors.name}-connection"

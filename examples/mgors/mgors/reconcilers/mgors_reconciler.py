@@ -8,7 +8,7 @@ from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import ConfigMap, Pod, Service
 from steersman.protocol.options import DeleteOptions
 
-from mgors.access import accounts, ensure_access, ensure_admin, ensure_connection_strings, ensure_keyfile
+from mgors.access import ensure_admin, ensure_keyfile, give_access
 from mgors.acting import Hands, act
 from mgors.actions import Rest
 from mgors.api.mgors_backup_v1 import MgorsBackup
@@ -57,13 +57,8 @@ async def reconcile(mgors: Mgors, ctx: Context[Mgors]) -> None:
     action = decide(situation)
     await _apply(mgors, ctx, situation)
     tell(mgors, ctx, situation, action)
-    users, absent = await accounts(mgors, ctx, admin)
-    ctx.condition("UsersReady", not absent, "PasswordsMissing" if absent else "AsAskedFor", ", ".join(absent))
+    await give_access(mgors, ctx, situation, admin, keyfile)
     try:
-        if situation.primary is not None:
-            await ensure_access(situation.primary, users, keyfile)
-            hosts = [seat.host for seat in situation.seats if seat.is_wanted and seat.host and not seat.is_arbiter]
-            await ensure_connection_strings(mgors, ctx, hosts, users)
         await act(action, situation, Hands(mgors, ctx, settings, keyfile))
     except MemberError as error:
         raise Retry(str(error), after=settings.look_again) from None
