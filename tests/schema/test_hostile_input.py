@@ -16,8 +16,8 @@ LIMIT = 5.0
 
 
 def within_limit(started: float) -> bool:
-    """Say whether little enough time has passed."""
-    return time.perf_counter() - started < LIMIT
+    """Say whether little enough of the processor's time was used: other programs do not count."""
+    return time.process_time() - started < LIMIT
 
 
 def nested(depth: int, inner: Any = 1) -> Any:
@@ -37,7 +37,7 @@ def test_json_of_ten_thousand_levels_is_refused_clearly() -> None:
 
 def test_broken_json_of_a_million_brackets_is_refused_quickly() -> None:
     """The scanner that words the error must not recurse, nor be quadratic."""
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(DecodeError):
         decode_json(b"[" * 1_000_000)
     assert within_limit(started)
@@ -79,7 +79,7 @@ def test_a_schema_of_ten_thousand_levels_is_refused_clearly() -> None:
 def test_patterns_that_kill_backtracking_engines_are_linear(pattern: str) -> None:
     """A pattern comes from whoever writes a CRD, the text from whoever writes an object."""
     schema = compile_schema({"type": "string", "pattern": pattern}, is_root=False)
-    started = time.perf_counter()
+    started = time.process_time()
     assert schema.value_errors("a" * 100_000 + "!")
     assert within_limit(started)
 
@@ -93,7 +93,7 @@ def test_patterns_that_are_not_re2_are_refused(pattern: str) -> None:
 
 def test_strings_of_a_megabyte_are_checked_in_time() -> None:
     """Length, pattern, enum and every format, on the largest text that fits into a request."""
-    started = time.perf_counter()
+    started = time.process_time()
     text = "a" * 1_000_000
     rules = {"type": "string", "maxLength": 10, "pattern": "^b", "enum": ["x"]}
     assert compile_schema(rules, is_root=False).value_errors(text)
@@ -114,7 +114,7 @@ def test_strings_of_a_megabyte_are_checked_in_time() -> None:
 def test_a_set_of_a_hundred_thousand_items_is_checked_in_time() -> None:
     """Uniqueness must not be quadratic, even when there is a duplicate to be found."""
     schema = compile_schema({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}})
-    started = time.perf_counter()
+    started = time.process_time()
     (error,) = schema.validate([*map(str, range(100_000)), "0"]).errors
     assert error.field == "[100000]"
     assert within_limit(started)
