@@ -82,6 +82,22 @@ async def test_a_deleted_object_is_told_by_the_rules_of_today() -> None:
     assert [(event["type"], event["object"]["spec"]) for event in events.all] == [("DELETED", {"oars": 2})]
 
 
+async def test_a_second_delete_writes_what_the_rules_of_today_leave_of_an_object() -> None:
+    """It changes nothing that can be seen but the version, as on a real server; the next write then changes none."""
+    api = Api()
+    await api.define()
+    made = await api.ask("POST", BOATS, boat("a", sails=4, finalizers=["x.dev/hold"]))
+    await api.send("DELETE", f"{BOATS}/a")
+    crd = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = {}
+    await api.send("PUT", f"{DEFINITIONS}/boats.sea.dev", crd)
+    versions = [(await api.ask("GET", f"{BOATS}/a"))["metadata"]["resourceVersion"]]
+    for _ in range(2):
+        await api.send("DELETE", f"{BOATS}/a")
+        versions.append((await api.ask("GET", f"{BOATS}/a"))["metadata"]["resourceVersion"])
+    assert made["metadata"]["resourceVersion"] != versions[0] != versions[1] == versions[2]
+
+
 async def test_watches_end_when_the_rules_change_and_only_then() -> None:
     """A watcher must not be shown objects by rules that hold no more; a label on the definition changes none."""
     api = Api()

@@ -103,7 +103,7 @@ class Deleting:
             # It goes as it was last written: what the delete itself would have changed is not told.
             return self._remove(served, record, live, live, dry_run=options.dry_run)
         self._mark(served, obj, grace or 0)
-        if obj == live:
+        if obj == live and self._ledger.is_whole(served, record, live):
             return False, self._ledger.raw(served, record), live
         if options.dry_run:
             return may_go, self._ledger.rendered(served, obj), live
