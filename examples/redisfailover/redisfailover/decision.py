@@ -24,7 +24,8 @@ def decide(goal: Goal, seen: Observation) -> Plan:
         plan = _around(goal, seen, found.master, found.master.address, plan)
     elif goal.outside is not None:
         plan = replace(plan, actions=(*plan.actions, *_watch_outside(goal, goal.outside, seen)))
-    if found.master is not None or not seen.answering:
+    is_calm = not any(isinstance(action, Replace | Failover | Reset) for action in plan.actions)
+    if is_calm and (found.master is not None or not seen.answering):
         plan = replace(plan, actions=(*plan.actions, *_unstick(seen)))
     return replace(plan, conditions=_conditions(goal, seen, found, plan))
 

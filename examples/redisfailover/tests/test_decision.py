@@ -119,6 +119,14 @@ def test_a_pod_that_cannot_run_is_replaced_once_it_is_meant_otherwise() -> None:
     assert decide(GOAL, with_redis(*nobody)).actions == (Replace(nobody[2]),)
 
 
+def test_two_pods_are_never_replaced_at_once() -> None:
+    """A pod that cannot run waits for the update that is replacing another: a look at too many pods showed both."""
+    stuck = server(0, address=None, role=None, is_stuck=True, is_current=False)
+    master = server(1, role="master", follows=None, is_current=False)
+    found = decide(replace(GOAL, replicas=1, stays=1), Observation(redis=(stuck, master), sentinels=()))
+    assert [action for action in found.actions if isinstance(action, Replace)] == [Replace(stuck)]
+
+
 def test_a_server_that_hangs_is_not_replaced_by_an_update() -> None:
     """It may be the master, with data that nobody else has."""
     hanging = server(0, role=None, is_current=False, problem="does not answer")
