@@ -174,7 +174,9 @@ class Writing:
         if self.admission.concerns(call):
             obj = self.admission.mutate(call, obj, None, options)
         metadata = obj["metadata"] = self._identified(served, obj["metadata"])
-        obj = without_empties(self._judged(call, obj, given, None, call.info.subresource))
+        judged = self._judged(call, obj, given, None, call.info.subresource)
+        # Defaults of built-in kinds mark what is empty too.
+        obj = without_empties(judged) if call.has_empties or served.builtin else judged
         if self.admission.is_active:
             self.admission.validate(call, obj, None, options)
         if version_given:
