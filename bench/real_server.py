@@ -121,7 +121,6 @@ KOPF_RECONCILE = textwrap.dedent(
     import kopf
     from bench.informer import rss
 
-    os.environ["KUBECONFIG"] = sys.argv[1]
     done = 0
 
     @kopf.on.startup()
@@ -237,7 +236,7 @@ def _reconcile(plane: ControlPlane, go: Path | None) -> None:
             _note(results, "controller-runtime", _measured([str(go / "runtime"), config, count, str(WORKERS)]))
     # Once, and last: it takes about a minute, and leaves annotations on every object.
     asyncio.run(_forget_statuses(plane.kubeconfig))
-    _note(results, "kopf", _measured([sys.executable, "-c", KOPF_RECONCILE, config, count]))
+    _note(results, "kopf", _measured([sys.executable, "-c", KOPF_RECONCILE, config, count], KUBECONFIG=config))
     results.show()
 
 
