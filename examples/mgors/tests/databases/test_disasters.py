@@ -95,6 +95,28 @@ async def test_a_majority_that_is_gone_is_gone_without_where_that_is_allowed(sta
         assert await world.count() == 300
 
 
+async def test_of_several_that_are_left_the_newest_data_goes_on(start: StartWorld) -> None:
+    """Two of five are left, and one of them missed the last writes: nobody may go on from there."""
+    async with start() as world:
+        await world.create(5, unsafe=Unsafe(force_reconfig_on_lost_quorum=True))
+        await world.until_ready(5, within=60)
+        await world.write(0, 200)
+        behind, _, *others = world.secondaries
+        world.faults(behind).hang()
+        await world.write(200, 100)
+        lost = [world.primary, *others]
+        for pod in lost:
+            world.faults(pod).hang()
+        world.faults(behind).go_on()
+        await world.until(lambda: "ForcedReconfig" in world.events, within=60)
+        await world.until(lambda: world.primary not in ("", *lost), within=60)
+        assert await world.count() == 300
+        for pod in lost:
+            world.lose_disk(pod)
+        await world.until_ready(5, within=90)
+        assert await world.count() == 300
+
+
 @pytest.mark.parametrize("may_force", [True, False])
 async def test_two_of_three_disks_are_lost(start: StartWorld, may_force: bool) -> None:
     """The one that is left has everything; nobody begins a new set beside it."""
