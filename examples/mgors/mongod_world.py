@@ -11,6 +11,7 @@ from typing import Any
 
 from pymongo import AsyncMongoClient
 from steersman import meta
+from steersman.errors import WaitTimeout
 from steersman.kinds.core_v1 import Pod, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.localcluster.local_cluster import local_operators
@@ -66,7 +67,7 @@ class World:
         """Wait for something; if it does not come, say what there is instead."""
         try:
             await self.cluster.eventually(what, within=within)
-        except Exception as error:
+        except WaitTimeout as error:
             found = self.mgors.status if self.cluster.list(Mgors) else None
             jobs: list[MgorsBackup | MgorsRestore] = [*self.cluster.list(MgorsBackup), *self.cluster.list(MgorsRestore)]
             raise AssertionError(

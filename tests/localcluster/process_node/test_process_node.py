@@ -1,32 +1,23 @@
 """Pods as processes: what they see, how they end, and what their status says of it."""
 
-import asyncio
 import os
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from steersman import meta
-from steersman.errors import ConfigError
 from steersman.kinds.apps_v1 import StatefulSet, StatefulSetSpec
 from steersman.kinds.core_v1 import (
     ConfigMap,
     ConfigMapVolumeSource,
     Container,
-    ContainerStatus,
     EmptyDirVolumeSource,
     EnvVar,
-    EnvVarSource,
     ExecAction,
     HostPathVolumeSource,
     Lifecycle,
     LifecycleHandler,
     Node,
-    ObjectFieldSelector,
-    PersistentVolumeClaim,
-    PersistentVolumeClaimSpec,
-    PersistentVolumeClaimVolumeSource,
     Pod,
     PodSpec,
     PodTemplateSpec,
@@ -36,58 +27,28 @@ from steersman.kinds.core_v1 import (
     TCPSocketAction,
     Volume,
     VolumeMount,
-    VolumeResourceRequirements,
 )
 from steersman.kinds.events_v1 import Event
 from steersman.kinds.meta_v1 import LabelSelector
-from steersman.localcluster.process_node.container_log import read_log
 from steersman.localcluster.process_node.faults import PodFaults
-from steersman.localcluster.process_node.node import ProcessNode
 from steersman.objects.meta import OwnerReference
-from steersman.objects.quantity import Quantity
 from steersman.protocol.options import DeleteOptions
 from steersman.testing.cluster import Cluster
 from tests.localcluster.process_node.conftest import IDLE, StartNode, placed, script
-
-POD_IP = EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP")))
-
-
-def pod_of(cluster: Cluster, name: str = "a") -> Pod:
-    """Give a pod as the server has it."""
-    (found,) = [pod for pod in cluster.list(Pod) if pod.name == name]
-    return found
-
-
-def container_of(cluster: Cluster, name: str = "a") -> ContainerStatus:
-    """Give the status of a pod's first container."""
-    statuses = pod_of(cluster, name).status.container_statuses or []
-    assert statuses, "no status yet"
-    return statuses[0]
-
-
-def phase_of(cluster: Cluster, name: str = "a") -> str | None:
-    """Give a pod's phase."""
-    return pod_of(cluster, name).status.phase
-
-
-def is_ready(cluster: Cluster, name: str = "a") -> bool:
-    """Tell whether a pod is ready."""
-    conditions = pod_of(cluster, name).status.conditions or ()
-    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions)
-
-
-def said(node: ProcessNode, name: str = "a", container: str = "main") -> list[str]:
-    """Give what a container has written."""
-    assert any(runner.pod.name == name for runner in node.pods.values()), "not there yet"
-    runner = node.pod(name)
-    entries = read_log(runner.logs_of(container).path(runner.life.containers[container].restarts))
-    return [entry.text.decode() for entry in entries]
-
-
-def waiting_reason(cluster: Cluster) -> str | None:
-    """Give why a container waits."""
-    state = container_of(cluster).state
-    return None if state is None or state.waiting is None else state.waiting.reason
+from tests.localcluster.process_node.looks import (
+    POD_IP,
+    claim,
+    container_of,
+    is_alive,
+    is_ready,
+    names,
+    phase_of,
+    pod_of,
+    said,
+    text,
+    waiting_reason,
+    with_claim,
+)
 
 
 async def test_a_pod_runs_as_a_process_with_an_address_of_its_own(cluster: Cluster, start_node: StartNode) -> None:
@@ -165,12 +126,12 @@ async def test_a_container_that_crashes_is_restarted_and_then_waits(cluster: Clu
 async def test_init_containers_prepare_a_volume_for_the_others(cluster: Cluster, start_node: StartNode) -> None:
     """Containers of a pod share what they mount, under the paths that each of them knows."""
     async with start_node() as node:
-        mount = [VolumeMount(name="work", mount_path="/work")]
+        mount = [VolumeMount(name="work", mount_path="/data")]
         other = [VolumeMount(name="work", mount_path="/srv/other/place")]
         pod = placed(
             "a",
             script("print(open('/srv/other/place/note').read())", volume_mounts=other),
-            init_containers=[script("open('/work/note', 'w').write('ready')", name="prepare", volume_mounts=mount)],
+            init_containers=[script("open('/data/note', 'w').write('ready')", name="prepare", volume_mounts=mount)],
             volumes=[Volume(name="work", empty_dir=EmptyDirVolumeSource())],
             restart_policy="Never",
         )
@@ -233,10 +194,10 @@ async def test_a_config_map_that_changes_changes_in_the_volume(cluster: Cluster,
         await cluster.eventually(lambda: is_ready(cluster))
         place = node.pod("a").runs["main"].world.mounts.place_of("/c/k")
         assert place is not None
-        assert _text(place) == "one"
+        assert text(place) == "one"
         config.data = {"k": "two"}
         await cluster.client.update(config)
-        await cluster.eventually(lambda: _text(place) == "two")
+        await cluster.eventually(lambda: text(place) == "two")
 
 
 async def test_a_host_path_is_not_provided(cluster: Cluster, start_node: StartNode) -> None:
@@ -247,25 +208,6 @@ async def test_a_host_path_is_not_provided(cluster: Cluster, start_node: StartNo
         await cluster.client.create(placed("a", container, volumes=volumes))
         await cluster.eventually(lambda: any("host_path" in (event.note or "") for event in cluster.list(Event)))
         assert not node.pod("a").runs
-
-
-def claim(name: str) -> PersistentVolumeClaim:
-    """Give a claim of a gigabyte."""
-    spec = PersistentVolumeClaimSpec(
-        access_modes=["ReadWriteOnce"], resources=VolumeResourceRequirements(requests={"storage": Quantity("1Gi")})
-    )
-    return PersistentVolumeClaim(meta(name, namespace="default"), spec=spec)
-
-
-def with_claim(name: str, text: str, claim_name: str = "data") -> Pod:
-    """Give a pod that mounts a claim at /data."""
-    source = PersistentVolumeClaimVolumeSource(claim_name=claim_name)
-    return placed(
-        name,
-        script(text, volume_mounts=[VolumeMount(name="data", mount_path="/data")]),
-        volumes=[Volume(name="data", persistent_volume_claim=source)],
-        restart_policy="Never",
-    )
 
 
 async def test_a_claim_outlives_its_pods_and_goes_with_itself(cluster: Cluster, start_node: StartNode) -> None:
@@ -370,7 +312,7 @@ async def test_a_pod_that_does_not_end_is_killed_after_its_grace(cluster: Cluste
         await cluster.eventually(lambda: not cluster.list(Pod))
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
-        assert not _names(node.options.data / "pods")
+        assert not names(node.options.data / "pods")
 
 
 async def test_a_pod_that_is_deleted_by_force_is_ended_too(cluster: Cluster, start_node: StartNode) -> None:
@@ -400,27 +342,7 @@ async def test_whatever_a_container_started_ends_with_it(cluster: Cluster, start
         await cluster.eventually(lambda: len(said(node)) == 1)
         child = int(said(node)[0])
         PodFaults(node, "a").kill()
-        await cluster.eventually(lambda: not _is_alive(child))
-
-
-def _text(path: str) -> str:
-    return Path(path).read_text()
-
-
-def _names(directory: Path) -> list[str]:
-    return [entry.name for entry in directory.iterdir()]
-
-
-def _state(pid: int) -> str:
-    """Give the letter of a process's state; none when there is none."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return ""
-
-
-def _is_alive(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended and was not collected yet does not."""
-    return _state(pid) not in ("", "Z")
+        await cluster.eventually(lambda: not is_alive(child))
 
 
 async def test_a_message_about_the_end_is_shown(cluster: Cluster, start_node: StartNode) -> None:
@@ -438,99 +360,3 @@ async def test_a_message_about_the_end_is_shown(cluster: Cluster, start_node: St
             messages.append(state.terminated.message if state is not None and state.terminated is not None else None)
         assert messages == ["out of luck", "out of words\n"]
         assert node.pods
-
-
-async def test_a_node_that_is_started_again_starts_its_pods_again(cluster: Cluster, start_node: StartNode) -> None:
-    """With their addresses, their claims, and one restart more; what is done stays done."""
-    async with start_node() as node:
-        await cluster.client.create(placed("a", script(IDLE)))
-        await cluster.client.create(placed("b", script("print('once')"), restart_policy="Never"))
-        await cluster.eventually(lambda: is_ready(cluster) and phase_of(cluster, "b") == "Succeeded")
-        before = pod_of(cluster).status.pod_ip
-        pid = node.pod("a").runs["main"].process.pid
-    assert not _is_alive(pid)
-    async with start_node() as node:
-        await cluster.eventually(lambda: container_of(cluster).restart_count == 1 and is_ready(cluster))
-        assert pod_of(cluster).status.pod_ip == before
-        assert phase_of(cluster, "b") == "Succeeded"
-        assert not node.pod("b").runs
-
-
-async def test_a_disk_that_cannot_be_written_holds_up_no_other_pod(cluster: Cluster, start_node: StartNode) -> None:
-    """The pod says why, and runs when there is a place for it."""
-    async with start_node() as node:
-        in_the_way = node.options.data / "pods"
-        in_the_way.touch()
-        await cluster.client.create(placed("a" * 200, script(IDLE)))
-        await cluster.eventually(lambda: any("gets no place" in (event.note or "") for event in cluster.list(Event)))
-        in_the_way.unlink()
-        await cluster.eventually(lambda: is_ready(cluster, "a" * 200))
-
-
-async def test_two_nodes_cannot_share_a_directory(cluster: Cluster, start_node: StartNode) -> None:
-    """They would end each other's processes."""
-    async with start_node() as node:
-        await cluster.eventually((node.options.data / "lock").exists)
-        with pytest.raises(ConfigError, match="another process node uses this directory"):
-            async with start_node():
-                await asyncio.get_running_loop().create_future()
-
-
-async def test_the_directory_of_a_node_is_closed_to_others(cluster: Cluster, start_node: StartNode) -> None:
-    """Secrets lie in it."""
-    async with start_node() as node:
-        await cluster.eventually((node.options.data / "lock").exists)
-        assert node.options.data.stat().st_mode & 0o777 == 0o700
-
-
-async def test_a_killed_container_comes_back(cluster: Cluster, start_node: StartNode) -> None:
-    """The fault that every database operator must survive."""
-    async with start_node() as node:
-        await cluster.client.create(placed("a", script(IDLE)))
-        await cluster.eventually(lambda: is_ready(cluster))
-        PodFaults(node, "a").kill()
-        await cluster.eventually(lambda: container_of(cluster).restart_count == 1 and is_ready(cluster))
-        last = container_of(cluster).last_state
-        assert last is not None
-        assert last.terminated is not None
-        assert last.terminated.exit_code == 137
-
-
-async def test_a_container_can_be_made_to_hang(cluster: Cluster, start_node: StartNode) -> None:
-    """It still runs, and says nothing until it may go on."""
-    async with start_node() as node:
-        await cluster.client.create(placed("a", script(IDLE)))
-        await cluster.eventually(lambda: is_ready(cluster))
-        faults = PodFaults(node, "a")
-        pid = node.pod("a").runs["main"].process.pid
-        faults.hang()
-        await cluster.eventually(lambda: _state(pid) == "T")
-        faults.go_on()
-        await cluster.eventually(lambda: _state(pid) != "T")
-
-
-async def test_a_wiped_volume_is_empty(cluster: Cluster, start_node: StartNode) -> None:
-    """A lost disk: the member must copy its data from the others."""
-    async with start_node() as node:
-        await cluster.client.create(claim("data"))
-        pod = with_claim("a", "open('/data/x', 'w').write('1'); import time; time.sleep(600)")
-        await cluster.client.create(pod)
-        await cluster.eventually(lambda: is_ready(cluster))
-        place = Path(node.pod("a").volume("data"))
-        await cluster.eventually((place / "x").exists)
-        PodFaults(node, "a").wipe("data")
-        assert _names(place) == []
-
-
-async def test_a_pod_can_change_its_address(cluster: Cluster, start_node: StartNode) -> None:
-    """As when it is moved: all its containers begin anew, and know the new address."""
-    async with start_node() as node:
-        await cluster.client.create(
-            placed("a", script("import os; print(os.environ['POD_IP'], flush=True);" + IDLE, env=[POD_IP]))
-        )
-        await cluster.eventually(lambda: is_ready(cluster))
-        before = pod_of(cluster).status.pod_ip
-        after = PodFaults(node, "a").change_address()
-        assert after != before
-        await cluster.eventually(lambda: pod_of(cluster).status.pod_ip == after and is_ready(cluster))
-        await cluster.eventually(lambda: said(node)[:1] == [after])

@@ -77,7 +77,7 @@ async def test_everything_is_lost_and_restored(start: StartWorld, settings: Path
         for pod in world.pods():
             world.lose_disk(pod)
         await world.until(lambda: world.condition("Ready") == ("False", "DataLost"))
-        assert "DataLost" in world.events
+        await world.until(lambda: "DataLost" in world.events)
         restore = await restored(world, "again", "by-hand")
         assert (restore.status.state, restore.status.documents) == ("ready", DOCUMENTS + 1)
         await world.until_ready()

@@ -87,7 +87,7 @@ async def test_a_majority_that_is_gone_is_gone_without_where_that_is_allowed(sta
             world.faults(pod).hang()
         await world.until(lambda: "ForcedReconfig" in world.events)
         await world.until(lambda: world.primary == survivor)
-        assert "QuorumLost" in world.events
+        await world.until(lambda: "QuorumLost" in world.events)
         for pod in lost:
             world.lose_disk(pod)
         await world.until_ready(within=60)

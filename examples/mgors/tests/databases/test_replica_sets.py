@@ -101,7 +101,7 @@ async def test_pods_are_replaced_with_the_primary_last(start: StartWorld) -> Non
         await world.until(lambda: world.events.count("PodReplaced") == 3 and world.is_ready(), within=60)
         await world.write(100, 50)
         assert await world.count() == 150
-        assert "SteppingDown" in world.events
+        await world.until(lambda: "SteppingDown" in world.events)
 
 
 async def test_a_set_is_paused_and_goes_on(start: StartWorld) -> None:

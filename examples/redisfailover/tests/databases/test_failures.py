@@ -35,7 +35,7 @@ async def test_a_master_that_is_killed_is_replaced(tmp_path: Path) -> None:
         await world.check()
         await world.write(begin=1000)
         await world.check(begin=1000)
-        assert "FailoverObserved" in world.events
+        await world.cluster.eventually(lambda: "FailoverObserved" in world.events)
 
 
 async def test_a_master_that_hangs_is_replaced_and_follows_when_it_comes_back(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ async def test_when_all_servers_are_killed_the_newest_data_wins(tmp_path: Path) 
             world.faults(pod.name).kill()
         await world.wait_other_master(than=master)
         await world.check()
-        assert "MasterPromoted" in world.events
+        await world.cluster.eventually(lambda: "MasterPromoted" in world.events)
 
 
 async def test_when_all_sentinels_go_others_are_told_of_the_master(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_a_setting_that_redis_refuses_is_told_and_reaches_no_start(tmp_pat
         bad = {"spec": {"redis": {"customConfig": ["maxmemory 100mb", "maxmemory-policy sometimes"]}}}
         await world.cluster.client.patch(created, bad)
         await world.wait_condition("Ready", "False/ConfigRejected")
-        assert "ConfigRejected" in world.events
+        await world.cluster.eventually(lambda: "ConfigRejected" in world.events)
         master = world.seen.status.master
         world.faults(master).kill()
         await world.cluster.eventually(lambda: world.seen.status.master not in ("", master))
@@ -165,7 +165,7 @@ async def test_a_rolling_update_replaces_the_master_last_and_loses_nothing(tmp_p
         assert gone[-1] == master
         assert {pod.spec.containers[0].image for pod in world.pods("redis")} == {"redis:7.2.1-alpine"}
         await world.check()
-        assert {"RollingUpdate", "FailoverRequested"} <= world.events
+        await world.cluster.eventually(lambda: {"RollingUpdate", "FailoverRequested"} <= world.events)
         async with world.redis(world.seen.status.master) as redis:
             kept = await redis.mget(confirmed)
         assert [key for key, value in zip(confirmed, kept, strict=True) if value is None] == []

@@ -1,0 +1,60 @@
+"""How tests of controllers begin: an operator on an embedded server, under a clock that the test moves."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from steersman.controller.context import Context
+from steersman.controller.declaration import Reconciler
+from steersman.manager.manager import ManagerOptions
+from steersman.manager.operator import Operator
+from steersman.objects.meta import meta
+from steersman.testing.cluster import Cluster
+from steersman.testing.fake_clock import FakeClock
+from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+
+Ctx = Context[Widget]
+OPTIONS = ManagerOptions(definitions=[DEFINITION])
+
+
+@asynccontextmanager
+async def running(operator: Operator) -> AsyncIterator[Cluster]:
+    """Run an operator on a fresh cluster whose time the test moves."""
+    async with Cluster.start(clock=FakeClock(), seed=1) as cluster, cluster.running(operator, options=OPTIONS):
+        yield cluster
+
+
+def clock_of(cluster: Cluster) -> FakeClock:
+    """Give the clock that the test moves."""
+    assert isinstance(cluster.clock, FakeClock)
+    return cluster.clock
+
+
+async def create(cluster: Cluster, name: str = "a", size: int = 1) -> Widget:
+    """Create a widget and let everything come to rest."""
+    widget = await cluster.client.create(Widget(meta(name), WidgetSpec(size=size)))
+    await cluster.settle()
+    return widget
+
+
+async def resize(cluster: Cluster, size: int, name: str = "a") -> None:
+    """Change a widget's spec and let everything come to rest."""
+    await cluster.client.patch(await cluster.client.get(Widget, name), {"spec": {"size": size}})
+    await cluster.settle()
+
+
+def only(cluster: Cluster) -> Widget:
+    """Give the one widget there is."""
+    (widget,) = cluster.list(Widget)
+    return widget
+
+
+def counting() -> tuple[Operator, list[Widget], Reconciler[Widget]]:
+    """Give an operator that only writes down what it is asked to reconcile."""
+    operator = Operator("counting")
+    runs: list[Widget] = []
+
+    @operator.reconciler(Widget)
+    async def reconcile(widget: Widget, _: Ctx) -> None:
+        runs.append(widget)
+
+    return operator, runs, reconcile
