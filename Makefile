@@ -45,8 +45,8 @@ scaffold-check: $(DEV) ## Begin a project in a fresh virtual environment and run
 control-plane: $(DEV) ## Build a real kube-apiserver and etcd for tests (needs Go; once, minutes)
 	@$(BIN)/python -m tools.control_plane build
 
-contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver too (needs Go)
-	$(BIN)/python -m tools.control_plane run -- $(BIN)/pytest -q tests/contract -k real
+contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers, too (needs Go)
+	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real
 
 difference: $(DEV) ## Compare random operations with a real kube-apiserver: SEED=1 OPS=20000 (needs Go)
 	$(BIN)/python -m tools.control_plane run -- $(BIN)/python -m tests.contract.difference --seed $(SEED) --ops $(OPS)

@@ -4,7 +4,8 @@
     python -m tools.control_plane run [--controllers] -- COMMAND…
 
 `run` starts etcd and kube-apiserver (and kube-controller-manager, if asked) on free loopback ports, sets KUBECONFIG and
-STEERSMAN_CONTRACT_KUBECONFIG for the command, and stops everything afterwards, whatever happens.
+STEERSMAN_CONTRACT_KUBECONFIG for the command (and STEERSMAN_CONTRACT_CONTROLLERS, where there are controllers), and stops
+everything afterwards, whatever happens.
 """
 
 import argparse
@@ -25,6 +26,8 @@ def _run(binaries: Binaries, command: list[str], *, controllers: bool) -> int:
             "STEERSMAN_CONTRACT_KUBECONFIG": str(plane.kubeconfig),
             "PATH": f"{binaries.folder}{os.pathsep}{os.environ.get('PATH', '')}",
         }
+        if controllers:
+            environment["STEERSMAN_CONTRACT_CONTROLLERS"] = "1"
         return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 - the caller's own command
 
 
