@@ -4,8 +4,8 @@
     python -m tools.control_plane run [--controllers] -- COMMAND…
 
 `run` starts etcd and kube-apiserver (and kube-controller-manager, if asked) on free loopback ports, sets KUBECONFIG and
-STEERSMAN_CONTRACT_KUBECONFIG for the command (and STEERSMAN_CONTRACT_CONTROLLERS, where there are controllers), and stops
-everything afterwards, whatever happens.
+STEERSMAN_CONTRACT_KUBECONFIG for the command, with controllers STEERSMAN_CONTRACT_CONTROLLERS too, and stops everything
+afterwards, whatever happens.
 """
 
 import argparse
