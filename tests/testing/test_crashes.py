@@ -8,10 +8,16 @@ from steersman import Context, Model, Operator, Resource, Status, custom_resourc
 from steersman.clock import RealClock
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import dying_at_every_write, run_story, run_until_crash, survive_crashes
+from steersman.testing.crashes import (
+    dying_at_every_write,
+    dying_once_at_each_write,
+    run_story,
+    run_until_crash,
+    survive_crashes,
+)
 from steersman.testing.end_state import Document
 from steersman.testing.fake_clock import FakeClock
-from steersman.testing.fuse import Crash
+from steersman.testing.fuse import Crash, Fuse
 
 
 class BoxSpec(Model):
@@ -144,6 +150,53 @@ async def test_an_operator_that_dies_again_and_again_still_gets_done(cluster: Cl
         await cluster.eventually(lambda: cluster.list(Box)[0].status.copies == 3, within=60)
     assert len(cluster.list(ConfigMap)) == 3
     assert [len(writes) for writes in lives][:3] == [1, 2, 1]
+
+
+@pytest.mark.usefixtures("fake_clock")
+async def test_each_write_is_the_end_of_one_instance_and_the_last_one_lives(cluster: Cluster) -> None:
+    """So many die as there are things to write, however often each is written."""
+    async with dying_once_at_each_write(cluster, careful) as lives:
+        await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))
+        await cluster.eventually(lambda: cluster.list(Box)[0].status.copies == 3, within=60)
+        await cluster.settle()
+    assert len(cluster.list(ConfigMap)) == 3
+    last = [writes[-1] for writes in lives]
+    assert len(set(last)) == len(last)
+    assert {write.rpartition("/")[2] for write in last} >= {"configmaps", "status"}
+
+
+class Shelf:
+    """Something that is no app: what an operator puts there."""
+
+    def __init__(self) -> None:
+        self.things: list[str] = []
+
+    async def put(self, thing: str) -> None:
+        """Put one more there."""
+        self.things.append(thing)
+
+
+def _stacking(shelf: Shelf, fuse: Fuse) -> Operator:
+    operator = Operator("stacking")
+
+    @operator.reconciler(Box)
+    async def _stack(box: Box, _: Context[Box]) -> None:
+        for number in range(len(shelf.things), box.spec.copies):
+            await fuse.carry_out(f"put {number}", lambda: shelf.put(box.name))
+        box.status.copies = len(shelf.things)
+
+    return operator
+
+
+@pytest.mark.usefixtures("fake_clock")
+async def test_an_operator_dies_at_what_it_writes_elsewhere(cluster: Cluster) -> None:
+    """Each instance is made with a fuse of its own; one that looks first puts nothing there twice."""
+    shelf = Shelf()
+    async with dying_once_at_each_write(cluster, lambda fuse: _stacking(shelf, fuse)) as lives:
+        await cluster.client.create(Box(meta("a"), BoxSpec(copies=2)))
+        await cluster.eventually(lambda: cluster.list(Box)[0].status.copies == 2, within=60)
+    assert shelf.things == ["a", "a"]
+    assert [writes[-1] for writes in lives][:2] == ["put 0", "put 1"]
 
 
 @pytest.mark.usefixtures("fake_clock")

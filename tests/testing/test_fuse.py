@@ -1,9 +1,13 @@
 """The fuse between an operator and its server."""
 
+import asyncio
+from collections.abc import Coroutine
+
 import pytest
 
+from steersman.concurrency import background
 from steersman.protocol.http import Exchange, Peer, Request, Response, Stream, Upgraded
-from steersman.testing.fuse import Crash, Fuse
+from steersman.testing.fuse import Crash, EachOnce, Fuse, Moment
 
 
 class _Server:
@@ -86,3 +90,74 @@ def test_writes_are_counted_from_one() -> None:
     """A crash at no write would never come."""
     with pytest.raises(ValueError, match="counted from 1"):
         Crash(0)
+
+
+async def _written(server: _Server) -> str:
+    server.came.append("insert")
+    return "done"
+
+
+async def test_a_write_elsewhere_counts_as_any_other() -> None:
+    """What an operator does to a database is left half done as easily as what it does to the API server."""
+    server = _Server()
+    fuse = Fuse(server, Crash(3))
+    assert await fuse.carry_out("insert", lambda: _written(server)) == "done"
+    assert _ask(fuse, "POST", "/pods") == 200
+    assert fuse.writes == ["insert", "POST /pods"]
+    assert not fuse.is_cut
+
+
+@pytest.mark.parametrize(("moment", "came"), [("after", ["insert"]), ("before", [])])
+async def test_a_write_elsewhere_can_be_the_last_one(moment: Moment, came: list[str]) -> None:
+    """It is carried out or not; either way nobody hears of it, and nothing passes any more."""
+    server = _Server()
+    fuse = Fuse(server, Crash(1, moment))
+    async with background(_ignored(fuse.carry_out("insert", lambda: _written(server))), name="operator") as task:
+        await fuse.wait_blown()
+        assert not task.done()
+    assert server.came == came
+    assert _ask(fuse, "GET", "/pods") is None
+
+
+async def test_who_is_dead_hears_nothing_of_a_write_elsewhere() -> None:
+    """One that was under way when the fuse blew is carried out, a later one is not; both are waited for in vain."""
+    server = _Server()
+    fuse = Fuse(server, Crash(2))
+    gate = asyncio.Event()
+
+    async def slowly() -> str:
+        await gate.wait()
+        return await _written(server)
+
+    async with background(_ignored(fuse.carry_out("insert", slowly)), name="first") as first:
+        await asyncio.wait({first}, timeout=0)
+        _ask(fuse, "POST", "/pods")
+        async with background(_ignored(fuse.carry_out("drop", lambda: _written(server))), name="second") as second:
+            gate.set()
+            await asyncio.wait({first, second}, timeout=0.001)
+            assert not first.done()
+            assert not second.done()
+    assert server.came == ["POST /pods", "insert"]
+    assert fuse.writes == ["insert", "POST /pods"]
+
+
+async def _ignored(work: Coroutine[object, object, str]) -> None:
+    await work
+
+
+def test_each_write_is_the_last_of_one() -> None:
+    """An instance that only repeats what another died at goes on, else nobody would ever get further."""
+    doom = EachOnce()
+    assert doom.comes(["a"])
+    assert not doom.comes(["a"])
+    assert doom.comes(["a", "b"])
+    assert not doom.comes(["a", "b", "a"])
+
+
+def test_a_write_can_be_the_last_one_several_times() -> None:
+    """The second one dies when it writes the same again: what it means may be something else by then."""
+    doom = EachOnce(times=2)
+    assert doom.comes(["a"])
+    assert not doom.comes(["a"])
+    assert doom.comes(["a", "a"])
+    assert not doom.comes(["a", "a", "a"])

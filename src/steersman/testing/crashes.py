@@ -20,11 +20,14 @@ from steersman.manager.operator import Operator
 from steersman.testing.cluster import Cluster
 from steersman.testing.end_state import Normalise, as_it_is, difference, end_state, versions_of
 from steersman.testing.fake_clock import FakeClock
-from steersman.testing.fuse import Crash, Fuse
+from steersman.testing.fuse import Crash, Doom, EachOnce, Fuse
 from steersman.transport.in_memory import InMemoryTransport
 
 #: What people do, and what they wait for: with ``cluster.client`` and ``cluster.eventually``.
 Story: TypeAlias = Callable[[Cluster], Awaitable[None]]
+#: An operator, or what makes one for each instance: it gets the fuse of that instance, whose ``carry_out`` is for
+#: what the operator writes elsewhere than by HTTP, such as commands to a database.
+Mortal: TypeAlias = Operator | Callable[[Fuse], Operator]
 
 #: Virtual seconds after the story in which whatever was begun may end.
 _AFTERMATH = 60.0
@@ -40,7 +43,7 @@ class Ending:
 
 
 async def survive_crashes(
-    operator: Operator,
+    operator: Mortal,
     story: Story,
     *,
     clock: Callable[[], Clock] = FakeClock,
@@ -65,13 +68,13 @@ async def survive_crashes(
 
 
 async def run_story(
-    operator: Operator, story: Story, crash: Crash | None, *, clock: Clock, normalise: Normalise = as_it_is
+    operator: Mortal, story: Story, crash: Crash | None, *, clock: Clock, normalise: Normalise = as_it_is
 ) -> Ending:
     """Run a story once, with a crash or without one, and tell how it ended."""
     async with Cluster.start(clock=clock, seed=0) as cluster:
-        await cluster.install(*operator.kinds)
+        await _install(cluster, operator)
         known = versions_of(cluster.server)
-        async with _supervised(cluster, operator, crash) as first:
+        async with dying_once(cluster, operator, crash) as first:
             await story(cluster)
             await cluster.settle()
             if isinstance(clock, FakeClock):
@@ -82,8 +85,24 @@ async def run_story(
 
 
 @asynccontextmanager
+async def dying_once(cluster: Cluster, operator: Mortal, crash: Crash | None) -> AsyncIterator[Fuse]:
+    """Run an operator inside the block; after its crash another instance, which lives on. Gives the fuse of the first.
+
+    The definitions of its kinds must be there.
+    """
+    first = Fuse(cluster.faults, crash)
+
+    async def supervise() -> None:
+        await _Life(cluster, operator, first).run()
+        await _Life(cluster, operator, Fuse(cluster.faults)).run()
+
+    async with background(supervise(), name="supervisor"):
+        yield first
+
+
+@asynccontextmanager
 async def dying_at_every_write(
-    cluster: Cluster, operator: Operator, *, up_to: int = 20
+    cluster: Cluster, operator: Mortal, *, up_to: int = 20
 ) -> AsyncIterator[list[list[str]]]:
     """Run an operator inside the block that dies again and again; give what each instance wrote.
 
@@ -91,7 +110,7 @@ async def dying_at_every_write(
     dies at its first write, the next one at its second and so on: a new one may write what is there already. After
     ``up_to`` it begins anew. The definitions of its kinds are installed; how it should end, the story has to say.
     """
-    await cluster.install(*operator.kinds)
+    await _install(cluster, operator)
     lives: list[list[str]] = []
 
     async def supervise() -> None:
@@ -102,14 +121,43 @@ async def dying_at_every_write(
         yield lives
 
 
-async def run_until_crash(cluster: Cluster, operator: Operator, crash: Crash) -> list[str]:
-    """Run an instance of an operator on a cluster that is there, until it is gone at that write; give what it wrote.
+@asynccontextmanager
+async def dying_once_at_each_write(
+    cluster: Cluster, operator: Mortal, *, times: int = 1
+) -> AsyncIterator[list[list[str]]]:
+    """Run an operator inside the block that dies at every write it makes; give what each instance wrote.
+
+    As ``dying_at_every_write``, but an instance dies at the first write at which none before it did (not so many
+    ``times``). So each dies at something else, all that is written is the end of one, and the last one lives on.
+    """
+    await _install(cluster, operator)
+    doom = EachOnce(times)
+    lives: list[list[str]] = []
+
+    async def supervise() -> None:
+        while True:
+            lives.append(await run_until_crash(cluster, operator, doom))
+
+    async with background(supervise(), name="supervisor"):
+        yield lives
+
+
+async def run_until_crash(cluster: Cluster, operator: Mortal, doom: Doom) -> list[str]:
+    """Run an instance of an operator on a cluster that is there, until it is gone at its write; give what it wrote.
 
     It is for stories that are too dear to be told once for each write: one instance after the other dies in the same.
     """
-    fuse = Fuse(cluster.faults, crash)
+    fuse = Fuse(cluster.faults, doom)
     await _Life(cluster, operator, fuse).run()
     return list(fuse.writes)
+
+
+async def _install(cluster: Cluster, operator: Mortal) -> None:
+    await cluster.install(*_instance(operator, Fuse(cluster.faults)).kinds)
+
+
+def _instance(operator: Mortal, fuse: Fuse) -> Operator:
+    return operator if isinstance(operator, Operator) else operator(fuse)
 
 
 async def _try(expected: Ending, run: Awaitable[Ending]) -> str:
@@ -121,29 +169,16 @@ async def _try(expected: Ending, run: Awaitable[Ending]) -> str:
     return difference(expected.state, ending.state)
 
 
-@asynccontextmanager
-async def _supervised(cluster: Cluster, operator: Operator, crash: Crash | None) -> AsyncIterator[Fuse]:
-    """Run an operator inside the block; after its crash another instance. Gives the fuse of the first."""
-    first = Fuse(cluster.faults, crash)
-
-    async def supervise() -> None:
-        await _Life(cluster, operator, first).run()
-        await _Life(cluster, operator, Fuse(cluster.faults)).run()
-
-    async with background(supervise(), name="supervisor"):
-        yield first
-
-
 class _Life:
     """One instance of an operator, from its start to its sudden end."""
 
-    def __init__(self, cluster: Cluster, operator: Operator, fuse: Fuse) -> None:
+    def __init__(self, cluster: Cluster, operator: Mortal, fuse: Fuse) -> None:
         self._cluster = cluster
         self._fuse = fuse
         self._clock = MortalClock(cluster.clock)
         self._transport = InMemoryTransport(fuse, clock=self._clock)
         self._manager = Manager(
-            [operator],
+            [_instance(operator, fuse)],
             self._transport,
             ManagerOptions(),
             clock=self._clock,
