@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from steersman.clock import RealClock
-from steersman.concurrency import background, cleanup, slow_start, wait_ready
+from steersman.concurrency import background, cleanup, slow_start, unbroken, wait_ready
 
 
 class BoomError(Exception):
@@ -132,3 +132,41 @@ async def test_slow_start_of_nothing_does_nothing() -> None:
     """What is missing may be nothing, or less: the caller need not look."""
     for times in (0, -3):
         await slow_start(times, lambda: pytest.fail("nothing was to be done"))
+
+
+async def test_unbroken_work_gives_what_it_gives() -> None:
+    """Who is not cancelled notices nothing, neither of a result nor of a failure."""
+
+    async def answer() -> int:
+        return 42
+
+    async def fail() -> None:
+        raise BoomError
+
+    assert await unbroken(answer()) == 42
+    with pytest.raises(BoomError):
+        await unbroken(fail())
+
+
+@pytest.mark.parametrize("failure", [None, BoomError])
+async def test_unbroken_work_ends_before_a_cancellation_is_heard(failure: type[Exception] | None) -> None:
+    """A client library that is cancelled in the middle leaves its connection open, or forgets the cancellation."""
+    begun, may_end, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def call() -> None:
+        begun.set()
+        await may_end.wait()
+        ended.set()
+        if failure is not None:
+            raise failure
+
+    async def caller() -> None:
+        await unbroken(call())
+        raise AssertionError("the cancellation was lost")
+
+    async with background(caller(), name="caller") as task:
+        await begun.wait()
+        task.cancel()
+        asyncio.get_running_loop().call_soon(may_end.set)
+    assert task.cancelled()
+    assert ended.is_set()

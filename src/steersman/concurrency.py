@@ -6,9 +6,11 @@ Every task has a parent and cancellation is the only stop signal. These are the 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from steersman.clock import Clock
+
+T = TypeVar("T")
 
 
 @asynccontextmanager
@@ -45,21 +47,39 @@ async def cleanup(work: Coroutine[Any, Any, object], *, clock: Clock, within: fl
 
     Answers whether the work finished. A cancellation that arrives meanwhile is delivered afterwards.
     """
-    cancelled: asyncio.CancelledError | None = None
     task = asyncio.get_running_loop().create_task(work, name="cleanup")
     timer = clock.call_later(within, task.cancel)
+    try:
+        await _wait_to_the_end(task)
+    finally:
+        timer.cancel()
+    if task.cancelled():
+        return False
+    task.result()
+    return True
+
+
+async def unbroken(work: Coroutine[Any, Any, T]) -> T:
+    """Let work come to its end even while being cancelled; the cancellation is delivered afterwards.
+
+    For calls of libraries that lose a cancellation, or their connection with it. They must end soon by themselves.
+    """
+    task = asyncio.get_running_loop().create_task(work, name="unbroken")
+    await _wait_to_the_end(task)
+    return task.result()
+
+
+async def _wait_to_the_end(task: asyncio.Task[Any]) -> None:
+    cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError as stop:
             cancelled = stop
-    timer.cancel()
     if cancelled is not None:
+        if not task.cancelled():
+            task.exception()  # nobody hears of it: the cancellation goes before
         raise cancelled
-    if task.cancelled():
-        return False
-    task.result()
-    return True
 
 
 async def slow_start(times: int, work: Callable[[], Coroutine[Any, Any, object]]) -> None:

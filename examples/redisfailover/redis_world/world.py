@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from steersman import Operator, meta
 from steersman.concurrency import background
@@ -28,6 +27,7 @@ from steersman.testing.cluster import Cluster
 
 from redis_world.binaries import redis_programs
 from redisfailover.api.redis_failover_v1 import RedisFailover, RedisFailoverSpec, RedisSettings, SentinelSettings
+from redisfailover.connection import Connection
 from redisfailover.names import ROLE
 from redisfailover.operator import redis_operator
 from redisfailover.redis_servers import RedisServers
@@ -84,7 +84,7 @@ class World:
         return created
 
     @asynccontextmanager
-    async def outside_redis(self, *options: str) -> AsyncIterator[tuple[str, Redis]]:
+    async def outside_redis(self, *options: str) -> AsyncIterator[tuple[str, Connection]]:
         """Run a Redis that belongs to nobody here; give its address, and a connection."""
         command = ["redis-server", "--bind", "$(POD_IP)", "--bind-source-addr", "$(POD_IP)", "--protected-mode", "no"]
         command += options
@@ -174,11 +174,11 @@ class World:
         return PodFaults(self.node, pod)
 
     @asynccontextmanager
-    async def redis(self, pod: str) -> AsyncIterator[Redis]:
+    async def redis(self, pod: str) -> AsyncIterator[Connection]:
         """Connect with a server by its pod's name."""
         [found] = [one for one in self.cluster.list(Pod) if one.name == pod]
         port = 26379 if found.labels["app.kubernetes.io/component"] == "sentinel" else 6379
-        client = Redis(
+        client = Connection(
             host=found.status.pod_ip or "", port=port, password=self.password, decode_responses=True, protocol=2
         )
         try:
@@ -197,13 +197,9 @@ class World:
     async def writing(self) -> AsyncIterator[list[str]]:
         """Write one key after the other where the service of the master leads; give those that Redis confirmed."""
         confirmed: list[str] = []
-        # The client library may turn a cancellation into an error of the connection, which is none of ours to see.
-        is_over = False
 
         async def write_on() -> None:
             for number in itertools.count():
-                if is_over:
-                    return
                 try:
                     async with asyncio.timeout(15), self.redis(self.served_master[0]) as redis:
                         await redis.set(f"on-{number}", number)
@@ -213,10 +209,7 @@ class World:
                     confirmed.append(f"on-{number}")
 
         async with background(write_on(), name="writer"):
-            try:
-                yield confirmed
-            finally:
-                is_over = True
+            yield confirmed
 
     async def watched(self) -> set[str]:
         """Give the addresses of the masters that the sentinels watch."""

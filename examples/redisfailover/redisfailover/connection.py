@@ -1,0 +1,47 @@
+"""A connection with a Redis server or a sentinel, by redis-py, that gives up soon and never tries again by itself."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Self
+
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from steersman.concurrency import unbroken
+
+from redisfailover.observation import Address
+
+#: Seconds to wait for a connection, and for an answer.
+_TIMEOUT = 1.0
+
+
+# Any to the type checker: the library is checked alike where it is installed and where not.
+class Connection(Redis):  # type: ignore[misc]
+    """One connection. Whoever is cancelled while it waits for an answer hears of that, once the answer is there."""
+
+    @classmethod
+    @asynccontextmanager
+    async def to(cls, address: Address, password: str = "") -> AsyncIterator[Self]:
+        """Connect inside the block: whoever asked and got no answer looks again anyway."""
+        redis = cls(
+            host=address.host,
+            port=address.port,
+            password=password or None,
+            socket_timeout=_TIMEOUT,
+            socket_connect_timeout=_TIMEOUT,
+            retry=Retry(NoBackoff(), 0),
+            decode_responses=True,
+            protocol=2,
+        )
+        try:
+            yield redis
+        finally:
+            await unbroken(redis.aclose())
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        """Send a command and give its answer.
+
+        The library waits by ``asyncio.wait_for``, which before Python 3.12 loses a cancellation that comes with the
+        answer; and one that comes while it connects costs it the connection. So nothing of it is cancelled.
+        """
+        return await unbroken(super().execute_command(*args, **options))

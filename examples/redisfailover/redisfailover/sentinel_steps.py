@@ -1,0 +1,78 @@
+"""Steps that sentinels take: a few commands each. One that ends in the middle is taken again by the next look."""
+
+from typing import Any, assert_never
+
+from redis.exceptions import ResponseError
+
+from redisfailover.actions import Adjust, Failover, Monitor, Release, Reset
+from redisfailover.connection import Connection
+from redisfailover.names import MASTER
+from redisfailover.observation import Address, RedisNode, SentinelNode
+from redisfailover.servers import Rejected, Terms, Unreachable
+
+#: Milliseconds for which a master that is to be replaced holds back writes.
+_PAUSE = 10_000
+
+
+def address_of(node: RedisNode | SentinelNode) -> Address:
+    """Give where a server or sentinel listens; raises `Unreachable` if it does not."""
+    if node.address is None:
+        raise Unreachable(f"{node.pod} has no address")
+    return node.address
+
+
+async def tell(connection: type[Connection], node: RedisNode | SentinelNode, password: str, *words: Any) -> None:
+    """Send a command to a server or sentinel."""
+    async with connection.to(address_of(node), password) as redis:
+        await redis.execute_command(*words)
+
+
+async def direct(
+    connection: type[Connection], action: Monitor | Release | Adjust | Reset | Failover, terms: Terms
+) -> None:
+    """Take a step that a sentinel is to take."""
+    match action:
+        case Monitor():
+            await _monitor(connection, action, terms)
+        case Release(node):
+            await tell(connection, node, "", "SENTINEL REMOVE", MASTER)
+        case Adjust(node, options):
+            await _adjust(connection, node, dict(options))
+        case Reset(node):
+            await tell(connection, node, "", "SENTINEL RESET", MASTER)
+        case Failover():
+            await _fail_over(connection, action, terms)
+        case _:
+            assert_never(action)
+
+
+async def _adjust(connection: type[Connection], node: SentinelNode, options: dict[str, str]) -> None:
+    async with connection.to(address_of(node)) as redis:
+        for name, value in options.items():
+            try:
+                await redis.execute_command("SENTINEL SET", MASTER, name, value)
+            except ResponseError as error:
+                raise Rejected(f"{name} {value}: {error}") from error
+
+
+async def _monitor(connection: type[Connection], action: Monitor, terms: Terms) -> None:
+    async with connection.to(address_of(action.node)) as redis:
+        if action.node.watches is not None:
+            await redis.execute_command("SENTINEL REMOVE", MASTER)
+        master = action.master
+        await redis.execute_command("SENTINEL MONITOR", MASTER, master.host, master.port, action.quorum)
+        if terms.password:
+            await redis.execute_command("SENTINEL SET", MASTER, "auth-pass", terms.password)
+    await _adjust(connection, action.node, dict(terms.options))
+
+
+async def _fail_over(connection: type[Connection], action: Failover, terms: Terms) -> None:
+    if action.paused is not None:
+        await tell(connection, action.paused, terms.password, "CLIENT PAUSE", _PAUSE, "WRITE")
+    try:
+        await tell(connection, action.node, "", "SENTINEL FAILOVER", MASTER)
+    except ResponseError as error:
+        if "NOGOODSLAVE" in str(error):
+            await tell(connection, action.otherwise, terms.password, "REPLICAOF", "NO", "ONE")
+        elif "INPROG" not in str(error):
+            raise
