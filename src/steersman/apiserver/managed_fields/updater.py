@@ -32,14 +32,23 @@ def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Objec
     an object that does not fit its type.
     """
     given = _list_in(new)
+    writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
+    if given is None and (mine := _created_fields(new, endpoint)) is not None:
+        return _with_list(new, entries.write({writer: Ownership(mine, endpoint.api_version, time)}))
     try:
         managers = entries.read_foreign(given) if given and not entries.is_reset(given) else {}
     except ValueError:
         return _with_list(new, [])
     if not _fits(endpoint.empty, new, endpoint):
         return _with_list(new, [])
-    writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
     return _with_list(new, _after_update(_Change(endpoint.empty, new, endpoint), managers, writer, time))
+
+
+def _created_fields(new: Object, endpoint: Endpoint) -> Fields | None:
+    """Give what the creator owns where that is known quickly: nothing was there, and everything fits its type."""
+    if endpoint.creation is None or new.get("apiVersion") != endpoint.api_version:
+        return None
+    return endpoint.creation.fields(new)
 
 
 def update(live: Object, new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:
