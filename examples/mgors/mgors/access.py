@@ -10,9 +10,9 @@ from steersman import Context, Permanent, meta
 from steersman.kinds.core_v1 import Secret
 
 from mgors.api.mgors_v1 import Mgors
+from mgors.connections import Door, Member, MemberError
 from mgors.objects import CLUSTER, admin_name, keyfile_name
 from mgors.plan import Situation
-from mgors.replica_set import MemberError, Mongo, member
 from mgors.users import Account, commands
 
 _KEY_BYTES = 192
@@ -50,15 +50,15 @@ def _text(secret: Secret, key: str) -> str:
     return value.decode().strip()
 
 
-async def give_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation, admin: Account, keyfile: str) -> None:
+async def give_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation, admin: Account, door: Door) -> None:
     """Make users as the object says, and what they connect with. What is wrong with a user stops nothing else."""
     if situation.primary is None:
         return
     users, problems = await _accounts(mgors, ctx, admin)
     try:
-        async with member(situation.primary.host, keyfile) as client:
-            await _ensure_write_concern(client)
-            await _ensure_users(client, users, keyfile)
+        async with door.member(situation.primary.host) as primary:
+            await _ensure_write_concern(primary)
+            await _ensure_users(primary, users, door.keyfile)
     except MemberError as error:
         problems.append(str(error))
     told = ", ".join(problems)
@@ -83,18 +83,18 @@ async def _accounts(mgors: Mgors, ctx: Context[Mgors], admin: Account) -> tuple[
     return found, absent
 
 
-async def _ensure_users(client: Mongo, wanted: list[Account], keyfile: str) -> None:
+async def _ensure_users(primary: Member, wanted: list[Account], keyfile: str) -> None:
     """Make users as they are wanted, at the primary."""
-    told = await client.admin.command({"usersInfo": {"forAllDBs": True}})
+    told = await primary.mongo.admin.command({"usersInfo": {"forAllDBs": True}})
     for command in commands(wanted, told["users"], keyfile):
-        await client[command.db].command({**command.body, "writeConcern": {"w": "majority", "wtimeout": 10_000}})
+        await primary.order({**command.body, "writeConcern": {"w": "majority", "wtimeout": 10_000}}, command.db)
 
 
-async def _ensure_write_concern(client: Mongo) -> None:
+async def _ensure_write_concern(primary: Member) -> None:
     """Let writes count when a majority has them, unless somebody said otherwise: an arbiter must not lower that."""
-    told = await client.admin.command("getDefaultRWConcern")
+    told = await primary.mongo.admin.command("getDefaultRWConcern")
     if told.get("defaultWriteConcernSource") != "global":
-        await client.admin.command({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": "majority", "wtimeout": 0}})
+        await primary.order({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": "majority", "wtimeout": 0}})
 
 
 async def _ensure_connection_strings(mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: list[Account]) -> None:

@@ -1,6 +1,6 @@
 """Carries out what was decided, and says so."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import assert_never
 
 from steersman import Context
@@ -23,6 +23,7 @@ from mgors.actions import (
     Wait,
 )
 from mgors.api.mgors_v1 import Mgors
+from mgors.connections import Door
 from mgors.members import Seat
 from mgors.plan import Situation
 from mgors.settings import Settings
@@ -35,7 +36,7 @@ class Hands:
     mgors: Mgors
     ctx: Context[Mgors]
     settings: Settings
-    keyfile: str = field(repr=False)
+    door: Door
 
 
 async def act(action: Action, situation: Situation, hands: Hands) -> None:
@@ -56,19 +57,19 @@ async def act(action: Action, situation: Situation, hands: Hands) -> None:
 
 async def _order(action: Initiate | StepDown | RaiseCompatibility | Force, hands: Hands) -> None:
     """Tell one member what to do."""
-    name, ctx, keyfile = hands.mgors.set_name, hands.ctx, hands.keyfile
+    name, ctx, door = hands.mgors.set_name, hands.ctx, hands.door
     match action:
         case Initiate(seat):
-            await replica_set.initiate(action, name, keyfile, hands.settings.of_set)
+            await replica_set.initiate(action, name, door, hands.settings.of_set)
             ctx.event("ReplicaSetInitiated", f"{name} begins with {seat.pod}")
         case StepDown(seat, why):
-            await replica_set.step_down(action, keyfile)
+            await replica_set.step_down(action, door)
             ctx.event("SteppingDown", f"{seat.pod} hands over: {why}")
         case RaiseCompatibility(_, version):
-            await replica_set.raise_compatibility(action, keyfile)
+            await replica_set.raise_compatibility(action, door)
             ctx.event("CompatibilityRaised", f"features of MongoDB {version} can be used")
         case Force(seat, keep):
-            await replica_set.force(action, keyfile)
+            await replica_set.force(action, door)
             left = ", ".join(one.pod for one in keep)
             told = f"going on with {left}: no majority came back, and {seat.pod} has the newest data"
             ctx.event("ForcedReconfig", told, kind="Warning")
@@ -85,7 +86,7 @@ async def _restart(seat: Seat, ctx: Context[Mgors]) -> None:
 
 async def _change(action: MembershipChange, primary: Seat, hands: Hands) -> None:
     ctx = hands.ctx
-    await replica_set.change(primary, action, hands.keyfile)
+    await replica_set.change(primary, action, hands.door)
     match action:
         case Add(seat):
             ctx.event("MemberAdded", f"{seat.pod} joins as {seat.host}")

@@ -8,6 +8,7 @@ the order of their ids, and so is what was restored: equal hashes mean equal doc
 import hashlib
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pymongo import WriteConcern
 from steersman import Model, SteersmanError
 from steersman.objects.codec import decode_as, encode_json
 
-from mgors.replica_set import Mongo
+from mgors.connections import Member, Mongo
 
 _OWN = frozenset({"admin", "config", "local"})
 _RAW: CodecOptions[Any] = CodecOptions(document_class=RawBSONDocument)
@@ -136,22 +137,22 @@ def read(folder: Path, sha256: str) -> Manifest:
     return manifest
 
 
-async def load(client: Mongo, folder: Path, manifest: Manifest) -> None:
+async def load(primary: Member, folder: Path, manifest: Manifest) -> None:
     """Put the databases of a backup in the place of those at the primary, and compare. Doing it again is harmless."""
-    for db in {one.db for one in manifest.collections}:
-        await client.drop_database(db)
+    for db in sorted({one.db for one in manifest.collections}):
+        await primary.order({"dropDatabase": 1}, db)
     for one in manifest.collections:
-        database = client[one.db]
-        await database.create_collection(one.name, **json_util.loads(one.options))
+        database = primary.mongo[one.db]
+        await primary.order({"create": one.name, **json_util.loads(one.options)}, one.db)
         collection = database.get_collection(
             one.name, codec_options=_RAW, write_concern=WriteConcern("majority", wtimeout=60_000)
         )
         for batch in _batches(folder / one.file):
-            await collection.insert_many(decode_all(batch, _RAW))
+            await primary.change(f"insert {one.name}", partial(collection.insert_many, decode_all(batch, _RAW)))
         indexes = [index for index in json_util.loads(one.indexes) if index["name"] != "_id_"]
         if indexes:
-            await database.command({"createIndexes": one.name, "indexes": indexes})
-        await _compare(client, one)
+            await primary.order({"createIndexes": one.name, "indexes": indexes}, one.db)
+        await _compare(primary.mongo, one)
 
 
 async def _compare(client: Mongo, one: Collection) -> None:

@@ -1,6 +1,5 @@
-"""The operator with everything that it does: importing a reconciler registers it."""
+"""The operator with everything that it does."""
 
-from mgors.operator import operator
-from mgors.reconcilers import mgors_backup_reconciler, mgors_reconciler, mgors_restore_reconciler
+from mgors.operator import mgors_operator
 
-__all__ = ["mgors_backup_reconciler", "mgors_reconciler", "mgors_restore_reconciler", "operator"]
+operator = mgors_operator()

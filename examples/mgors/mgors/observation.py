@@ -10,6 +10,7 @@ from steersman.kinds.core_v1 import ConfigMap, Pod
 
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors, Unsafe
+from mgors.connections import Door
 from mgors.objects import selector_of
 from mgors.plan import Situation
 from mgors.replica_set import look
@@ -27,12 +28,12 @@ def lease_name(cluster: str) -> str:
     return f"mgors-{cluster}"
 
 
-async def observe(mgors: Mgors, ctx: Context[Mgors], keyfile: str, settings: Settings) -> Situation:
+async def observe(mgors: Mgors, ctx: Context[Mgors], door: Door, settings: Settings) -> Situation:
     """Look at everything."""
     pods = {pod.name: pod for pod in await ctx.list(Pod, selector_of(mgors))}
     sets = {found.name: found for found in ctx.owned(StatefulSet)}
     seats = seats_of(mgors, pods, sets)
-    seen = await look({seat.number: seat.host for seat in seats if seat.host}, keyfile)
+    seen = await look({seat.number: seat.host for seat in seats if seat.host}, door)
     unsafe = mgors.spec.unsafe or Unsafe()
     restores = [one for one in await ctx.list(MgorsRestore) if one.spec.cluster_name == mgors.name]
     return Situation(

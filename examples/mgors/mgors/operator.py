@@ -1,22 +1,49 @@
-"""The operator itself; reconcilers register with it. And its numbers."""
+"""The operator, made for how it is to carry out what it decides: at once, or as a test wants it."""
 
-from prometheus_client import Counter, Gauge
 from steersman import Operator
+from steersman.controller.triggers import Watch
+from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.coordination_v1 import Lease
-from steersman.kinds.core_v1 import PersistentVolumeClaim, Secret
+from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, Secret, Service
 
-operator = Operator("mgors")
+from mgors.api.mgors_backup_v1 import MgorsBackup
+from mgors.api.mgors_restore_v1 import MgorsRestore
+from mgors.api.mgors_v1 import Mgors
+from mgors.connections import CarryOut, at_once
+from mgors.numbers import Numbers
+from mgors.objects import CLUSTER
+from mgors.reconcilers.mgors_backup_reconciler import MgorsBackupReconciler
+from mgors.reconcilers.mgors_reconciler import MgorsReconciler
+from mgors.reconcilers.mgors_restore_reconciler import MgorsRestoreReconciler
 
-# Secrets and disks are looked up by their names, never listed and never watched.
-operator.permit(Secret, "get", "create", "patch")
-operator.permit(PersistentVolumeClaim, "get", "delete")
-operator.permit(Lease, "get", "create", "delete")
+_OWNED = (StatefulSet, Service, ConfigMap)
 
-_SET = ("namespace", "name")
-MEMBERS = Gauge("mgors_members", "Members by what they say of themselves.", [*_SET, "state"], registry=operator.metrics)
-PRIMARY = Gauge("mgors_primary", "Whether there is a primary.", _SET, registry=operator.metrics)
-LAG = Gauge("mgors_replication_lag_seconds", "How far the last secondary is behind.", _SET, registry=operator.metrics)
-FAILOVERS = Counter("mgors_failovers", "How often another member became primary.", _SET, registry=operator.metrics)
-LAST_BACKUP = Gauge(
-    "mgors_last_backup_timestamp_seconds", "When the last backup succeeded.", _SET, registry=operator.metrics
-)
+
+def cluster_of_pod(pod: Pod) -> list[str]:
+    """Give the replica set that a pod belongs to."""
+    name = pod.metadata.labels.get(CLUSTER)
+    return [f"{pod.namespace}/{name}"] if name else []
+
+
+def cluster_of(obj: MgorsBackup | MgorsRestore) -> list[str]:
+    """Give the replica set that something is about."""
+    return [f"{obj.namespace}/{obj.spec.cluster_name}"]
+
+
+def mgors_operator(carry_out: CarryOut = at_once) -> Operator:
+    """Make the operator. All that it changes beside the API server passes through ``carry_out``."""
+    operator = Operator("mgors")
+    sets = MgorsReconciler(carry_out, Numbers(operator.metrics))
+    watches = [Watch(Pod, cluster_of_pod), Watch(MgorsBackup, cluster_of), Watch(MgorsRestore, cluster_of)]
+    operator.reconciler(Mgors, owns=_OWNED, watches=watches, workers=4)(sets.reconcile).cleanup(sets.cleanup)
+    backups = MgorsBackupReconciler(carry_out)
+    operator.reconciler(MgorsBackup, workers=2)(backups.reconcile).cleanup(backups.cleanup)
+    restores = MgorsRestoreReconciler(carry_out)
+    operator.reconciler(MgorsRestore, workers=2)(restores.reconcile).cleanup(restores.cleanup)
+    # Secrets and disks are looked up by their names, never listed and never watched.
+    operator.permit(Secret, "get", "create", "patch")
+    operator.permit(PersistentVolumeClaim, "get", "delete")
+    operator.permit(Lease, "get", "create", "delete")
+    operator.permit(Pod, "delete")
+    operator.permit(MgorsBackup, "create", "delete")
+    return operator

@@ -1,23 +1,14 @@
-"""Talks to the members of a replica set, each by itself. It decides nothing.
-
-The operator shows the keyfile, as members do among themselves: it may do everything, at any member, also before there
-is any user and after all of them were lost.
-"""
+"""Asks the members of a replica set, each by itself, and tells them what to do. It decides nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
-from pymongo import AsyncMongoClient
-from pymongo.errors import OperationFailure, PyMongoError
-from steersman import SteersmanError
+from pymongo.errors import OperationFailure
 
 from mgors import configuration
 from mgors.actions import Force, Initiate, MembershipChange, RaiseCompatibility, StepDown
+from mgors.connections import FIND_MS, Door, MemberError, Mongo
 from mgors.members import Config, OpTime, Seat, Seen, State
-
-Mongo: TypeAlias = AsyncMongoClient[dict[str, Any]]
 
 _NOT_YET_INITIALIZED, _NOT_IN_CONFIG, _ALREADY_INITIALIZED = 94, 93, 23
 _STATES = {
@@ -31,41 +22,11 @@ _STATES = {
     9: State.ROLLBACK,
     10: State.REMOVED,
 }
-#: Milliseconds to find a member, and for one answer of it.
-_FIND_MS, _ANSWER_MS = 2_000, 15_000
 #: From this version on, mongod wants to be told that there is no way back.
 _CONFIRMS = 7
 
 
-class MemberError(SteersmanError):
-    """A member did not do what it was asked for, this time."""
-
-
-@asynccontextmanager
-async def member(host: str, keyfile: str) -> AsyncIterator[Mongo]:
-    """Connect to one member, whatever it says of itself."""
-    client: Mongo = AsyncMongoClient(
-        host,
-        directConnection=True,
-        username="__system",
-        password=keyfile,
-        authSource="local",
-        authMechanism="SCRAM-SHA-256",
-        appname="mgors",
-        serverSelectionTimeoutMS=_FIND_MS,
-        connectTimeoutMS=_FIND_MS,
-        socketTimeoutMS=_ANSWER_MS,
-    )
-    try:
-        yield client
-    except PyMongoError as error:
-        # What a server answers is repeated there as a whole document: its message is what there is to say.
-        raise MemberError(f"{host}: {str(error).partition(', full error')[0]}") from error
-    finally:
-        await client.close()
-
-
-async def look(hosts: dict[int, str], keyfile: str) -> dict[int, Seen]:
+async def look(hosts: dict[int, str], door: Door) -> dict[int, Seen]:
     """Ask members by their numbers, all at once; those who do not answer are left out."""
     found: dict[int, Seen] = {}
 
@@ -73,8 +34,8 @@ async def look(hosts: dict[int, str], keyfile: str) -> dict[int, Seen]:
         if not await _listens(host):
             return
         try:
-            async with member(host, keyfile) as client:
-                found[number] = await _seen(client)
+            async with door.member(host) as member:
+                found[number] = await _seen(member.mongo)
         except MemberError:
             return  # no answer is what there is to know
 
@@ -88,7 +49,7 @@ async def _listens(host: str) -> bool:
     """Tell whether anybody is there. A driver would try for all its time, also where it is refused at once."""
     name, _, port = host.rpartition(":")
     try:
-        async with asyncio.timeout(_FIND_MS / 1000):
+        async with asyncio.timeout(FIND_MS / 1000):
             _, writer = await asyncio.open_connection(name, int(port))
     except OSError:
         return False
@@ -134,42 +95,42 @@ async def _optime(client: Mongo, status: dict[str, Any]) -> OpTime:
     return OpTime(int(applied["t"]), applied["ts"].time, applied["ts"].inc)
 
 
-async def initiate(action: Initiate, name: str, keyfile: str, settings: dict[str, int]) -> None:
+async def initiate(action: Initiate, name: str, door: Door, settings: dict[str, int]) -> None:
     """Begin a set; one that was begun already is fine."""
-    async with member(action.seat.host, keyfile) as client:
+    async with door.member(action.seat.host) as member:
         try:
-            await client.admin.command({"replSetInitiate": configuration.first(action, name, settings)})
+            await member.order({"replSetInitiate": configuration.first(action, name, settings)})
         except OperationFailure as failure:
             if failure.code != _ALREADY_INITIALIZED:
                 raise
 
 
-async def change(primary: Seat, action: MembershipChange, keyfile: str) -> None:
+async def change(primary: Seat, action: MembershipChange, door: Door) -> None:
     """Change who belongs to the set, by its primary. What was decided on must still hold."""
-    async with member(primary.host, keyfile) as client:
-        document = (await client.admin.command("replSetGetConfig"))["config"]
+    async with door.member(primary.host) as member:
+        document = (await member.mongo.admin.command("replSetGetConfig"))["config"]
         if primary.config != Config.read(document):
             raise MemberError(f"{primary.host}: the configuration has changed meanwhile")
-        await client.admin.command({"replSetReconfig": configuration.changed(document, action)})
+        await member.order({"replSetReconfig": configuration.changed(document, action)})
 
 
-async def force(action: Force, keyfile: str) -> None:
+async def force(action: Force, door: Door) -> None:
     """Let one member go on, with those who are left."""
-    async with member(action.seat.host, keyfile) as client:
-        document = (await client.admin.command("replSetGetConfig"))["config"]
-        await client.admin.command({"replSetReconfig": configuration.forced(document, action), "force": True})
+    async with door.member(action.seat.host) as member:
+        document = (await member.mongo.admin.command("replSetGetConfig"))["config"]
+        await member.order({"replSetReconfig": configuration.forced(document, action), "force": True})
 
 
-async def step_down(action: StepDown, keyfile: str) -> None:
+async def step_down(action: StepDown, door: Door) -> None:
     """Let the primary hand over to one that has all its data, and not come back for a minute."""
-    async with member(action.seat.host, keyfile) as client:
-        await client.admin.command({"replSetStepDown": 60, "secondaryCatchUpPeriodSecs": 10})
+    async with door.member(action.seat.host) as member:
+        await member.order({"replSetStepDown": 60, "secondaryCatchUpPeriodSecs": 10})
 
 
-async def raise_compatibility(action: RaiseCompatibility, keyfile: str) -> None:
+async def raise_compatibility(action: RaiseCompatibility, door: Door) -> None:
     """Let the features of a version be used. There is no way back to an older server afterwards."""
     command: dict[str, Any] = {"setFeatureCompatibilityVersion": action.version}
     if int(action.version.split(".")[0]) >= _CONFIRMS:
         command["confirm"] = True
-    async with member(action.seat.host, keyfile) as client:
-        await client.admin.command(command)
+    async with door.member(action.seat.host) as member:
+        await member.order(command)

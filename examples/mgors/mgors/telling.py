@@ -1,12 +1,12 @@
-"""What people see of a replica set: status, conditions, events and metrics."""
+"""What people see of a replica set: status, conditions, events and numbers."""
 
 from steersman import Context
 
 from mgors.actions import Action
 from mgors.api.mgors_v1 import MemberStatus, Mgors
-from mgors.members import Seat, State
+from mgors.members import Seat
+from mgors.numbers import Numbers
 from mgors.objects import selector_of
-from mgors.operator import FAILOVERS, LAG, MEMBERS, PRIMARY
 from mgors.plan import DATA_LOST, QUORUM_LOST, Situation
 from mgors.verdict import verdicts
 
@@ -14,9 +14,9 @@ from mgors.verdict import verdicts
 _ALARMS = (("Ready", DATA_LOST), ("QuorumAvailable", QUORUM_LOST))
 
 
-def tell(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Action) -> None:
+def tell(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Action, numbers: Numbers) -> None:
     """Write down what was seen."""
-    _tell_primary(mgors, ctx, situation.primary)
+    _tell_primary(mgors, ctx, situation.primary, numbers)
     status, config = mgors.status, situation.config
     status.selector = selector_of(mgors)
     status.members = sum(1 for member in config.members if not member.is_arbiter) if config else 0
@@ -28,36 +28,15 @@ def tell(mgors: Mgors, ctx: Context[Mgors], situation: Situation, action: Action
     for verdict in verdicts(situation, action):
         if ctx.condition(*verdict) and verdict.status is False and (verdict.type, verdict.reason) in _ALARMS:
             ctx.event(verdict.reason, verdict.message, kind="Warning")
-    _count(mgors, situation)
+    numbers.tell(mgors, situation)
 
 
-def _tell_primary(mgors: Mgors, ctx: Context[Mgors], primary: Seat | None) -> None:
+def _tell_primary(mgors: Mgors, ctx: Context[Mgors], primary: Seat | None, numbers: Numbers) -> None:
     status = mgors.status
     status.primary = primary.pod if primary else ""
     if primary is None or primary.pod == status.last_primary:
         return
     if status.last_primary:
         ctx.event("PrimaryChanged", f"{primary.pod} is the primary, {status.last_primary} was")
-        FAILOVERS.labels(mgors.namespace, mgors.name).inc()
+        numbers.tell_failover(mgors)
     status.last_primary = primary.pod
-
-
-def _count(mgors: Mgors, situation: Situation) -> None:
-    place = (mgors.namespace, mgors.name)
-    states = [str(seat.seen.state) if seat.seen else "NoAnswer" for seat in situation.seats]
-    for state in [*map(str, State), "NoAnswer"]:
-        MEMBERS.labels(*place, state).set(states.count(state))
-    PRIMARY.labels(*place).set(1 if situation.primary else 0)
-    times = [
-        seat.seen.optime.seconds
-        for seat in situation.seats
-        if seat.seen and seat.seen.state in (State.PRIMARY, State.SECONDARY)
-    ]
-    LAG.labels(*place).set(max(times) - min(times) if times else 0)
-
-
-def forget(mgors: Mgors) -> None:
-    """Remove the numbers of a replica set that is gone."""
-    place = (mgors.namespace, mgors.name)
-    for metric in (PRIMARY, LAG, MEMBERS):
-        metric.remove_by_labels(dict(zip(("namespace", "name"), place, strict=True)))

@@ -1,6 +1,8 @@
 """What the operator does for a MgorsBackup: a dump of a secondary, which goes when the object does."""
 
 import os
+from dataclasses import dataclass
+from functools import partial
 
 from steersman import Context, Retry
 
@@ -8,57 +10,70 @@ from mgors import dump
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, destination_of, folder_at
-from mgors.finding import find_members
+from mgors.connections import CarryOut, MemberError
+from mgors.finding import find_door, find_members
 from mgors.maintenance import let_go, try_hold
 from mgors.members import State
-from mgors.operator import operator
-from mgors.replica_set import MemberError, member
 from mgors.settings import Settings
 
 _AT_ONCE, _SOON = 0.001, 2.0
 
 
-@operator.reconciler(MgorsBackup, workers=2)
-async def reconcile(backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
-    """Wait for the Lease and for a member; then say so, and then do it: what runs is seen to run."""
-    status = backup.status
-    if backup.is_finished:
+@dataclass(frozen=True, slots=True)
+class MgorsBackupReconciler:
+    """Reconciles backups."""
+
+    carry_out: CarryOut
+
+    async def reconcile(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
+        """Wait for the Lease and for a member; then say so, and then do it: what runs is seen to run."""
+        status = backup.status
+        if backup.is_finished:
+            await let_go(backup, ctx)
+            return
+        mgors = await ctx.get(Mgors, backup.spec.cluster_name)
+        if mgors is None:
+            await _end(backup, ctx, f"there is no Mgors {backup.spec.cluster_name}")
+            return
+        if not await try_hold(backup, ctx):
+            ctx.requeue_after(_SOON)
+            return
+        if status.state != "running":
+            status.state, status.start = "running", ctx.now().replace(microsecond=0)
+            ctx.requeue_after(_AT_ONCE)
+            return
+        try:
+            await self._dump(backup, mgors, ctx)
+        except MemberError as error:
+            status.error = str(error)
+            raise Retry(str(error), after=_SOON) from None
+        except (OSError, PlaceError) as error:
+            await _end(backup, ctx, str(error))
+            return
+        await _end(backup, ctx, "")
+
+    async def _dump(self, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
+        """Dump a secondary: that costs the primary nothing. A set with one member has only that."""
+        door = await find_door(mgors, ctx, self.carry_out)
+        found = await find_members(mgors, ctx, door)
+        source = found.get(State.SECONDARY) or found.get(State.PRIMARY)
+        if source is None:
+            raise MemberError(f"no member of {mgors.name} can be read now")
+        status = backup.status
+        status.destination = destination_of(backup, mgors)
+        folder = folder_at(status.destination, Settings.read(os.environ).backups)
+        async with door.member(source) as member:
+            manifest, status.sha256 = await member.change("dump", partial(dump.dump, member.mongo, folder))
+        status.documents, status.size_bytes = manifest.documents, manifest.size
+
+    async def cleanup(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
+        """Remove the data with the object."""
+        if backup.status.destination:
+            try:
+                dump.remove(folder_at(backup.status.destination, Settings.read(os.environ).backups))
+            except PlaceError as error:
+                ctx.log.warning("nothing is removed", extra={"error": str(error)})
         await let_go(backup, ctx)
-        return
-    mgors = await ctx.get(Mgors, backup.spec.cluster_name)
-    if mgors is None:
-        await _end(backup, ctx, f"there is no Mgors {backup.spec.cluster_name}")
-        return
-    if not await try_hold(backup, ctx):
-        ctx.requeue_after(_SOON)
-        return
-    if status.state != "running":
-        status.state, status.start = "running", ctx.now().replace(microsecond=0)
-        ctx.requeue_after(_AT_ONCE)
-        return
-    try:
-        await _dump(backup, mgors, ctx)
-    except MemberError as error:
-        status.error = str(error)
-        raise Retry(str(error), after=_SOON) from None
-    except (OSError, PlaceError) as error:
-        await _end(backup, ctx, str(error))
-        return
-    await _end(backup, ctx, "")
-
-
-async def _dump(backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
-    """Dump a secondary: that costs the primary nothing. A set with one member has only that."""
-    found = await find_members(mgors, ctx)
-    source = found.get(State.SECONDARY) or found.get(State.PRIMARY)
-    if source is None:
-        raise MemberError(f"no member of {mgors.name} can be read now")
-    status = backup.status
-    status.destination = destination_of(backup, mgors)
-    folder = folder_at(status.destination, Settings.read(os.environ).backups)
-    async with member(source.host, source.keyfile) as client:
-        manifest, status.sha256 = await dump.dump(client, folder)
-    status.documents, status.size_bytes = manifest.documents, manifest.size
 
 
 async def _end(backup: MgorsBackup, ctx: Context[MgorsBackup], error: str) -> None:
@@ -71,14 +86,3 @@ async def _end(backup: MgorsBackup, ctx: Context[MgorsBackup], error: str) -> No
         ctx.event("BackupSucceeded", f"{status.documents} documents, {status.size_bytes} bytes")
     ctx.condition("Ready", not error, "BackupFailed" if error else "BackupSucceeded", error)
     ctx.requeue_after(_AT_ONCE)  # the Lease is given back when everybody can see that it is over
-
-
-@reconcile.cleanup
-async def cleanup(backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
-    """Remove the data with the object."""
-    if backup.status.destination:
-        try:
-            dump.remove(folder_at(backup.status.destination, Settings.read(os.environ).backups))
-        except PlaceError as error:
-            ctx.log.warning("nothing is removed", extra={"error": str(error)})
-    await let_go(backup, ctx)

@@ -1,69 +1,71 @@
 """What the operator does for a Mgors: it looks, decides on one thing, does it, and tells."""
 
 import os
+from dataclasses import dataclass
 
 from steersman import Context, Retry, meta
-from steersman.controller.triggers import Watch
 from steersman.kinds.apps_v1 import StatefulSet
-from steersman.kinds.core_v1 import ConfigMap, Pod, Service
+from steersman.kinds.core_v1 import ConfigMap, Pod
 from steersman.protocol.options import DeleteOptions
 
 from mgors.access import ensure_admin, ensure_keyfile, give_access
 from mgors.acting import Hands, act
 from mgors.actions import Rest
-from mgors.api.mgors_backup_v1 import MgorsBackup
-from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import keep_backups
+from mgors.connections import CarryOut, Door, MemberError
 from mgors.disks import drop_disks
 from mgors.members import FIRST_ARBITER
-from mgors.objects import CLUSTER, arbiters_name, arbiters_of, members_of, selector_of, service_of
+from mgors.numbers import Numbers
+from mgors.objects import arbiters_name, arbiters_of, members_of, selector_of, service_of
 from mgors.observation import history_name, observe
-from mgors.operator import operator
 from mgors.plan import Situation, decide, pods_needed
-from mgors.replica_set import MemberError
 from mgors.settings import Settings
-from mgors.telling import forget, tell
+from mgors.telling import tell
 
 #: Seconds that the members of a set that is deleted have to end in order. Then they end as they are.
 _FAREWELL = 120.0
 
-operator.permit(Pod, "delete")
-operator.permit(MgorsBackup, "create", "delete")
 
+@dataclass(frozen=True, slots=True)
+class MgorsReconciler:
+    """Reconciles replica sets."""
 
-def cluster_of_pod(pod: Pod) -> list[str]:
-    """Give the replica set that a pod belongs to."""
-    name = pod.metadata.labels.get(CLUSTER)
-    return [f"{pod.namespace}/{name}"] if name else []
+    carry_out: CarryOut
+    numbers: Numbers
 
+    async def reconcile(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
+        """Bring a replica set one step nearer to what its object says."""
+        settings = Settings.read(os.environ)
+        door, admin = Door(await ensure_keyfile(mgors, ctx), self.carry_out), await ensure_admin(mgors, ctx)
+        situation = await observe(mgors, ctx, door, settings)
+        action = decide(situation)
+        await _apply(mgors, ctx, situation)
+        tell(mgors, ctx, situation, action, self.numbers)
+        await give_access(mgors, ctx, situation, admin, door)
+        try:
+            await act(action, situation, Hands(mgors, ctx, settings, door))
+        except MemberError as error:
+            raise Retry(str(error), after=settings.look_again) from None
+        await keep_backups(mgors, ctx, self.numbers)
+        ctx.requeue_after(settings.look_every if isinstance(action, Rest) else settings.look_again)
 
-def cluster_of(obj: MgorsBackup | MgorsRestore) -> list[str]:
-    """Give the replica set that something is about."""
-    return [f"{obj.namespace}/{obj.spec.cluster_name}"]
-
-
-@operator.reconciler(
-    Mgors,
-    owns=[StatefulSet, Service, ConfigMap],
-    watches=[Watch(Pod, cluster_of_pod), Watch(MgorsBackup, cluster_of), Watch(MgorsRestore, cluster_of)],
-    workers=4,
-)
-async def reconcile(mgors: Mgors, ctx: Context[Mgors]) -> None:
-    """Bring a replica set one step nearer to what its object says."""
-    settings = Settings.read(os.environ)
-    keyfile, admin = await ensure_keyfile(mgors, ctx), await ensure_admin(mgors, ctx)
-    situation = await observe(mgors, ctx, keyfile, settings)
-    action = decide(situation)
-    await _apply(mgors, ctx, situation)
-    tell(mgors, ctx, situation, action)
-    await give_access(mgors, ctx, situation, admin, keyfile)
-    try:
-        await act(action, situation, Hands(mgors, ctx, settings, keyfile))
-    except MemberError as error:
-        raise Retry(str(error), after=settings.look_again) from None
-    await keep_backups(mgors, ctx)
-    ctx.requeue_after(settings.look_every if isinstance(action, Rest) else settings.look_again)
+    async def cleanup(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
+        """End the primary last, so that the others have all it has. A set that is broken keeps nobody waiting."""
+        for stateful_set in ctx.owned(StatefulSet):
+            if not stateful_set.is_deleting:
+                options = DeleteOptions(propagation_policy="Orphan")
+                await ctx.client.delete(stateful_set, options=options, missing_ok=True)
+        pods = await ctx.list(Pod, selector_of(mgors))
+        is_late = (ctx.now() - (mgors.metadata.deletion_timestamp or ctx.now())).total_seconds() > _FAREWELL
+        last = [pod for pod in pods if pod.name == mgors.status.last_primary and not is_late]
+        for pod in [pod for pod in pods if pod not in last] or last:
+            if not pod.is_deleting:
+                await ctx.delete(pod)
+        if pods and not is_late:
+            raise Retry(f"waiting for {', '.join(pod.name for pod in pods)} to end", after=1)
+        await drop_disks(mgors, ctx, range(max(mgors.spec.members, mgors.status.members)))
+        self.numbers.forget(mgors)
 
 
 async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> None:
@@ -81,21 +83,3 @@ async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> Non
         await ctx.apply(ConfigMap(meta(history_name(mgors)), data={"replicaSetId": situation.config.set_id}))
     if not mgors.spec.pause:
         await drop_disks(mgors, ctx, range(needed, max(needed, running.get(mgors.name, 0)) + 1))
-
-
-@reconcile.cleanup
-async def cleanup(mgors: Mgors, ctx: Context[Mgors]) -> None:
-    """End the primary last, so that the others have all it has. A set that is broken keeps nobody waiting."""
-    for stateful_set in ctx.owned(StatefulSet):
-        if not stateful_set.is_deleting:
-            await ctx.client.delete(stateful_set, options=DeleteOptions(propagation_policy="Orphan"), missing_ok=True)
-    pods = await ctx.list(Pod, selector_of(mgors))
-    is_late = (ctx.now() - (mgors.metadata.deletion_timestamp or ctx.now())).total_seconds() > _FAREWELL
-    last = [pod for pod in pods if pod.name == mgors.status.last_primary and not is_late]
-    for pod in [pod for pod in pods if pod not in last] or last:
-        if not pod.is_deleting:
-            await ctx.delete(pod)
-    if pods and not is_late:
-        raise Retry(f"waiting for {', '.join(pod.name for pod in pods)} to end", after=1)
-    await drop_disks(mgors, ctx, range(max(mgors.spec.members, mgors.status.members)))
-    forget(mgors)

@@ -5,8 +5,8 @@ from mongod_world import NAME, StartWorld, World
 from steersman.kinds.core_v1 import Pod
 
 from mgors.api.mgors_v1 import Unsafe
+from mgors.connections import Door
 from mgors.main import operator
-from mgors.replica_set import member
 
 #: The labels of its metrics.
 SHOP = {"namespace": "default", "name": NAME}
@@ -28,7 +28,8 @@ async def test_the_primary_is_killed(start: StartWorld) -> None:
         await world.until(lambda: world.is_ready() and "PrimaryChanged" in world.events)
         assert await world.count() == 300
         assert (operator.metrics.get_sample_value("mgors_failovers_total", SHOP) or 0) >= 1
-        assert operator.metrics.get_sample_value("mgors_members", {**SHOP, "state": "SECONDARY"}) == 2
+        followers = {**SHOP, "state": "SECONDARY"}
+        await world.until(lambda: operator.metrics.get_sample_value("mgors_members", followers) == 2)
 
 
 async def test_a_member_loses_its_disk(start: StartWorld) -> None:
@@ -42,8 +43,8 @@ async def test_a_member_loses_its_disk(start: StartWorld) -> None:
         await world.until_ready()
         assert await world.count() == 300
         [host] = [one.host for one in world.mgors.status.replica_set if one.name == lost]
-        async with member(host, world.secret("shop-keyfile")["keyfile"]) as client:
-            assert await client.shop.orders.count_documents({}) == 300
+        async with Door(world.secret("shop-keyfile")["keyfile"]).member(host) as member:
+            assert await member.mongo.shop.orders.count_documents({}) == 300
 
 
 async def test_a_member_stands_still(start: StartWorld) -> None:
