@@ -9,6 +9,16 @@ import tokenize
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+KOPF = Path(__file__).parent.parent / "bench" / "kopf"
+#: The programs in `bench/kopf` that do what an example does: the operator first.
+KOPF_PROGRAMS = {
+    "custompod": ("custompod",),
+    "project": ("project", "project_client"),
+    "samplecontroller": ("foo",),
+    "network": ("network",),
+    "foobar": ("foobar",),
+    "kubewatch": ("kubewatch",),
+}
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NOTHING = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
@@ -35,6 +45,11 @@ def _docstring_lines(tree: ast.Module) -> set[int]:
 def example_lines(name: str) -> int:
     """Count an example: its package, without tests."""
     return sum(code_lines(path.read_text()) for path in sorted((EXAMPLES / name / name).rglob("*.py")))
+
+
+def kopf_lines(name: str) -> int:
+    """Count what does the same as an example, written with kopf."""
+    return sum(code_lines((KOPF / f"{program}.py").read_text()) for program in KOPF_PROGRAMS[name])
 
 
 def examples() -> list[str]:

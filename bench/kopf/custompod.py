@@ -28,22 +28,22 @@ def connect(**_: Any) -> None:
 @kopf.on.create(*CUSTOM_POD)
 @kopf.on.update(*CUSTOM_POD, field="spec")
 @kopf.on.resume(*CUSTOM_POD)
-def reconcile(name: str, namespace: str, **_: Any) -> None:
+def reconcile(name: str, namespace: str | None, **_: Any) -> None:
     """Create and delete pods until there are as many as wished."""
     count(name, namespace)
 
 
 @kopf.on.event("v1", "pods")
-def pod_changed(namespace: str, meta: kopf.Meta, **_: Any) -> None:
+def pod_changed(namespace: str | None, meta: kopf.Meta, **_: Any) -> None:
     """Look again at the CustomPod that controls this pod."""
     for owner in meta.get("ownerReferences", []):
         if owner["kind"] == "CustomPod" and owner["apiVersion"] == "/".join(CUSTOM_POD[:2]) and owner.get("controller"):
             count(owner["name"], namespace)
 
 
-def count(name: str, namespace: str) -> None:
+def count(name: str, namespace: str | None) -> None:
     """Make the pods of a CustomPod as it says, and tell its status if that changed."""
-    objects = client.CustomObjectsApi()
+    objects: Any = client.CustomObjectsApi()
     with COUNTING:
         try:
             custom_pod = objects.get_namespaced_custom_object(*CUSTOM_POD[:2], namespace, CUSTOM_POD[2], name)
@@ -67,7 +67,8 @@ def count(name: str, namespace: str) -> None:
 
 def make(custom_pod: Any) -> tuple[list[Any], str]:
     """Delete what is too much and create what is missing, in batches that grow; give the pods, and what went wrong."""
-    api, metadata, wanted = client.CoreV1Api(), custom_pod["metadata"], custom_pod["spec"]["replicas"]
+    api: Any = client.CoreV1Api()
+    metadata, wanted = custom_pod["metadata"], custom_pod["spec"]["replicas"]
     found = api.list_namespaced_pod(metadata["namespace"]).items
     mine = [pod for pod in found if is_controlled(pod, metadata["uid"]) and not pod.metadata.deletion_timestamp]
     running = sorted((pod for pod in mine if not has_ended(pod)), key=worth)
@@ -144,7 +145,7 @@ def status_of(custom_pod: Any, pods: list[Any], problem: str) -> dict[str, Any]:
 def condition_of(custom_pod: Any, kind: str, holds: bool, reason: str, message: str) -> dict[str, Any]:
     """Make a condition; its time moves only when it turns."""
     known = custom_pod.get("status", {}).get("conditions", [])
-    before = next((one for one in known if one["type"] == kind), {})
+    before: dict[str, Any] = next((one for one in known if one["type"] == kind), {})
     status, now = "True" if holds else "False", datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "type": kind,

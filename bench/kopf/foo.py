@@ -30,9 +30,9 @@ def reconcile(body: kopf.Body, patch: kopf.Patch, **_: Any) -> None:
 
 
 @kopf.on.event("apps", "v1", "deployments")
-def deployment_changed(name: str, namespace: str, **_: Any) -> None:
+def deployment_changed(name: str, namespace: str | None, **_: Any) -> None:
     """Look again at every Foo that names this Deployment, and tell its status."""
-    foos = client.CustomObjectsApi()
+    foos: Any = client.CustomObjectsApi()
     for foo in foos.list_namespaced_custom_object(*FOO[:2], namespace, FOO[2])["items"]:
         if foo["spec"].get("deploymentName") != name or "deletionTimestamp" in foo["metadata"]:
             continue
@@ -49,8 +49,8 @@ def wanted_status(foo: Any) -> dict[str, Any]:
     if not name:
         kopf.warn(foo, reason="DeploymentNameMissing", message="spec.deploymentName is missing")
         return status_of(foo, 0, ready=False, reason="DeploymentNameMissing")
-    apps, namespace = client.AppsV1Api(), foo["metadata"]["namespace"]
-    wanted = deployment_of(foo, name)
+    apps: Any = client.AppsV1Api()
+    namespace, wanted = foo["metadata"]["namespace"], deployment_of(foo, name)
     try:
         found = apps.read_namespaced_deployment(name, namespace)
     except client.ApiException as error:
@@ -74,7 +74,8 @@ def wanted_status(foo: Any) -> dict[str, Any]:
 
 def prune(foo: Any, name: str) -> None:
     """Delete Deployments of the Foo that have another name."""
-    apps, metadata = client.AppsV1Api(), foo["metadata"]
+    apps: Any = client.AppsV1Api()
+    metadata = foo["metadata"]
     for other in apps.list_namespaced_deployment(metadata["namespace"]).items:
         owners = [owner.uid for owner in other.metadata.owner_references or []]
         if metadata["uid"] in owners and other.metadata.name != name:
@@ -89,7 +90,7 @@ def reason_of(foo: Any) -> str:
 def status_of(foo: Any, available: int, *, ready: bool, reason: str) -> dict[str, Any]:
     """Make a status; the transition time moves only with the condition."""
     generation, status = foo["metadata"]["generation"], "True" if ready else "False"
-    before = next(iter(foo.get("status", {}).get("conditions", [])), {})
+    before: dict[str, Any] = next(iter(foo.get("status", {}).get("conditions", [])), {})
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     since = before["lastTransitionTime"] if before.get("status") == status else now
     condition = {"type": "Ready", "status": status, "reason": reason, "message": "", "lastTransitionTime": since}

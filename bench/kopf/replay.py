@@ -1,0 +1,86 @@
+"""Replays the READMEs of examples with the operators in this folder instead of ours: each does what its example does.
+
+``python -m bench.kopf.replay [EXAMPLE…]``, without names all of them. Commands, API server and what must be seen are
+those of the README; ``steer run`` is ``kopf run`` here. Needs kopf, the official client and kubectl.
+"""
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from steersman.errors import WaitTimeout
+from steersman.testing.transcripts import console_blocks, replay
+from tools.example_lines import EXAMPLES, KOPF, KOPF_PROGRAMS
+
+_NEEDED = ("kopf", "kubernetes", "aiohttp")
+_OPERATOR = re.compile(r"^\$ steer run\b.*&$", re.MULTILINE)
+#: What kopf cannot do, and so is not typed: it has no webhooks for conversion.
+_OTHER_VERSIONS = re.compile(r"^\$ .*\.v1beta1\..*\n(?:[^$].*\n)*", re.MULTILINE)
+#: What only an operator does that installs its own definitions.
+_NO_DEFINITIONS = re.compile(r"^\$ kubectl get crd\nNo resources found\n", re.MULTILINE)
+
+
+def with_kopf(readme: str, operator: Path, client: Path | None) -> str:
+    """Give the commands of a README with a kopf operator in the place of ours."""
+    commands = _NO_DEFINITIONS.sub("", _OTHER_VERSIONS.sub("", "".join(console_blocks(readme))))
+    ours = _OPERATOR.search(commands)
+    if ours is None:
+        raise ValueError("the README starts no operator with `steer run … &`")
+    theirs = f"$ kopf run --all-namespaces --standalone {operator} &"
+    if "--install-crds" in ours[0]:
+        theirs = f"$ kubectl create -f manifests/crds\n…\n{theirs}"
+    commands = commands.replace(ours[0], theirs)
+    return commands if client is None else re.sub(r"python -m \w+\.client", f"python {client}", commands)
+
+
+def write_definitions(folder: Path) -> None:
+    """Write the example's definitions, each with its stored version alone: nobody converts to the others."""
+    steer = Path(sys.executable).with_name("steer")
+    subprocess.run([steer, "manifests"], cwd=folder, check=True, capture_output=True)  # noqa: S603 - ourselves
+    for path in (folder / "manifests" / "crds").glob("*.yaml"):
+        definition: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        spec = definition["spec"]
+        spec.pop("conversion", None)
+        spec["versions"] = [version for version in spec["versions"] if version["storage"]]
+        path.write_text(yaml.safe_dump(definition), encoding="utf-8")
+
+
+async def replayed(example: str) -> None:
+    """Replay one; ``WaitTimeout`` tells what is not as told."""
+    operator, *client = (KOPF / f"{program}.py" for program in KOPF_PROGRAMS[example])
+    with tempfile.TemporaryDirectory() as directory:
+        folder = shutil.copytree(EXAMPLES / example, Path(directory) / example)
+        commands = with_kopf((folder / "README.md").read_text(encoding="utf-8"), operator, next(iter(client), None))
+        if "$ steer manifests" not in commands:
+            write_definitions(folder)
+        await replay(commands, folder=folder)
+
+
+async def main(names: list[str]) -> int:
+    """Replay each; answer whether all of them were as told."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        print(f"not replayed: {', '.join(missing)} cannot be imported; `make bench` installs what is needed")
+        return 0
+    failed = 0
+    for name in names or list(KOPF_PROGRAMS):
+        try:
+            await replayed(name)
+        except WaitTimeout as error:
+            failed = 1
+            print(f"{name}: {error}", flush=True)
+        else:
+            print(f"{name}: as told", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1:])))
