@@ -31,7 +31,8 @@ An API failure is turned into its exception once, in ``protocol.responses``; eve
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
 class SteersmanError(Exception):
@@ -82,8 +83,7 @@ class BadAnswer(TransportError):
     """The peer answered with something that is not HTTP, or that exceeds a limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """One reason among several why a request was refused, as in ``Status.details.causes``."""
 
     reason: str = ""

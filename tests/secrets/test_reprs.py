@@ -6,6 +6,8 @@ import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
 
+from msgspec import Struct
+
 import steersman
 
 #: Bytes that everybody may see: certificates without their keys, parts of an address.
@@ -22,15 +24,18 @@ def _classes() -> Iterator[type]:
 
 
 def _shown(kind: type) -> list[str]:
-    """Name the fields of bytes that the repr of a dataclass shows."""
-    if not dataclasses.is_dataclass(kind):
-        return []
-    fields = [field for field in dataclasses.fields(kind) if field.repr and "Callable" not in str(field.type)]
-    return [field.name for field in fields if "bytes" in str(field.type) and field.name not in PUBLIC]
+    """Name the fields of bytes that the repr of a dataclass or a struct shows."""
+    types: dict[str, object] = {}
+    if dataclasses.is_dataclass(kind):
+        types = {field.name: field.type for field in dataclasses.fields(kind) if field.repr}
+    elif issubclass(kind, Struct) and kind.__repr__ is Struct.__repr__:
+        types = {name: kind.__annotations__.get(name, "") for name in kind.__struct_fields__}
+    fields = {name: str(type_) for name, type_ in types.items() if "Callable" not in str(type_)}
+    return [name for name, type_ in fields.items() if "bytes" in type_ and name not in PUBLIC]
 
 
-def test_no_dataclass_shows_the_bytes_that_it_carries() -> None:
-    """Objects, bodies and keys travel as bytes: such a field says repr=False, or is public and named here."""
+def test_no_class_shows_the_bytes_that_it_carries() -> None:
+    """Objects, bodies and keys travel as bytes: such a field is not shown, or is public and named here."""
     classes = list(_classes())
     assert len(classes) > 500
     assert {kind.__qualname__: fields for kind in classes if (fields := _shown(kind))} == {}

@@ -16,10 +16,6 @@ from steersman.schema.strict_decoding import (
     unrecognized_message,
 )
 
-#: Makes all digits alike, so that a number of many digits is found by one search.
-_DIGITS = bytes.maketrans(b"123456789", b"0" * 9)
-#: A number of so many digits may be beyond what is stored as an integer.
-_HUGE = b"0" * 19
 BODY_LIMIT = 3 * 1024 * 1024
 #: Go's words for the JSON values that a decoder meets.
 JSON_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
@@ -76,7 +72,7 @@ def _read_json(data: bytes, kind: str) -> Body:
         raise bad_request(not_json_message(data, kind, str(error))) from None
     document = _object_only(decoded.value, data, kind)
     complaints = [f'duplicate field "{path}"' for path in decoded.duplicates] if decoded.duplicates else []
-    return Body(document, complaints, decoded.has_floats or _HUGE in data.translate(_DIGITS))
+    return Body(document, complaints, decoded.has_floats or decoded.has_huge)
 
 
 def _read_yaml(data: bytes, kind: str) -> Body:

@@ -10,7 +10,7 @@ from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
 from steersman.errors import DecodeError
 from steersman.objects.codec import encode_json
-from steersman.protocol.equality import json_equal
+from steersman.protocol.equality import json_identical
 from steersman.schema.go_text import json_text
 from steersman.schema.object_meta import read_object_meta
 from steersman.schema.wire_types import WireTypeError
@@ -140,7 +140,8 @@ class CustomStrategy(Strategy):
         ignored = _META | {"status"} if self.has_status else _META
         before = {key: value for key, value in old.items() if key not in ignored}
         after = {key: value for key, value in obj.items() if key not in ignored}
-        if not json_equal(before, after):
+        # A 1.0 in place of a 1 counts, although it is stored as the same.
+        if not json_identical(before, after):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     @staticmethod

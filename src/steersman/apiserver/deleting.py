@@ -15,6 +15,7 @@ from steersman.apiserver.served import Served
 from steersman.apiserver.status import bad_request, conflict, success
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Page
+from steersman.apiserver.storage_keys import precondition_text
 from steersman.clock import Clock
 from steersman.errors import DecodeError
 from steersman.objects.times import format_time, parse_time
@@ -100,14 +101,18 @@ class Deleting:
         grace = _grace(served, obj, options)
         may_go = not metadata.get("finalizers") and not grace and served.strategy.may_finish(obj)
         if may_go and grace is None:
+            if live["metadata"].get("finalizers") and options.resource_version and not options.dry_run:
+                # The delete has changed the object itself, and then looks for the version of an object that is no more.
+                why = f"ResourceVersion in precondition: , ResourceVersion in object meta: {record.version}"
+                raise served.conflict(record.name, precondition_text(served, record, why))
             # It goes as it was last written: what the delete itself would have changed is not told.
             return self._remove(served, record, live, live, dry_run=options.dry_run)
         self._mark(served, obj, grace or 0)
         if obj == live and self._ledger.is_whole(served, record, live):
-            return False, self._ledger.raw(served, record), live
+            return False, self._ledger.raw(served, record, shows_all=True), live
         if options.dry_run:
             return may_go, self._ledger.rendered(served, obj), live
-        raw = self._ledger.put(served, obj)
+        raw = self._ledger.put(served, obj, shows_all=True)
         served.strategy.after_commit(obj, live)
         if may_go:
             # A kind that ends gracefully shows that it was told to, even when it goes at once.
@@ -123,7 +128,7 @@ class Deleting:
             self._ledger.remove(served, record)
             shown["metadata"]["resourceVersion"] = str(self._ledger.version)
             served.strategy.after_commit(None, live)
-        return True, self._ledger.rendered(served, shown), live
+        return True, self._ledger.rendered(served, served.strategy.shown(shown)), live
 
     def _mark(self, served: Served, obj: Document, grace: int) -> None:
         """Note that an object is to go: when, and after how long. The first mark counts, unless time gets shorter."""

@@ -262,11 +262,22 @@ def _bytes(value: Any, path: str, reading: Reading) -> Any:
 
 
 def _bad_base64(text: str) -> int:
-    """Give the place at which Go stops reading base64."""
-    match = re.match(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", text)
-    good = match.end() if match else 0
-    rest = re.match(r"[A-Za-z0-9+/]*", text[good:])
-    return good + (rest.end() if rest else 0)
+    """Give the place at which Go stops reading base64: a wrong byte's, or where a group begins that has no end."""
+    data = text.encode()
+    full = len(_match(rb"(?:[A-Za-z0-9+/]{4})*", data))
+    rest = len(_match(rb"[A-Za-z0-9+/]*", data[full:]))
+    padding = _match(rb"={0,2}", data[full + rest :])
+    if full + rest == len(data):
+        return full
+    if rest + len(padding) == 4 or (rest, padding) == (3, b"=="):  # noqa: PLR2004 - the bytes of a group
+        return full + 4
+    is_short = rest == 2 and full + rest + len(padding) == len(data)  # noqa: PLR2004 - what needs two signs of padding
+    return len(data) if is_short else full + rest
+
+
+def _match(pattern: bytes, data: bytes) -> bytes:
+    found = re.match(pattern, data)
+    return found[0] if found else b""
 
 
 def _quantity(value: Any, path: str, reading: Reading) -> Any:

@@ -53,7 +53,7 @@ class Ledger:
         return self.store.get(served.stored_as, namespace, name)
 
     def document(self, served: Served, record: Record) -> Document:
-        """Give an object as it is served now, free to be changed."""
+        """Give an object as it is served now, with what only its writers meet, free to be changed."""
         document: Document = decode_json(record.raw)
         if served.is_stored_form:
             return served.strategy.reread(document) if record.written < served.strategy.rules_since else document
@@ -64,9 +64,11 @@ class Ledger:
         if served.is_converted:
             served.strategy.prepare([decode_json(record.raw) for record in records])
 
-    def raw(self, served: Served, record: Record) -> bytes:
-        """Give an object as it is served now, as bytes."""
+    def raw(self, served: Served, record: Record, *, shows_all: bool = False) -> bytes:
+        """Give an object as it is served now, as bytes; ``shows_all`` with what only its writers meet, too."""
         if served.is_stored_form and record.written >= served.strategy.rules_since:
+            if not shows_all and served.strategy.hides and served.strategy.hides in record.raw:
+                return self.rendered(served, served.strategy.shown(decode_json(record.raw)))
             return record.raw
         return self.rendered(served, self.document(served, record))
 
@@ -89,7 +91,7 @@ class Ledger:
             return record.is_whole
         return json_equal(decode_json(record.raw), live)
 
-    def put(self, served: Served, obj: Document, *, is_whole: bool = True) -> bytes:
+    def put(self, served: Served, obj: Document, *, is_whole: bool = True, shows_all: bool = False) -> bytes:
         """Write an object; give it as bytes, in the version in which it came."""
         stored = shown = obj
         is_same = served.is_stored_form
@@ -108,16 +110,16 @@ class Ledger:
             ),
         )
         if is_same:
-            return event.record.raw
+            return self.raw(served, event.record, shows_all=shows_all) if served.strategy.hides else event.record.raw
         shown["metadata"]["resourceVersion"] = event.record.resource_version
         return self.rendered(served, shown)
 
-    def preview(self, served: Served, obj: Document) -> bytes:
+    def preview(self, served: Served, obj: Document, *, shows_all: bool = False) -> bytes:
         """Give an object as it would be served after it was written, as bytes."""
         if served.is_converted and not served.is_stored_form:
             stored = served.strategy.to_stored(obj)
             obj = served.strategy.reread(served.strategy.from_stored(stored, served.api_version))
-        return self.rendered(served, obj)
+        return self.rendered(served, obj if shows_all else served.strategy.shown(obj))
 
     def remove(self, served: Served, record: Record) -> None:
         """Take an object away; its last state is told with the version of the removal."""

@@ -25,7 +25,6 @@ from steersman.apiserver.strategy import Reading
 from steersman.apiserver.writing import NO_NAME, WRONG_NAMESPACE, Change, Writing, ordered
 from steersman.errors import ApiError, DecodeError
 from steersman.objects.codec import encode_json
-from steersman.protocol.http import Request
 from steersman.protocol.patches import (
     MalformedPatch,
     PatchError,
@@ -87,6 +86,7 @@ class Patching:
         metadata = obj["metadata"]
         self._check_patched_name(call, metadata.get("name", ""))
         self._writing.place(call, metadata)
+        self._writing.name_owners_once(call, metadata)
         self._writing.check_version(
             call.served, record, metadata, unconditional=call.served.strategy.unconditional_update
         )
@@ -108,7 +108,7 @@ class Patching:
             _check_typed(document)
         elif media_type(call.request.headers.get("content-type", "")) != STRATEGIC_PATCH:
             _check_same_type(call, document)
-        reading = Reading(strict=_duplicates(call.request), keeps_empty=True)
+        reading = Reading(strict=_read_again(call), keeps_empty=True)
         try:
             obj = served.strategy.read(dict(document), reading)
         except WireTypeError as error:
@@ -220,15 +220,14 @@ def _check_same_type(call: Call, document: Document) -> None:
         raise _UnreadableError(text)
 
 
-def _duplicates(request: Request) -> list[str]:
-    """Complain about members that a patch has twice."""
-    if media_type(request.headers.get("content-type", "")) == APPLY_PATCH:
-        return []
+def _read_again(call: Call) -> list[str]:
+    """Note whether a patch has fractions; complain about members that it has twice."""
     try:
-        found = decode_json(request.body).duplicates
+        found = decode_json(call.request.body)
     except DecodeError:
         return []
-    return [f'duplicate field "{path}"' for path in found]
+    call.has_floats = call.has_floats or found.has_floats
+    return [f'duplicate field "{path}"' for path in found.duplicates]
 
 
 def _gv(group: str, version: str) -> str:

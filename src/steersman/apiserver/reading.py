@@ -122,7 +122,7 @@ class ReadingVerbs:
         record = self._ledger.get(served, call.info.namespace, call.info.name)
         if record is None:
             raise served.not_found(call.info.name)
-        return Answer(200, self._ledger.raw(served, record))
+        return Answer(200, self._ledger.raw(served, record, shows_all=bool(call.info.subresource)))
 
     def list(self, call: Call) -> tuple[Page, Selection]:
         """Find what a GET of a collection asks for."""

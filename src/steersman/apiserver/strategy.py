@@ -46,6 +46,8 @@ class Strategy(ABC):
     tells_grace = True
     #: Whether dependents are orphaned when a delete names no policy.
     orphans_by_default = False
+    #: What stands in every stored object of which some is not served; see `shown`.
+    hides = b""
     #: Objects written before this version of the store were written under other rules.
     rules_since = 0
     #: The fields (as a FieldsV1 tree) that an endpoint never owns, by subresource; see server-side apply.
@@ -61,6 +63,10 @@ class Strategy(ABC):
     @abstractmethod
     def reread(self, stored: Document) -> Document:
         """Give a stored document as it is served now: the rules may have changed since it was written."""
+
+    def shown(self, obj: Document) -> Document:
+        """Give an object without what only the store knows of it; writers meet it whole. It may be changed."""
+        return obj
 
     def to_stored(self, obj: Document) -> Document:
         """Give an object in the version in which its kind is stored."""

@@ -20,6 +20,7 @@ from steersman.apiserver.ownership import Ownership
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
+from steersman.apiserver.storage_keys import precondition_text
 from steersman.apiserver.strategy import Reading
 from steersman.clock import Clock
 from steersman.objects.times import format_time
@@ -240,7 +241,7 @@ class Writing:
     def _judge(self, call: Call, obj: Document, old: Document | None, subresource: str) -> None:
         """Refuse an object that breaks rules; tell the client what it should know. Numbers are then as stored ones."""
         served, metadata = call.served, obj["metadata"]
-        call.warnings += meta.without_duplicate_owners(metadata, is_patch=call.request.method == "PATCH")
+        self.name_owners_once(call, metadata)
         verdict = served.strategy.check(obj, old, subresource)
         errors = verdict.errors
         if "managedFields" in metadata and (bad := meta.manager_errors(metadata)):
@@ -265,6 +266,7 @@ class Writing:
         metadata = obj["metadata"]
         self.place(call, metadata)
         self._check_name(call, metadata)
+        self.name_owners_once(call, metadata)
         record = self._ledger.get(served, call.info.namespace, name)
         if record is None:
             if not served.strategy.creates_on_update(call.info.subresource):
@@ -286,12 +288,18 @@ class Writing:
         if given != wanted:
             raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({wanted})")
 
+    @staticmethod
+    def name_owners_once(call: Call, metadata: Document) -> None:
+        """Forget owners that are named again, and tell; a write that is refused later was told, too."""
+        call.warnings += meta.without_duplicate_owners(metadata, is_patch=call.request.method == "PATCH")
+
     def _check_preconditions(self, call: Call, change: Change, options: WriteOptions) -> None:
         """Refuse an update of another object than the one that is there, or of an older state of it."""
         served, metadata, record = call.served, change.obj["metadata"], change.record
         uid = metadata.get("uid", "")
         if uid and uid != record.uid:
-            raise served.conflict(record.name, _uid_mismatch(served, record, uid, dry_run=options.dry_run))
+            why = f"UID in precondition: {uid}, UID in object meta: {record.uid}"
+            raise served.conflict(record.name, precondition_text(served, record, why, dry_run=options.dry_run))
         self.check_version(served, record, metadata, unconditional=served.strategy.unconditional_update)
 
     @staticmethod
@@ -333,11 +341,13 @@ class Writing:
         if self._lifecycle.is_finished(served, obj):
             return self._finish(call, change, judged, options)
         is_whole = not served.strategy.fill_in(obj, is_merged=change.is_owned)
+        # Writers of a status meet objects as they are stored, even in the answer.
+        shows_all = change.subresource == "status"
         if self._is_stored(served, change, obj, is_whole=is_whole):
-            return self._ledger.raw(served, record)
+            return self._ledger.raw(served, record, shows_all=shows_all)
         if options.dry_run:
-            return self._ledger.preview(served, obj)
-        raw = self._ledger.put(served, obj, is_whole=is_whole)
+            return self._ledger.preview(served, obj, shows_all=shows_all)
+        raw = self._ledger.put(served, obj, is_whole=is_whole, shows_all=shows_all)
         served.strategy.after_commit(obj, live)
         return raw
 
@@ -402,29 +412,6 @@ _ORDER = (
 def ordered(metadata: Document) -> Document:
     """Give metadata in the order in which Kubernetes writes it."""
     return {name: metadata[name] for name in _ORDER if name in metadata}
-
-
-#: Where a real server stores what it does not store under its own name.
-_KEYS = {
-    "services": "services/specs",
-    "endpoints": "services/endpoints",
-    "nodes": "minions",
-    "replicationcontrollers": "controllers",
-    "ingresses": "ingress",
-}
-_KEYED_BY_GROUP = ("apiextensions.k8s.io", "apiregistration.k8s.io")
-
-
-def _uid_mismatch(served: Served, record: Record, uid: str, *, dry_run: bool) -> str:
-    group = f"{served.group}/" if not served.builtin or served.group in _KEYED_BY_GROUP else ""
-    namespace = f"{record.namespace}/" if record.namespace else ""
-    # A dry run does not come as far as the store, which knows where everything begins.
-    root = "" if dry_run else "/registry"
-    key = f"{root}/{group}{_KEYS.get(served.plural, served.plural)}/{namespace}{record.name}"
-    return (
-        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-        f"Precondition failed: UID in precondition: {uid}, UID in object meta: {record.uid}"
-    )
 
 
 def _bad_version(text: str) -> str:

@@ -4,8 +4,9 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, overload
+
+from msgspec.structs import replace
 
 from steersman.client.discovery import Discovery
 from steersman.client.interfaces import K, O, Ref

@@ -4,8 +4,9 @@
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar, overload
+
+from msgspec import Struct
 
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
@@ -20,8 +21,7 @@ O = TypeVar("O", bound=KubeObject | Unstructured)  # noqa: E741 - O for object, 
 ALL_NAMESPACES: Final = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ref(Generic[O]):
+class Ref(Struct, Generic[O], frozen=True):
     """Names an object that is not at hand: ``Ref(Pod, "a")``, or ``Ref(gvk, "a")`` for a kind without a class.
 
     Without a namespace it is in the client's own; cluster-scoped kinds have none.

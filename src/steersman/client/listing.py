@@ -1,8 +1,9 @@
 """Lists, page by page: as one page, or as a stream of objects that fetches its own pages."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from steersman.client.session import Kind, Session, read_item
 from steersman.errors import Expired

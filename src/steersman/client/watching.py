@@ -8,7 +8,6 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Generic, Self, TypeAlias
 
@@ -86,8 +85,7 @@ class _Known(Struct):
         return ObjectKey(self.metadata.namespace, self.metadata.name)
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenStream:
+class _OpenStream(Struct, frozen=True):
     """A watch under way: its connection, its bytes, and what has been made of them."""
 
     context: AbstractAsyncContextManager[ResponseStream]

@@ -1,17 +1,18 @@
 """The verbs that write an object or one of its subresources; ``Client`` and its ``status`` are both made of them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from steersman.client.graft import change_since_read, document_now
 from steersman.client.interfaces import O, Ref
 from steersman.client.session import Session, read_as
 from steersman.errors import Conflict
-from steersman.objects.codec import encode_json, to_json
+from steersman.objects.codec import decode, encode_json, to_json
 from steersman.objects.identity import ObjectKey
-from steersman.objects.resource import KubeObject, Unstructured
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured
 from steersman.protocol.options import ApplyOptions, WriteOptions
 from steersman.protocol.requests import PatchType, Requests
 
@@ -104,6 +105,14 @@ class Writing:
             key, patch_type, encode_json(body), self._write_options(options), subresource=self._subresource
         )
         return self._read(target, await self._session.send(request))
+
+    async def patch_for_metadata(self, target: KubeObject, body: dict[str, Any]) -> PartialObjectMetadata:
+        """Merge a patch into an object whose content is of no interest afterwards: only its metadata is sent back."""
+        requests, key = await self._session.locate(target)
+        request = requests.without_content().patch(
+            key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource
+        )
+        return decode(PartialObjectMetadata, await self._session.send(request))
 
     async def apply(self, obj: O, *, force: bool = False) -> O:
         """Let the server make the fields that are set here so, and own them for this client's field manager.

@@ -1,7 +1,8 @@
 """Why a key is reconciled: each change, timer or retry leaves its cause beside the key, for logs and ``ctx.why``."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from steersman.informer.changes import Added, Change, Updated, record_of
 from steersman.informer.record import Record
@@ -24,8 +25,7 @@ class What(StrEnum):
 _NO_KEY = ObjectKey("", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """One reason for a reconcile."""
 
     what: What

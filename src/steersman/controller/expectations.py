@@ -4,8 +4,9 @@ Pure: it compares what was written with what a store has, and holds a key back u
 of the server into a store: only the watch does that.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from steersman.informer.store import Store
 from steersman.objects.identity import GroupVersionKind, ObjectKey
@@ -21,8 +22,7 @@ class Target(NamedTuple):
         return f"{self.gvk.kind} {self.key}"
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """What a write left behind on the server."""
 
     uid: str

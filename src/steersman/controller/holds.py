@@ -1,8 +1,9 @@
 """Keys that are held back until the caches have seen what their last run wrote, each with a time limit."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from steersman.clock import Clock, Timer
 from steersman.controller.causes import Cause
@@ -17,8 +18,7 @@ from steersman.workqueue.pending import Taken
 Wanted: TypeAlias = Taken[ObjectKey, Cause]
 
 
-@dataclass(slots=True)
-class _Held:
+class _Held(Struct):
     wanted: list[Wanted]
     timer: Timer
 

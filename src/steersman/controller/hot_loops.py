@@ -5,7 +5,8 @@ object: creating or changing many, one a run, is progress.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from steersman.controller.expectations import Target
 from steersman.objects.identity import ObjectKey
@@ -18,8 +19,7 @@ CALM = 600.0
 _WAIT = Exponential(base=1.0, limit=300.0)
 
 
-@dataclass(slots=True)
-class _Streak:
+class _Streak(Struct):
     #: How often in a row each object was written by runs that their own writes caused.
     writes: dict[Target, int] = field(default_factory=dict)
     #: When the last of these runs was.
@@ -28,8 +28,7 @@ class _Streak:
     fields: dict[Target, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class HotLoop:
+class HotLoop(Struct, frozen=True):
     """A key that triggers itself."""
 
     key: ObjectKey

@@ -1,46 +1,42 @@
 """How a reconcile ended, as types, and which failure means which end."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from steersman.errors import Conflict, LeadershipLost, NotFound, Permanent, Retry
 from steersman.objects.identity import ApiResource, ObjectKey
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """It succeeded, or there is nothing to do."""
 
     #: Seconds after which it shall run again, if the author asked for it.
     again_after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RetryLater:
+class RetryLater(Struct, frozen=True):
     """The author, or something expected, asks for another try: no error, with its own delay or the usual back-off."""
 
     reason: str
     after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outdated:
+class Outdated(Struct, frozen=True):
     """It worked on an object that has changed meanwhile: try again at once with a fresh one."""
 
     error: Conflict
 
 
-@dataclass(frozen=True, slots=True)
-class GaveUp:
+class GaveUp(Struct, frozen=True):
     """Trying again is of no use until the object changes."""
 
     reason: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """Something went wrong: try again with back-off."""
 
     error: BaseException
@@ -51,8 +47,7 @@ class Failed:
         return isinstance(self.error, TimeoutError)
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """This process no longer leads: whoever does will do the work."""
 
 

@@ -4,8 +4,9 @@ API servers quote what they refuse, the whole object if a patch of it went wrong
 """
 
 import re
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from steersman.errors import ApiError
 

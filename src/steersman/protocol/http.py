@@ -4,28 +4,34 @@ No parsing and no sockets here. Header names are lower-case everywhere; on the w
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from msgspec import Struct
 
-@dataclass(slots=True)
-class Request:
+
+class Request(Struct):
     """One HTTP request. ``target`` is the path with its query, percent-encoded as it goes over the wire."""
 
     method: str
     target: str
     #: Lower-case names; a header that came several times is joined with ", ". It may hold credentials.
-    headers: dict[str, str] = field(default_factory=dict, repr=False)
-    body: bytes = field(default=b"", repr=False)
+    headers: dict[str, str] = {}
+    body: bytes = b""
+
+    def __repr__(self) -> str:
+        # Headers and bodies carry secrets, and what is shown ends up in logs.
+        return f"Request(method={self.method!r}, target={self.target!r})"
 
 
-@dataclass(slots=True)
-class Response:
+class Response(Struct):
     """One whole HTTP answer. Header names are lower-case and may repeat (``warning`` does)."""
 
     status: int
-    headers: list[tuple[str, str]] = field(default_factory=list, repr=False)
-    body: bytes = field(default=b"", repr=False)
+    headers: list[tuple[str, str]] = []
+    body: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"Response(status={self.status})"
 
     def header(self, name: str, default: str = "") -> str:
         """Give the first value of a header."""
@@ -63,8 +69,7 @@ class Stream(Protocol):
         """Call back once when the peer is gone or the answer was ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """What the server knows of who is asking, beside the headers."""
 
     address: str = ""

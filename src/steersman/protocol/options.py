@@ -3,10 +3,12 @@
 Each knows its own query string, made once, so that an options value that is used again costs nothing.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Literal
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from steersman.objects.codec import encode_json
 from steersman.objects.selectors import FieldSelector, LabelSelector
@@ -43,29 +45,27 @@ def _check_seconds(name: str, value: int | None) -> None:
     _refuse(value is not None and value < 0, f"{name} must not be negative, got {value}")
 
 
-def _check_selectors(labels: str, fields: str) -> tuple[tuple[str, _Value], ...]:
+def _check_selectors(labels: str, fields: str) -> None:
     """Refuse selectors that do not parse, before a server has to."""
     if labels:
         LabelSelector.parse(labels)
     if fields:
         FieldSelector.parse(fields)
-    return (("labelSelector", labels), ("fieldSelector", fields))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GetOptions:
+class GetOptions(Struct, frozen=True, kw_only=True, dict=True):
     """How one object is read."""
 
     #: "" reads the newest state, "0" any state that the server has at hand, another version one not older than it.
     resource_version: str = ""
-    query: str = field(init=False, compare=False, repr=False, default="")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "query", _query((("resourceVersion", self.resource_version),)))
+    @cached_property
+    def query(self) -> str:
+        """The end of a request target."""
+        return _query((("resourceVersion", self.resource_version),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions:
+class ListOptions(Struct, frozen=True, kw_only=True, dict=True):
     """How a list is read."""
 
     label_selector: str = ""
@@ -77,7 +77,6 @@ class ListOptions:
     resource_version: str = ""
     resource_version_match: VersionMatch | None = None
     timeout_seconds: int | None = None
-    query: str = field(init=False, compare=False, repr=False, default="")
 
     def __post_init__(self) -> None:
         match, version = self.resource_version_match, self.resource_version
@@ -90,19 +89,25 @@ class ListOptions:
             self.continue_ != "" and version not in ("", "0"),
             "a continue token carries its own resource version: leave out resource_version",
         )
-        pairs: tuple[tuple[str, _Value], ...] = (
-            *_check_selectors(self.label_selector, self.field_selector),
-            ("limit", self.limit or None),
-            ("continue", self.continue_),
-            ("resourceVersion", version),
-            ("resourceVersionMatch", match),
-            ("timeoutSeconds", self.timeout_seconds),
+        _check_selectors(self.label_selector, self.field_selector)
+
+    @cached_property
+    def query(self) -> str:
+        """The end of a request target."""
+        return _query(
+            (
+                ("labelSelector", self.label_selector),
+                ("fieldSelector", self.field_selector),
+                ("limit", self.limit or None),
+                ("continue", self.continue_),
+                ("resourceVersion", self.resource_version),
+                ("resourceVersionMatch", self.resource_version_match),
+                ("timeoutSeconds", self.timeout_seconds),
+            )
         )
-        object.__setattr__(self, "query", _query(pairs))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchOptions:
+class WatchOptions(Struct, frozen=True, kw_only=True, dict=True):
     """How a watch is opened."""
 
     label_selector: str = ""
@@ -112,7 +117,6 @@ class WatchOptions:
     send_initial_events: bool = False
     allow_bookmarks: bool = True
     timeout_seconds: int | None = None
-    query: str = field(init=False, compare=False, repr=False, default="")
 
     def __post_init__(self) -> None:
         _check_seconds("timeout_seconds", self.timeout_seconds)
@@ -120,42 +124,47 @@ class WatchOptions:
             self.send_initial_events and not self.allow_bookmarks,
             "send_initial_events needs bookmarks: one of them ends the initial events",
         )
+        _check_selectors(self.label_selector, self.field_selector)
+
+    @cached_property
+    def query(self) -> str:
+        """The end of a request target."""
         initial = self.send_initial_events or None
-        pairs: tuple[tuple[str, _Value], ...] = (
-            ("watch", True),
-            *_check_selectors(self.label_selector, self.field_selector),
-            ("allowWatchBookmarks", self.allow_bookmarks or None),
-            ("resourceVersion", self.resource_version),
-            ("sendInitialEvents", initial),
-            # The server takes no other match here, and demands this one.
-            ("resourceVersionMatch", "NotOlderThan" if initial else None),
-            ("timeoutSeconds", self.timeout_seconds),
+        return _query(
+            (
+                ("watch", True),
+                ("labelSelector", self.label_selector),
+                ("fieldSelector", self.field_selector),
+                ("allowWatchBookmarks", self.allow_bookmarks or None),
+                ("resourceVersion", self.resource_version),
+                ("sendInitialEvents", initial),
+                # The server takes no other match here, and demands this one.
+                ("resourceVersionMatch", "NotOlderThan" if initial else None),
+                ("timeoutSeconds", self.timeout_seconds),
+            )
         )
-        object.__setattr__(self, "query", _query(pairs))
 
 
-def _check_field_manager(name: str) -> None:
+def _check_writing(manager: str, validation: FieldValidation | None) -> None:
     _refuse(
-        len(name) > MAX_FIELD_MANAGER or not name.isprintable(),
-        f"a field manager has at most {MAX_FIELD_MANAGER} printable characters, got {name!r}",
+        len(manager) > MAX_FIELD_MANAGER or not manager.isprintable(),
+        f"a field manager has at most {MAX_FIELD_MANAGER} printable characters, got {manager!r}",
     )
-
-
-def _write_pairs(manager: str, validation: FieldValidation | None, dry_run: bool) -> tuple[tuple[str, _Value], ...]:
-    _check_field_manager(manager)
     _refuse(
         validation not in (None, "Ignore", "Warn", "Strict"),
         f"field_validation is Ignore, Warn or Strict, got {validation!r}",
     )
+
+
+def _write_pairs(options: "WriteOptions | ApplyOptions") -> tuple[tuple[str, _Value], ...]:
     return (
-        ("fieldManager", manager),
-        ("fieldValidation", validation),
-        ("dryRun", "All" if dry_run else None),
+        ("fieldManager", options.field_manager),
+        ("fieldValidation", options.field_validation),
+        ("dryRun", "All" if options.dry_run else None),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOptions:
+class WriteOptions(Struct, frozen=True, kw_only=True, dict=True):
     """How an object is created, replaced or patched."""
 
     #: Who owns the fields that are set; the server takes the first word of the user agent when it is empty.
@@ -163,15 +172,17 @@ class WriteOptions:
     #: What the server does about fields it does not know; it warns unless told otherwise.
     field_validation: FieldValidation | None = None
     dry_run: bool = False
-    query: str = field(init=False, compare=False, repr=False, default="")
 
     def __post_init__(self) -> None:
-        pairs = _write_pairs(self.field_manager, self.field_validation, self.dry_run)
-        object.__setattr__(self, "query", _query(pairs))
+        _check_writing(self.field_manager, self.field_validation)
+
+    @cached_property
+    def query(self) -> str:
+        """The end of a request target."""
+        return _query(_write_pairs(self))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyOptions:
+class ApplyOptions(Struct, frozen=True, kw_only=True, dict=True):
     """How an object is applied by the server."""
 
     field_manager: str
@@ -179,24 +190,25 @@ class ApplyOptions:
     force: bool = False
     field_validation: FieldValidation | None = None
     dry_run: bool = False
-    query: str = field(init=False, compare=False, repr=False, default="")
 
     def __post_init__(self) -> None:
         _refuse(not self.field_manager, "applying needs a field manager")
-        pairs = _write_pairs(self.field_manager, self.field_validation, self.dry_run)
-        object.__setattr__(self, "query", _query((*pairs, ("force", self.force or None))))
+        _check_writing(self.field_manager, self.field_validation)
+
+    @cached_property
+    def query(self) -> str:
+        """The end of a request target."""
+        return _query((*_write_pairs(self), ("force", self.force or None)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preconditions:
+class Preconditions(Struct, frozen=True, kw_only=True):
     """What must hold of an object for it to be deleted; otherwise the answer is ``Conflict``."""
 
     uid: str = ""
     resource_version: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteOptions:
+class DeleteOptions(Struct, frozen=True, kw_only=True, dict=True):
     """How objects are deleted. They travel in the body."""
 
     #: What becomes of what the object owns; the kind's own default when left out.
@@ -205,7 +217,6 @@ class DeleteOptions:
     #: Seconds that the object gets to end by itself; 0 is now.
     grace_period_seconds: int | None = None
     dry_run: bool = False
-    body: bytes = field(init=False, compare=False, repr=False, default=b"")
 
     def __post_init__(self) -> None:
         _check_seconds("grace_period_seconds", self.grace_period_seconds)
@@ -213,6 +224,10 @@ class DeleteOptions:
             self.propagation_policy not in (None, "Orphan", "Background", "Foreground"),
             f"propagation_policy is Orphan, Background or Foreground, got {self.propagation_policy!r}",
         )
+
+    @cached_property
+    def body(self) -> bytes:
+        """The options as they are sent; nothing when none is set."""
         needs = {"uid": self.preconditions.uid, "resourceVersion": self.preconditions.resource_version}
         members = {
             "propagationPolicy": self.propagation_policy,
@@ -221,11 +236,10 @@ class DeleteOptions:
             "dryRun": ["All"] if self.dry_run else None,
         }
         sent = {name: value for name, value in members.items() if value is not None}
-        object.__setattr__(self, "body", encode_json(sent) if sent else b"")
+        return encode_json(sent) if sent else b""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogOptions:
+class LogOptions(Struct, frozen=True, kw_only=True, dict=True):
     """Which part of a container's log is read."""
 
     #: May be left out when the pod has one container.
@@ -238,7 +252,6 @@ class LogOptions:
     tail_lines: int | None = None
     limit_bytes: int | None = None
     timestamps: bool = False
-    query: str = field(init=False, compare=False, repr=False, default="")
 
     def __post_init__(self) -> None:
         _refuse(
@@ -248,31 +261,38 @@ class LogOptions:
         for name, least in (("since_seconds", 1), ("tail_lines", 0), ("limit_bytes", 1)):
             value = getattr(self, name)
             _refuse(value is not None and value < least, f"{name} must be at least {least}, got {value}")
-        pairs: tuple[tuple[str, _Value], ...] = (
-            ("container", self.container),
-            ("follow", self.follow or None),
-            ("previous", self.previous or None),
-            ("sinceSeconds", self.since_seconds),
-            ("sinceTime", None if self.since_time is None else format_time(self.since_time)),
-            ("tailLines", self.tail_lines),
-            ("limitBytes", self.limit_bytes),
-            ("timestamps", self.timestamps or None),
+
+    @cached_property
+    def query(self) -> str:
+        """The end of a request target."""
+        return _query(
+            (
+                ("container", self.container),
+                ("follow", self.follow or None),
+                ("previous", self.previous or None),
+                ("sinceSeconds", self.since_seconds),
+                ("sinceTime", None if self.since_time is None else format_time(self.since_time)),
+                ("tailLines", self.tail_lines),
+                ("limitBytes", self.limit_bytes),
+                ("timestamps", self.timestamps or None),
+            )
         )
-        object.__setattr__(self, "query", _query(pairs))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecOptions:
+class ExecOptions(Struct, frozen=True, kw_only=True, dict=True):
     """What is run inside a container, without a terminal."""
 
     command: tuple[str, ...]
     #: May be left out when the pod has one container.
     container: str = ""
     stdin: bool = False
-    query: str = field(init=False, compare=False, repr=False, default="")
 
     def __post_init__(self) -> None:
         _refuse(not self.command, "a command must be named")
+
+    @cached_property
+    def query(self) -> str:
+        """The end of a request target."""
         pairs: tuple[tuple[str, _Value], ...] = (
             ("container", self.container),
             ("stdin", self.stdin or None),
@@ -280,4 +300,4 @@ class ExecOptions:
             ("stderr", True),
         )
         words = "".join(f"&command={quote(word, safe='')}" for word in self.command)
-        object.__setattr__(self, "query", _query(pairs) + words)
+        return _query(pairs) + words

@@ -24,6 +24,9 @@ _FLOAT_BITS = 1023
 #: Makes every digit a zero and everything else a blank: long numbers are then found at the speed of memory.
 _DIGITS = bytes(48 if 48 <= code < 58 else 32 for code in range(256))  # noqa: PLR2004 - "0" to "9", and a blank
 _LONG_NUMBER = b"0" * _SURELY_FINITE
+#: A number of so many digits may be beyond what is stored as an integer.
+_HUGE = b"0" * 19
+_TOO_DEEP = "exceeded max depth"
 _encode = msgspec.json.Encoder().encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -36,6 +39,8 @@ class Decoded(NamedTuple):
     duplicates: list[str]
     #: Whether the text has numbers with a fraction or an exponent: those may need `settle_numbers`.
     has_floats: bool
+    #: Whether the text has so many digits in a row that they may be an integer beyond 64 bits, which needs it too.
+    has_huge: bool
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -82,26 +87,40 @@ def _integer(text: str) -> int:
     return int(text)
 
 
+class _FloatMetError(Exception):
+    """A text has a number with a fraction or an exponent."""
+
+
+def _meet_float(_text: str) -> float:
+    raise _FloatMetError
+
+
+# Made once: making one takes as long as decoding an object. Few objects have floats, and those are decoded twice.
+_decode_without_floats = msgspec.json.Decoder(float_hook=_meet_float).decode
+_decode_with_floats = msgspec.json.Decoder(float_hook=_float).decode
+
+
 def decode_json(raw: bytes) -> Decoded:
     """Decode a JSON text; raises `DecodeError` with the words of the server's own scanner."""
-    floats: list[str] = []
-
-    def note_float(text: str) -> float:
-        floats.append(text)
-        return _float(text)
-
+    digits = raw.translate(_DIGITS)
+    has_huge, has_floats = _HUGE in digits, False
     try:
         try:
-            value = msgspec.json.Decoder(float_hook=note_float).decode(raw)
-            duplicates: list[str] = []
-            if raw.count(b'"') != _encode(value).count(b'"') or _LONG_NUMBER in raw.translate(_DIGITS):
-                value, duplicates = _slow(raw)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            value, duplicates = _slow(raw)
-            floats.append("")
+            value = _decode_without_floats(raw)
+        except _FloatMetError:
+            has_floats = True
+            value = _decode_with_floats(raw)
+        if raw.count(b'"') == _encode(value).count(b'"') and not (has_huge and _LONG_NUMBER in digits):
+            return Decoded(value, [], has_floats, has_huge)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        has_floats = True
     except RecursionError:
-        raise DecodeError("exceeded max depth") from None
-    return Decoded(value, duplicates, bool(floats))
+        raise DecodeError(_TOO_DEEP) from None
+    try:
+        value, duplicates = _slow(raw)
+    except RecursionError:
+        raise DecodeError(_TOO_DEEP) from None
+    return Decoded(value, duplicates, has_floats, has_huge)
 
 
 def settle_numbers(value: Any) -> Any:

@@ -6,8 +6,9 @@ caller asks for the default kubeconfig by one of the constructors here.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError
@@ -22,20 +23,17 @@ from steersman.transport.tls import TlsConfig
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
-@dataclass(frozen=True, slots=True)
-class Anonymous:
+class Anonymous(Struct, frozen=True):
     """No credentials beside a client certificate, if there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A bearer token that stays the same."""
 
     token: Secret
 
 
-@dataclass(frozen=True, slots=True)
-class TokenFromFile:
+class TokenFromFile(Struct, frozen=True):
     """A bearer token in a file that is read again and again."""
 
     path: Path
@@ -43,8 +41,7 @@ class TokenFromFile:
     initial: Secret | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(Struct, frozen=True):
     """A user name and password."""
 
     username: str
@@ -54,8 +51,7 @@ class Login:
 Authentication = Anonymous | Token | TokenFromFile | Login | ExecPlugin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterConfig:
+class ClusterConfig(Struct, frozen=True, kw_only=True):
     """Server, trust, credentials and defaults of one cluster. Its ``repr`` shows no secret."""
 
     server: str

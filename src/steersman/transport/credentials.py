@@ -6,9 +6,10 @@ fetched first is awaited.
 
 import base64
 import logging
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError
@@ -22,8 +23,7 @@ _REREAD_AFTER = 60.0
 _LEEWAY = 10.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Identity:
+class Identity(Struct, frozen=True, eq=False):
     """What a request presents. Compared by identity: a fetched one is new even if it looks the same."""
 
     #: The value of the ``authorization`` header.
@@ -32,8 +32,7 @@ class Identity:
     certificate: ClientCertificate | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Impersonation:
+class Impersonation(Struct, frozen=True, kw_only=True):
     """As whom to act, for those who may."""
 
     user: str = ""

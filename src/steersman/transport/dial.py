@@ -6,8 +6,9 @@ import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from steersman.clock import Clock
 from steersman.errors import ConnectionFailed, TlsError
@@ -27,8 +28,7 @@ _SOCKET_OPTIONS: Final = (
 _LONGEST_PROXY_ANSWER = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """The way to a server."""
 
     endpoint: Endpoint

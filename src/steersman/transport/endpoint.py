@@ -1,7 +1,8 @@
 """Where a server or a proxy is: a URL taken apart and checked once."""
 
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from steersman.errors import ConfigError
 from steersman.transport.secret import Secret
@@ -9,8 +10,7 @@ from steersman.transport.secret import Secret
 _PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """Scheme, host, port and path of an API server."""
 
     is_tls: bool
@@ -44,8 +44,7 @@ class Endpoint:
         return f"{'https' if self.is_tls else 'http'}://{self.host_header}{self.path}"
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(Struct, frozen=True):
     """An HTTP proxy that is asked to ``CONNECT``."""
 
     endpoint: Endpoint

@@ -4,8 +4,9 @@ A kubeconfig with a plugin is code that will run: the policy decides. Running it
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from steersman.errors import ConfigError
 from steersman.transport.secret import Secret
@@ -14,8 +15,7 @@ _GROUP: Final = "client.authentication.k8s.io"
 API_VERSIONS: Final = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
 
 
-@dataclass(frozen=True, slots=True)
-class PluginPolicy:
+class PluginPolicy(Struct, frozen=True):
     """Which plugins may run: all (``None``), or those named by command name or by absolute path."""
 
     allowed: frozenset[str] | None = None
@@ -40,13 +40,11 @@ class PluginPolicy:
         return self.allowed is None or path in self.allowed or ("/" not in command and command in self.allowed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecPlugin:
+class ExecPlugin(Struct, frozen=True, kw_only=True):
     """What a kubeconfig says about a plugin, checked."""
 
     command: str
-    #: People write secrets into arguments, too.
-    args: tuple[str, ...] = field(default=(), repr=False)
+    args: tuple[str, ...] = ()
     env: Mapping[str, Secret] = field(default_factory=dict)
     api_version: str
     install_hint: str = ""
@@ -59,3 +57,7 @@ class ExecPlugin:
     def __post_init__(self) -> None:
         if self.api_version not in API_VERSIONS:
             raise ConfigError(f"{self.origin}: apiVersion {self.api_version!r} is not one of {', '.join(API_VERSIONS)}")
+
+    def __repr__(self) -> str:
+        # People write secrets into arguments, too.
+        return f"<ExecPlugin {self.command} {self.origin}>"

@@ -1,10 +1,9 @@
 """How long and how much: every bound that the HTTP client keeps."""
 
-from dataclasses import dataclass, fields
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """Seconds and bytes; the times are client-go's where it has them."""
 
     #: Seconds to reach the server (or its proxy).
@@ -25,6 +24,6 @@ class Limits:
     stream_buffer: int = 1024 * 1024
 
     def __post_init__(self) -> None:
-        for limit in fields(self):
-            if getattr(self, limit.name) <= 0:
-                raise ValueError(f"limit {limit.name} must be positive, got {getattr(self, limit.name)}")
+        for name in self.__struct_fields__:
+            if getattr(self, name) <= 0:
+                raise ValueError(f"limit {name} must be positive, got {getattr(self, name)}")

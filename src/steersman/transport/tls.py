@@ -8,9 +8,10 @@ import logging
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
+
+from msgspec import Struct
 
 from steersman.errors import ConfigError
 from steersman.private_file import private_file
@@ -19,16 +20,14 @@ from steersman.transport.secret import Secret
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class ClientCertificate(Struct, frozen=True):
     """A certificate to present and its key: files, or PEM text."""
 
     certificate: Path | str
     key: Path | Secret
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TlsConfig:
+class TlsConfig(Struct, frozen=True, kw_only=True):
     """Whom to trust and what to present."""
 
     #: A file, or PEM text; ``None`` trusts the system's CAs.

@@ -5,14 +5,14 @@ Pure: time is a number that the caller hands in. The defaults are client-go's.
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 K = TypeVar("K", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exponential:
+class Exponential(Struct, frozen=True, kw_only=True):
     """Seconds that double with every failure, up to a limit."""
 
     base: float = 0.005
@@ -29,8 +29,7 @@ class Exponential:
         return min(self.base * 2.0 ** min(failures, enough), self.limit)
 
 
-@dataclass(slots=True)
-class _Failing:
+class _Failing(Struct):
     failures: int
     #: When the retry that was granted last is due.
     until: float

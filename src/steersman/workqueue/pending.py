@@ -8,8 +8,9 @@ Time is a number that the caller hands in.
 import heapq
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 K = TypeVar("K", bound=Hashable)
 C = TypeVar("C", bound=Hashable)
@@ -20,8 +21,7 @@ NORMAL = 0
 LOW = -100
 
 
-@dataclass(slots=True)
-class Want(Generic[C]):
+class Want(Struct, Generic[C]):
     """How urgently a key is wanted, and why: the union of all that was asked for it."""
 
     priority: int
@@ -41,8 +41,7 @@ class Want(Generic[C]):
             self.dropped += len(fresh[room:])
 
 
-@dataclass(frozen=True, slots=True)
-class Taken(Generic[K, C]):
+class Taken(Struct, Generic[K, C], frozen=True):
     """A key that was handed out to be worked on; ``done`` must follow."""
 
     key: K

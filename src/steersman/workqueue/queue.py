@@ -6,8 +6,9 @@ Everything but ``get`` and ``drain`` is immediate. Use it from one event loop.
 import asyncio
 from collections import deque
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from steersman.clock import Clock, Timer
 from steersman.workqueue.backoff import RateLimiter
@@ -33,8 +34,7 @@ class QueueObserver(Protocol):
         """Tell that a key was added with back-off."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueStatistics:
+class QueueStatistics(Struct, frozen=True):
     """How a queue stands at one moment."""
 
     ready: dict[int, int]

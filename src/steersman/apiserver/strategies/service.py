@@ -15,6 +15,7 @@ class ServiceStrategy(BuiltinStrategy):
 
     answers_delete_with_object = True
     create_on_update = True
+    hides = b'"type":"ExternalName"'
     allocation: ServiceAllocation
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
@@ -50,13 +51,11 @@ class ServiceStrategy(BuiltinStrategy):
             obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
         self.allocation.allocate(obj, old)
 
-    def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
-        """Hide what no Service has that is a name of something outside."""
-        del is_merged
-        if obj["spec"].get("type") != "ExternalName" or "internalTrafficPolicy" not in obj["spec"]:
-            return False
-        del obj["spec"]["internalTrafficPolicy"]
-        return True
+    def shown(self, obj: Document) -> Document:
+        """Hide what a Service that is a name of something outside may have kept from another type."""
+        if obj["spec"].get("type") == "ExternalName":
+            obj["spec"].pop("internalTrafficPolicy", None)
+        return obj
 
     def fields(self, obj: Document) -> dict[str, str]:
         """Give what Services are selected by."""
@@ -89,7 +88,7 @@ def _carry(spec: Document, old: Document) -> None:
             if not spec.get(name) and old.get(name):
                 spec[name] = old[name]
     elif spec["type"] == "ExternalName":
-        for name in (*_ADDRESS, "internalTrafficPolicy"):
+        for name in _ADDRESS:
             if spec.get(name) == old.get(name):
                 spec.pop(name, None)
     if spec["type"] in _OPEN:
