@@ -57,9 +57,11 @@ class Adjust:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Let a sentinel forget replicas and sentinels; it finds those again that are there."""
+    """Let a sentinel forget replicas and sentinels, by telling it of its master anew; it finds those that are there."""
 
     node: SentinelNode
+    master: Address
+    quorum: int
     why: str
 
 

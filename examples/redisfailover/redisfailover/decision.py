@@ -98,7 +98,7 @@ def _sentinel_steps(goal: Goal, seen: Observation, master: Address) -> list[Acti
             steps.append(Monitor(node, master, goal.quorum))
         elif options := _options(goal, node):
             steps.append(Adjust(node, options))
-    return steps or _forgetting(goal, seen)
+    return steps or _forgetting(goal, seen, master)
 
 
 def _options(goal: Goal, node: SentinelNode) -> dict[str, str]:
@@ -106,7 +106,7 @@ def _options(goal: Goal, node: SentinelNode) -> dict[str, str]:
     return {**node.drift, **quorum}
 
 
-def _forgetting(goal: Goal, seen: Observation) -> list[Action]:
+def _forgetting(goal: Goal, seen: Observation, master: Address) -> list[Action]:
     """Reset one sentinel that remembers more than there are, while all others know enough to act without it."""
     all_there = len(seen.watchers) == goal.sentinels and len(seen.answering) == goal.replicas == len(seen.redis)
     known = [(node.replicas - (goal.replicas - 1), node.others - (goal.sentinels - 1)) for node in seen.watchers]
@@ -115,13 +115,14 @@ def _forgetting(goal: Goal, seen: Observation) -> list[Action]:
     for node, surplus in zip(seen.watchers, known, strict=True):
         if any(surplus):
             told = f"{node.pod} remembers {node.replicas} replicas and {node.others} other sentinels"
-            return [Reset(node, f"{told}; there are {goal.replicas - 1} and {goal.sentinels - 1}")]
+            why = f"{told}; there are {goal.replicas - 1} and {goal.sentinels - 1}"
+            return [Reset(node, master, goal.quorum, why)]
     return []
 
 
 def _conditions(goal: Goal, seen: Observation, found: Mastership, plan: Plan) -> dict[str, Verdict]:
     watching = _quorum(goal, seen, found)
-    progress = _progress(plan)
+    progress = _progress(goal, plan)
     return {
         "MasterAvailable": found.available,
         "SplitBrain": found.split,
@@ -138,7 +139,7 @@ def _quorum(goal: Goal, seen: Observation, found: Mastership) -> Verdict:
     return Verdict(agreeing >= goal.quorum, "Agreed" if agreeing >= goal.quorum else "TooFew", told)
 
 
-def _progress(plan: Plan) -> Verdict:
+def _progress(goal: Goal, plan: Plan) -> Verdict:
     for action in plan.actions:
         match action:
             case Replace(node):
@@ -149,6 +150,9 @@ def _progress(plan: Plan) -> Verdict:
                 return Verdict(True, "Joining", f"{node.pod} begins to follow {master}")
             case Configure() | Monitor() | Release() | Adjust() | Reset():
                 continue
+    if goal.stays < goal.replicas:
+        told = f"{goal.stays} of {goal.replicas} servers are to stay, and the master is not among them yet"
+        return Verdict(True, "ScalingDown", told)
     return Verdict(bool(plan.actions), *(("Adjusting", "settings change") if plan.actions else ("AsAsked", "")))
 
 

@@ -16,6 +16,7 @@ from redisfailover.rdb_stream import receive_snapshot
 from redisfailover.replies import node_from_info, sentinel_from_master
 from redisfailover.sentinel_steps import address_of, direct, tell
 from redisfailover.servers import Rejected, Snapshot, Terms, Unreachable
+from redisfailover.settings import is_same
 
 
 class RedisServers:
@@ -24,7 +25,7 @@ class RedisServers:
     def __init__(self, connection: type[Connection] = Connection) -> None:
         """Speak by connections of a class; know nothing yet."""
         self._connection = connection
-        #: How Redis writes a value that it was given: ``100mb`` becomes ``104857600``. Found out again when lost.
+        #: How Redis writes a value that it was given, where it writes it otherwise. Found out again when lost.
         self._written: dict[tuple[str, str], str] = {}
 
     async def look_at(self, node: RedisNode, terms: Terms) -> RedisNode:
@@ -96,12 +97,13 @@ class RedisServers:
         if not terms.settings:
             return {}
         have: dict[str, str] = await redis.config_get(*terms.settings)
-        # A setting that Redis does not know is found out by setting it.
-        return {
-            name: value
-            for name, value in terms.settings.items()
-            if have.get(name) not in (value, self._written.get((name, value), value))
-        }
+
+        def differs(name: str, wanted: str) -> bool:
+            # A setting that Redis does not know is found out by setting it.
+            found = have.get(name)
+            return found is None or not (is_same(wanted, found) or found == self._written.get((name, wanted)))
+
+        return {name: value for name, value in terms.settings.items() if differs(name, value)}
 
     async def _configure(self, node: RedisNode, settings: dict[str, str], terms: Terms) -> None:
         async with self._connection.to(address_of(node), terms.password) as redis:

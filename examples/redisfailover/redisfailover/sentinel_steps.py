@@ -32,14 +32,12 @@ async def direct(
 ) -> None:
     """Take a step that a sentinel is to take."""
     match action:
-        case Monitor():
+        case Monitor() | Reset():
             await _monitor(connection, action, terms)
         case Release(node):
             await tell(connection, node, "", "SENTINEL REMOVE", MASTER)
         case Adjust(node, options):
             await _adjust(connection, node, dict(options))
-        case Reset(node):
-            await tell(connection, node, "", "SENTINEL RESET", MASTER)
         case Failover():
             await _fail_over(connection, action, terms)
         case _:
@@ -55,7 +53,9 @@ async def _adjust(connection: type[Connection], node: SentinelNode, options: dic
                 raise Rejected(f"{name} {value}: {error}") from error
 
 
-async def _monitor(connection: type[Connection], action: Monitor, terms: Terms) -> None:
+async def _monitor(connection: type[Connection], action: Monitor | Reset, terms: Terms) -> None:
+    # ``SENTINEL RESET`` would do for one that is to forget, but it asks its master for the replicas every ten seconds
+    # only, and knows none until then. A master that it is told of it asks at once.
     async with connection.to(address_of(action.node)) as redis:
         if action.node.watches is not None:
             await redis.execute_command("SENTINEL REMOVE", MASTER)

@@ -1,5 +1,6 @@
 """Lines of settings, as people write them in ``customConfig``: ``maxmemory 100mb``. Rules on text."""
 
+import re
 from collections.abc import Iterable
 
 #: What every server is started with, before the lines of its user: spotahome's.
@@ -8,6 +9,8 @@ _DEFAULTS = ["tcp-keepalive 60", "save 900 1", "save 300 10"]
 _SENTINEL_DEFAULTS = {"down-after-milliseconds": "5000", "failover-timeout": "10000", "parallel-syncs": "2"}
 #: What the operator decides, whatever the lines say.
 RESERVED = frozenset({"bind", "bind-source-addr", "masterauth", "port", "replicaof", "requirepass", "slaveof"})
+_UNITS = {"b": 1, "k": 1000, "kb": 1 << 10, "m": 1000**2, "mb": 1 << 20, "g": 1000**3, "gb": 1 << 30}
+_SIZE = re.compile(rf"(\d+)({'|'.join(sorted(_UNITS, key=len, reverse=True))})")
 
 
 def parse_settings(lines: Iterable[str]) -> dict[str, str]:
@@ -19,6 +22,16 @@ def parse_settings(lines: Iterable[str]) -> dict[str, str]:
         if name and not name.startswith("#"):
             found[name] = f"{found[name]} {value}" if found.get(name) else value
     return found
+
+
+def is_same(wanted: str, have: str) -> bool:
+    """Tell whether two values are one to Redis, which tells sizes in bytes: ``100mb`` is ``104857600``."""
+    return [_in_bytes(word) for word in wanted.split()] == [_in_bytes(word) for word in have.split()]
+
+
+def _in_bytes(word: str) -> str:
+    found = _SIZE.fullmatch(word.lower())
+    return str(int(found[1]) * _UNITS[found[2]]) if found else word
 
 
 def reserved_in(lines: Iterable[str]) -> list[str]:

@@ -159,8 +159,17 @@ def test_a_master_beyond_the_wanted_number_hands_over_before_it_goes() -> None:
         server(2, role="master", follows=None),
     )
     seen = Observation(redis=nodes, sentinels=tuple(sentinel(number, watches=high) for number in range(3)))
-    [action] = decide(replace(GOAL, stays=2), seen).actions
+    plan = decide(replace(GOAL, stays=2), seen)
+    [action] = plan.actions
     assert isinstance(action, Failover)
+
+
+def test_it_is_told_that_a_master_beyond_the_wanted_number_is_still_there() -> None:
+    """Until the sentinels know everybody nothing can be done, and that can take a while: it is not as asked yet."""
+    plan = decide(replace(GOAL, stays=2), with_sentinels(sentinel(0, replicas=1)))
+    assert plan.actions == ()
+    assert plan.conditions["Progressing"].reason == "ScalingDown"
+    assert not plan.is_settled
 
 
 def test_a_refused_password_is_told() -> None:

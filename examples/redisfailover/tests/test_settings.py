@@ -2,7 +2,7 @@
 
 import pytest
 
-from redisfailover.settings import parse_settings, redis_conf, reserved_in, sentinel_options
+from redisfailover.settings import is_same, parse_settings, redis_conf, reserved_in, sentinel_options
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,24 @@ from redisfailover.settings import parse_settings, redis_conf, reserved_in, sent
 def test_lines_become_settings(lines: list[str], expected: dict[str, str]) -> None:
     """What is compared with a running server must be what that server understood."""
     assert parse_settings(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told", "expected"),
+    [
+        ("100mb", "104857600", True),
+        ("1k", "1000", True),
+        ("1GB", "1073741824", True),
+        ("normal 0 0 0 slave 1gb 1gb 0", "normal 0 0 0 slave 1073741824 1073741824 0", True),
+        ("60 5", "60  5", True),
+        ("100mb", "100000000", False),
+        ("allkeys-lru", "noeviction", False),
+        ("b", "1", False),
+    ],
+)
+def test_sizes_are_compared_as_redis_tells_them(wanted: str, told: str, *, expected: bool) -> None:
+    """Otherwise an operator that has just started sets them again, and says so to everybody."""
+    assert is_same(wanted, told) is expected
 
 
 def test_lines_of_the_user_replace_the_defaults_of_the_same_name() -> None:

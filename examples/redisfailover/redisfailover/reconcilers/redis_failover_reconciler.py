@@ -233,7 +233,7 @@ def _tell(action: Action, ctx: Context[RedisFailover]) -> None:
             ctx.event(
                 "ConfigApplied", f"{node.pod}: {', '.join(f'{name} {value}' for name, value in settings.items())}"
             )
-        case Reset(_, why):
+        case Reset(why=why):
             ctx.event("SentinelReset", why)
         case Replace(node):
             ctx.event("RollingUpdate", f"{node.pod} is replaced")
