@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from redis.exceptions import RedisError
@@ -219,6 +219,70 @@ class World:
                 told = await redis.execute_command("SENTINEL GET-MASTER-ADDR-BY-NAME", "mymaster")
                 found.add(told[0] if told else "")
         return found
+
+    async def runs(self) -> set[str]:
+        """Give what each server that answers calls this run of its own."""
+        found = set()
+        for pod in self.pods("redis"):
+            with suppress(RedisError, OSError):
+                async with self.redis(pod.name) as redis:
+                    found.add((await redis.info("server"))["run_id"])
+        return found
+
+    async def wait_well(self) -> None:
+        """Wait until servers and sentinels say of themselves that all is as it was asked for, and the status too."""
+
+        async def well() -> bool:
+            assert await self._complaints() == []
+            return True
+
+        await self.cluster.eventually(well)
+
+    async def _complaints(self) -> list[str]:
+        """Ask everybody; give what is not as it should be."""
+        spec = self.seen.spec
+        servers, sentinels = self.pods("redis"), self.pods("sentinel")
+        if (len(servers), len(sentinels)) != (spec.redis.replicas, spec.sentinel.replicas):
+            return [f"there are {len(servers)} servers and {len(sentinels)} sentinels"]
+        try:
+            found = [*[await self._server(pod) for pod in servers], *[await self._sentinel(pod) for pod in sentinels]]
+        except (RedisError, OSError, ValueError) as error:
+            return [f"somebody does not answer: {error}"]
+        if self.condition("Ready") != "True/Replicating":
+            found.append(f"{self.condition('Ready')}: {self.told('Ready')}")
+        if self.served_master != [self.seen.status.master]:
+            found.append(f"the service leads to {self.served_master}")
+        return [one for one in found if one]
+
+    async def _server(self, pod: Pod) -> str:
+        async with self.redis(pod.name) as redis:
+            told = await redis.info("replication")
+        if pod.name == self.seen.status.master:
+            return "" if told["role"] == "master" else f"{pod.name} is no master"
+        is_well = (
+            told["role"] == "slave" and told["master_host"] == self._master_ip and told["master_link_status"] == "up"
+        )
+        return "" if is_well else f"{pod.name} does not follow: {told}"
+
+    async def _sentinel(self, pod: Pod) -> str:
+        spec = self.seen.spec
+        async with self.redis(pod.name) as redis:
+            told = await redis.sentinel_master("mymaster")
+        known = told["ip"], told["quorum"], told["num-slaves"], told["num-other-sentinels"]
+        wanted = self._master_ip, spec.sentinel.replicas // 2 + 1, spec.redis.replicas - 1, spec.sentinel.replicas - 1
+        return "" if known == wanted else f"{pod.name} knows {known} and not {wanted}"
+
+    @property
+    def _master_ip(self) -> str:
+        """The address of the server that the status calls master."""
+        return next((pod.status.pod_ip or "" for pod in self.pods("redis") if pod.name == self.seen.status.master), "")
+
+    async def check_confirmed(self, keys: list[str]) -> None:
+        """Fail unless the master has every key that clients were told to be written."""
+        assert keys
+        async with self.redis(self.seen.status.master) as redis:
+            kept = await redis.mget(keys)
+        assert [key for key, value in zip(keys, kept, strict=True) if value is None] == []
 
     async def wait_synced(self) -> None:
         """Wait until every server has all that its master has."""

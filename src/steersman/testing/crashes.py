@@ -85,7 +85,7 @@ async def run_story(
 
 
 @asynccontextmanager
-async def dying_once(cluster: Cluster, operator: Mortal, crash: Crash | None) -> AsyncIterator[Fuse]:
+async def dying_once(cluster: Cluster, operator: Mortal, crash: Doom | None) -> AsyncIterator[Fuse]:
     """Run an operator inside the block; after its crash another instance, which lives on. Gives the fuse of the first.
 
     The definitions of its kinds must be there.
