@@ -54,7 +54,7 @@ def body_of(case: dict[str, Any]) -> bytes:
 def decoded(kind: CustomKind, raw: bytes) -> tuple[dict[str, Any], list[str]]:
     """Decode a body, or refuse it as a server does."""
     try:
-        value, duplicates, _ = decode_json(raw)
+        value, duplicates, *_ = decode_json(raw)
     except DecodeError as error:
         raise RefusedError(400, not_json_message(raw, kind.kind, str(error))) from None
     if value is not None and not isinstance(value, dict):

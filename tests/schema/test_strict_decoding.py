@@ -17,7 +17,7 @@ def test_duplicate_fields_are_named_wherever_they_are() -> None:
 
 def test_escapes_that_look_like_quotes_are_no_duplicates() -> None:
     """The quick test counts quotes; a text that hides one must not be reported."""
-    assert decode_json(b'{"a":"\\u0022","b":"\\""}') == ({"a": '"', "b": '"'}, [], False)
+    assert decode_json(b'{"a":"\\u0022","b":"\\""}') == ({"a": '"', "b": '"'}, [], False, False)
 
 
 def test_broken_unicode_is_replaced() -> None:
@@ -72,3 +72,16 @@ def test_numbers_are_stored_as_the_server_writes_them(value: Any, stored: Any) -
 def test_faults_are_told_once_and_duplicates_first() -> None:
     """The order in which the server's decoders find them."""
     assert strict_faults(["b", "b"], ["a"]) == ['duplicate field "b"', 'unknown field "a"']
+
+
+def test_a_float_anywhere_is_told_of() -> None:
+    """Numbers with a fraction are settled before they are stored, so nothing may hide that there are some."""
+    plain, floats = decode_json(b'{"a":[1,{"b":"2.5"}]}'), decode_json(b'{"a":[1,{"b":2.5}],"c":1e3}')
+    assert (plain.has_floats, floats.has_floats) == (False, True)
+    assert floats.value == {"a": [1, {"b": 2.5}], "c": 1000.0}
+
+
+def test_integers_beyond_64_bits_are_told_of() -> None:
+    """They become floats before they are stored; nineteen digits may be such a number, eighteen never are."""
+    assert decode_json(b'{"a":9223372036854775808}').has_huge
+    assert not decode_json(b'{"a":999999999999999999,"b":123}').has_huge

@@ -18,7 +18,9 @@ from steersman.schema.wire_types import WireTypeError
 if TYPE_CHECKING:
     from steersman.schema.custom_object import CustomKind
 
-_META = frozenset({"apiVersion", "kind", "metadata"})
+#: With what a document begins that is written as people write them.
+_FIRST = ["apiVersion", "kind", "metadata"]
+_META = frozenset(_FIRST)
 
 
 class CustomStrategy(Strategy):
@@ -185,6 +187,8 @@ class CustomStrategy(Strategy):
 
 def _content(document: Document) -> Document:
     """Give a document with its type and metadata first, as objects are stored."""
+    if [*document][:3] == _FIRST and document["metadata"] is not None:
+        return {**document}
     return {
         "apiVersion": document["apiVersion"],
         "kind": document["kind"],

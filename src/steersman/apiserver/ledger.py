@@ -28,6 +28,8 @@ def ordered(served: Served, obj: Document, api_version: str) -> Document:
         if served.builtin
         else {"apiVersion": api_version, "kind": served.kind}
     )
+    if [*obj.items()][:2] == [*head.items()] and [*obj][2] == "metadata":
+        return obj
     rest = {key: value for key, value in obj.items() if key not in _TYPE}
     return {**head, "metadata": obj["metadata"], **rest}
 

@@ -74,6 +74,8 @@ def manager_errors(metadata: Document) -> list[FieldError]:
 
 def unprintable_errors(manager: str, path: str) -> list[FieldError]:
     """Complain about characters that cannot be shown."""
+    if manager.isprintable():
+        return []
     return [
         invalid(path, manager, f"invalid character U+{ord(char):04X} (at position {position})")
         for position, char in enumerate(manager)

@@ -4,7 +4,7 @@ Everything between reading and committing happens in one step without waiting, s
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from steersman.apiserver import metadata as meta
@@ -40,6 +40,8 @@ Document = dict[str, Any]
 #: How often a generated name is tried again when it is taken.
 _NAME_TRIES = 8
 _NAME_LIMIT = 63 - 5
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
 #: How often Kubernetes tells about a bad field manager.
 _TOLD = 3
 NO_NAME = "the name of the object ({} based on URL) was undeterminable: name must be provided"
@@ -81,18 +83,19 @@ class Writing:
         self.admission = admission
         #: The time of a request that is run more than once; empty when now is now.
         self.frozen = ""
-        #: The last second that was written, and its text.
-        self._moment: datetime | None = None
+        #: The last second that was written, the one after it, and its text.
+        self._second = self._next = _NEVER
         self._time = ""
 
     def now(self) -> str:
         """Give the time as objects carry it; within one second it is written once."""
         if self.frozen:
             return self.frozen
-        moment = self._clock.now().replace(microsecond=0)
-        if moment != self._moment:
-            self._moment = moment
-            self._time = format_time(moment)
+        moment = self._clock.now()
+        if not self._second <= moment < self._next:
+            self._second = moment.replace(microsecond=0)
+            self._next = self._second + _SECOND
+            self._time = format_time(self._second)
         return self._time
 
     def read_object(self, call: Call, kind: str) -> Document:

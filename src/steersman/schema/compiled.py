@@ -132,19 +132,17 @@ class CompiledSchema:
         """Run the rules, unless errors that were found before forbid it."""
         if self._rules is None:
             return Verdict(errors, [])
-        if any(error.type in _BLOCKING for error in errors):
+        if errors and any(error.type in _BLOCKING for error in errors):
             return Verdict([*errors, _NOT_CHECKED], [])
         broken = self.broken_rules(obj, old)
+        if not broken:
+            return Verdict(errors, [])
         refused = [rule.error for rule in broken if not rule.unchanged]
         return Verdict([*errors, *refused], [str(rule.error) for rule in broken if rule.unchanged])
 
     def broken_rules(self, obj: Any, old: Any = ABSENT) -> list[BrokenRule]:
         """Run the rules alone."""
-        if self._rules is None:
-            return []
-        from steersman.schema.cel import Budget  # noqa: PLC0415 - schemas without rules need no compiler
-
-        return self._rules.check(obj, old, Budget())
+        return self._rules.check(obj, old) if self._rules is not None else []
 
 
 def _children_of(node: Structural) -> Structural:

@@ -4,7 +4,7 @@ One version of one CustomResourceDefinition. Read (typed metadata, pruning), def
 its store (existing objects, resource versions, generations) is not done here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from steersman.errors import DecodeError
@@ -32,6 +32,11 @@ class CustomKind:
     schema: CompiledSchema
     has_status: bool = False
     scale: ScalePaths | None = None
+    #: The `apiVersion` of its objects.
+    api_version: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "api_version", f"{self.group}/{self.version}")
 
     @classmethod
     def of(cls, crd: dict[str, Any], version: str) -> Self:
@@ -52,15 +57,14 @@ class CustomKind:
             scale=ScalePaths.of(scale) if scale else None,
         )
 
-    @property
-    def api_version(self) -> str:
-        """The `apiVersion` of its objects."""
-        return f"{self.group}/{self.version}"
-
     def is_own(self, obj: dict[str, Any]) -> bool:
         """Say whether an object says that it is of this kind, in any version."""
+        if obj.get("kind") != self.kind:
+            return False
+        if obj.get("apiVersion") == self.api_version:
+            return True
         group, _, _ = str(obj.get("apiVersion", "")).rpartition("/")
-        return group == self.group and obj.get("kind") == self.kind
+        return group == self.group
 
     def read(self, obj: dict[str, Any]) -> list[str]:
         """Bring a decoded object into shape, in place; give the paths of unknown fields.
@@ -101,9 +105,8 @@ class CustomKind:
         errors = self._type_errors(obj)
         if errors:
             # The schema is not asked about objects of another kind, but its rules are.
-            broken = self.schema.rules_verdict(obj, ABSENT, errors)
-            return Verdict(broken.errors, broken.warnings)
-        errors += validate_object_meta(obj.get("metadata") or {}, namespaced=self.namespaced)
+            return self.schema.rules_verdict(obj, ABSENT, errors)
+        errors = validate_object_meta(obj.get("metadata") or {}, namespaced=self.namespaced)
         return self.schema.validate(obj, earlier=[*errors, *self._scale_errors(obj)])
 
     def validate_update(self, obj: dict[str, Any], old: dict[str, Any]) -> Verdict:

@@ -67,7 +67,9 @@ def _size(text: str) -> int:
 
 def label_faults(name: str) -> list[str]:
     """Complain about a name that is not an RFC 1123 label: a namespace, a container."""
-    faults = []
+    faults: list[str] = []
+    if len(name) <= LABEL_LIMIT and _IS_LABEL(name):  # what matches has as many bytes as characters
+        return faults
     if _size(name) > LABEL_LIMIT:
         faults.append(f"must be no more than {LABEL_LIMIT} bytes")
     if not _IS_LABEL(name):
@@ -77,7 +79,9 @@ def label_faults(name: str) -> list[str]:
 
 def subdomain_faults(name: str) -> list[str]:
     """Complain about a name that is not an RFC 1123 subdomain: most object names, API groups."""
-    faults = []
+    faults: list[str] = []
+    if len(name) <= SUBDOMAIN_LIMIT and _IS_SUBDOMAIN(name):  # as above
+        return faults
     if _size(name) > SUBDOMAIN_LIMIT:
         faults.append(f"must be no more than {SUBDOMAIN_LIMIT} characters")
     if not _IS_SUBDOMAIN(name):
@@ -155,7 +159,9 @@ def _qualified_name_faults(key: str) -> list[str]:
 
 def label_value_faults(value: str) -> list[str]:
     """Complain about the value of a label."""
-    faults = []
+    faults: list[str] = []
+    if len(value) <= LABEL_LIMIT and _IS_VALUE(value):  # as above
+        return faults
     if _size(value) > LABEL_LIMIT:
         faults.append(f"must be no more than {LABEL_LIMIT} bytes")
     if not _IS_VALUE(value):

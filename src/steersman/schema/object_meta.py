@@ -137,8 +137,10 @@ def _is_plain(value: Any) -> bool:
         plain = msgspec.convert(value, _PlainMeta)
     except (msgspec.ValidationError, RecursionError):
         return False
-    times = [plain.creationTimestamp, plain.deletionTimestamp, *(entry.time for entry in plain.managedFields)]
-    return all(is_go_time(text) for text in times if text)
+    times = [text for text in (plain.creationTimestamp, plain.deletionTimestamp) if text]
+    if plain.managedFields:
+        times += [entry.time for entry in plain.managedFields if entry.time]
+    return all(map(is_go_time, times))
 
 
 def read_object_meta(value: Any, path: str = "metadata") -> tuple[dict[str, Any], list[str]]:
@@ -184,10 +186,12 @@ def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
     """Complain about labels: bad keys, bad values."""
-    errors = []
+    errors: list[FieldError] = []
     for key, value in labels.items():
-        errors += [invalid(path, key, fault) for fault in qualified_name_faults(key)]
-        errors += [invalid(path, value, fault) for fault in label_value_faults(value)]
+        if faults := qualified_name_faults(key):
+            errors += [invalid(path, key, fault) for fault in faults]
+        if faults := label_value_faults(value):
+            errors += [invalid(path, value, fault) for fault in faults]
     return errors
 
 
@@ -235,15 +239,15 @@ def finalizer_warnings(finalizers: Sequence[str], path: str = "metadata.finalize
 
 
 def _name_errors(meta: dict[str, Any], name_faults: NameFaults, path: str) -> list[FieldError]:
-    errors = []
+    errors: list[FieldError] = []
     prefix = meta.get("generateName", "")
     if prefix:
         errors += [invalid(f"{path}.generateName", prefix, fault) for fault in name_faults(prefix, True)]  # noqa: FBT003 - positional in NameFaults
     name = meta.get("name", "")
     if not name:
         errors.append(required(f"{path}.name", "name or generateName is required"))
-    else:
-        errors += [invalid(f"{path}.name", name, fault) for fault in name_faults(name, False)]  # noqa: FBT003 - positional in NameFaults
+    elif faults := name_faults(name, False):  # noqa: FBT003 - positional in NameFaults
+        errors += [invalid(f"{path}.name", name, fault) for fault in faults]
     return errors
 
 
@@ -253,13 +257,19 @@ def _namespace_errors(meta: dict[str, Any], path: str, *, namespaced: bool) -> l
         return [forbidden(f"{path}.namespace", "not allowed on this type")] if namespace else []
     if not namespace:
         return [required(f"{path}.namespace")]
-    return [invalid(f"{path}.namespace", namespace, fault) for fault in label_faults(namespace)]
+    faults = label_faults(namespace)
+    return [invalid(f"{path}.namespace", namespace, fault) for fault in faults] if faults else []
 
 
 def _common_errors(meta: dict[str, Any], path: str) -> list[FieldError]:
-    errors = label_errors(meta.get("labels") or {}, f"{path}.labels")
-    errors += annotation_errors(meta.get("annotations") or {}, f"{path}.annotations")
-    return errors + owner_reference_errors(meta.get("ownerReferences") or (), f"{path}.ownerReferences")
+    errors: list[FieldError] = []
+    if labels := meta.get("labels"):
+        errors += label_errors(labels, f"{path}.labels")
+    if annotations := meta.get("annotations"):
+        errors += annotation_errors(annotations, f"{path}.annotations")
+    if owners := meta.get("ownerReferences"):
+        errors += owner_reference_errors(owners, f"{path}.ownerReferences")
+    return errors
 
 
 def validate_object_meta(
@@ -276,7 +286,9 @@ def validate_object_meta(
     if generation < 0:
         errors.append(invalid(f"{path}.generation", generation, "must be greater than or equal to 0"))
     errors += _common_errors(meta, path)
-    return errors + finalizer_errors(meta.get("finalizers") or (), f"{path}.finalizers")
+    if finalizers := meta.get("finalizers"):
+        errors += finalizer_errors(finalizers, f"{path}.finalizers")
+    return errors
 
 
 def validate_object_meta_update(meta: dict[str, Any], old: dict[str, Any], path: str = "metadata") -> list[FieldError]:

@@ -4,7 +4,7 @@ The rules themselves are compiled and run by `schema.cel`. Rules do not run on n
 does not describe.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,8 @@ class RuleTree:
     """The rules of a node and of the nodes inside; branches without rules are left out."""
 
     node: Structural
+    #: What the rules of one object may cost together.
+    new_budget: "Callable[[], Budget]"
     rules: "CompiledRules | None" = None
     fields: dict[str, "RuleTree"] = field(default_factory=dict)
     others: "RuleTree | None" = None
@@ -49,10 +51,10 @@ class RuleTree:
     #: Whether values are whole objects, which are never as they were stored: each write changes their metadata.
     is_root: bool = False
 
-    def check(self, value: Any, old: Any, budget: "Budget") -> list[BrokenRule]:
-        """Run the rules on a value and inside it."""
+    def check(self, value: Any, old: Any) -> list[BrokenRule]:
+        """Run the rules on an object and inside it."""
         found: list[BrokenRule] = []
-        self._visit(value, old, budget, (), found.append)
+        self._visit(value, old, self.new_budget(), (), found.append)
         return found
 
     def _visit(
@@ -65,12 +67,25 @@ class RuleTree:
                 self._report_unusable(self.rules, steps, report)
             failures = self.rules.check(value, None if old is ABSENT else old, budget=budget)
             if failures:
-                unchanged = not self.is_root and old is not ABSENT and same(value, old)
-                for failure in failures:
-                    error = error_of(failure, path_text(steps))
-                    report(BrokenRule(error, unchanged and failure.can_ratchet))
-        for step, tree, child, old_child in self._inside(value, old):
-            tree._visit(child, old_child, budget, (*steps, step), report)  # noqa: SLF001 - of the same class
+                self._report_broken(
+                    failures, not self.is_root and old is not ABSENT and same(value, old), steps, report
+                )
+        if value.__class__ is dict:
+            self._visit_fields(value, old, budget, steps, report)
+        elif value.__class__ is list and self.items is not None:
+            old_of = old_items(self.node, old)
+            for index, item in enumerate(value):
+                self.items._visit(item, old_of(item), budget, (*steps, index), report)  # noqa: SLF001 - of the same class
+
+    @staticmethod
+    def _report_broken(
+        failures: "list[RuleFailure]",
+        unchanged: bool,
+        steps: tuple[str | int, ...],
+        report: Callable[[BrokenRule], None],
+    ) -> None:
+        for failure in failures:
+            report(BrokenRule(error_of(failure, path_text(steps)), unchanged and failure.can_ratchet))
 
     @staticmethod
     def _report_unusable(
@@ -87,22 +102,21 @@ class RuleTree:
                     )
                 )
 
-    def _inside(self, value: Any, old: Any) -> Iterator[tuple[str | int, "RuleTree", Any, Any]]:
-        if value.__class__ is dict:
-            yield from self._in_object(value, old)
-        elif value.__class__ is list and self.items is not None:
-            old_of = old_items(self.node, old)
-            for index, item in enumerate(value):
-                yield index, self.items, item, old_of(item)
-
-    def _in_object(self, value: dict[str, Any], old: Any) -> Iterator[tuple[str | int, "RuleTree", Any, Any]]:
+    def _visit_fields(
+        self,
+        value: dict[str, Any],
+        old: Any,
+        budget: "Budget",
+        steps: tuple[str | int, ...],
+        report: Callable[[BrokenRule], None],
+    ) -> None:
         for name, tree in self.fields.items():
             if name in value:
-                yield name, tree, value[name], old_field(old, name)
+                tree._visit(value[name], old_field(old, name), budget, (*steps, name), report)  # noqa: SLF001 - as above
         if self.others is not None:
             for name, child in value.items():
                 if name not in self.node.properties:
-                    yield Key(name), self.others, child, old_field(old, name)
+                    self.others._visit(child, old_field(old, name), budget, (*steps, Key(name)), report)  # noqa: SLF001
 
 
 def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:
@@ -112,9 +126,7 @@ def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:
     items = rule_tree(node.items, is_root=False) if node.items is not None else None
     if not (node.rules or fields or others or items):
         return None
-    rules = None
-    if node.rules:
-        from steersman.schema.cel import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+    from steersman.schema.cel import Budget, compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
 
-        rules = compile_rules(node.schema, is_root=is_root)
-    return RuleTree(node, rules, fields, others, items, is_root)
+    rules = compile_rules(node.schema, is_root=is_root) if node.rules else None
+    return RuleTree(node, Budget, rules, fields, others, items, is_root)

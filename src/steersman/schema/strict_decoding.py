@@ -26,7 +26,6 @@ _DIGITS = bytes(48 if 48 <= code < 58 else 32 for code in range(256))  # noqa: P
 _LONG_NUMBER = b"0" * _SURELY_FINITE
 #: A number of so many digits may be beyond what is stored as an integer.
 _HUGE = b"0" * 19
-_TOO_DEEP = "exceeded max depth"
 _encode = msgspec.json.Encoder().encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -100,26 +99,29 @@ _decode_without_floats = msgspec.json.Decoder(float_hook=_meet_float).decode
 _decode_with_floats = msgspec.json.Decoder(float_hook=_float).decode
 
 
+def _fast(raw: bytes) -> tuple[Any, bool]:
+    """Decode what needs no tolerance; say whether it has floats."""
+    try:
+        return _decode_without_floats(raw), False
+    except _FloatMetError:
+        return _decode_with_floats(raw), True
+
+
 def decode_json(raw: bytes) -> Decoded:
     """Decode a JSON text; raises `DecodeError` with the words of the server's own scanner."""
     digits = raw.translate(_DIGITS)
-    has_huge, has_floats = _HUGE in digits, False
+    has_huge = _HUGE in digits
+    duplicates: list[str] = []
     try:
         try:
-            value = _decode_without_floats(raw)
-        except _FloatMetError:
-            has_floats = True
-            value = _decode_with_floats(raw)
-        if raw.count(b'"') == _encode(value).count(b'"') and not (has_huge and _LONG_NUMBER in digits):
-            return Decoded(value, [], has_floats, has_huge)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        has_floats = True
+            value, has_floats = _fast(raw)
+            is_sure = raw.count(b'"') == _encode(value).count(b'"') and not (has_huge and _LONG_NUMBER in digits)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            value, has_floats, is_sure = None, True, False
+        if not is_sure:
+            value, duplicates = _slow(raw)
     except RecursionError:
-        raise DecodeError(_TOO_DEEP) from None
-    try:
-        value, duplicates = _slow(raw)
-    except RecursionError:
-        raise DecodeError(_TOO_DEEP) from None
+        raise DecodeError("exceeded max depth") from None
     return Decoded(value, duplicates, has_floats, has_huge)
 
 

@@ -23,6 +23,7 @@ class Record:
         "name",
         "namespace",
         "owner_uids",
+        "path",
         "raw",
         "uid",
         "version",
@@ -39,6 +40,8 @@ class Record:
         self.written = version
         self.namespace: str = metadata.get("namespace", "")
         self.name: str = metadata["name"]
+        #: Where the object stands among those of its resource.
+        self.path = path_of(self.namespace, self.name)
         self.uid: str = metadata.get("uid", "")
         self.labels: Mapping[str, str] = dict(metadata.get("labels") or {})
         #: Values that field selectors ask for.
@@ -54,11 +57,6 @@ class Record:
     def resource_version(self) -> str:
         """The version as clients see it."""
         return str(self.version)
-
-    @property
-    def path(self) -> str:
-        """Where the object stands among those of its resource."""
-        return path_of(self.namespace, self.name)
 
     def decode(self) -> dict[str, Any]:
         """Give the object, freshly decoded: the caller's own."""

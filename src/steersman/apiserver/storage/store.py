@@ -130,7 +130,7 @@ class Store:
         Raises KeyError, and changes nothing, if an object to be deleted is not there.
         """
         listed = list(changes)
-        if any(isinstance(change, Delete) for change in listed):
+        if Delete in map(type, listed):
             self._check(listed)
         return [self._carry_out(change, now) for change in listed]
 
