@@ -44,6 +44,7 @@ _START_WITHIN = 30.0
 _EXPECTED: dict[str, str] = {
     r"The manifest file is empty": "said at every start, whatever the server",
     r"is not as new as written version": "a retry until its cache has its own writes; a kube-apiserver gets it, too",
+    r'"Failed to get node" err="node \\"\\" not found"': "it looks for the node of a pod that never had one",
     r"legacy-service-account-token-tracking\\\" not found": "it looks for legacy tokens, which are never made here",
 }
 

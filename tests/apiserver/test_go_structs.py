@@ -74,3 +74,27 @@ def test_reading_what_was_read_changes_nothing(value: Any) -> None:
     twice, unknown = read(json.loads(json.dumps(once)))
     assert twice == once
     assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("c", 0),
+        ("abc", 0),
+        ("abcda", 4),
+        ("not base64", 3),
+        ("a=", 1),
+        ("ab=", 3),
+        ("ab=c", 2),
+        ("abcd=", 4),
+        ("abc==", 4),
+        ("ab==cd e", 4),
+        ("=", 0),
+        ("ä", 0),
+    ],
+)
+def test_bad_base64_is_told_by_the_place_at_which_go_stops(text: str, place: int) -> None:
+    """Refusals are compared with those of a real server, word by word; the places are those of Go's decoder."""
+    secret = struct(message_of(GroupVersionKind("", "v1", "Secret")))
+    with pytest.raises(WireTypeError, match=f"illegal base64 data at input byte {place}$"):
+        secret.read({"data": {"k": text}}, "", Reading())

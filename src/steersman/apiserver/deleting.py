@@ -18,6 +18,7 @@ from steersman.apiserver.storage.store import Page
 from steersman.apiserver.storage_keys import precondition_text
 from steersman.clock import Clock
 from steersman.errors import DecodeError
+from steersman.objects.codec import encode_json
 from steersman.objects.times import format_time, parse_time
 
 Document = dict[str, Any]
@@ -101,10 +102,8 @@ class Deleting:
         grace = _grace(served, obj, options)
         may_go = not metadata.get("finalizers") and not grace and served.strategy.may_finish(obj)
         if may_go and grace is None:
-            if live["metadata"].get("finalizers") and options.resource_version and not options.dry_run:
-                # The delete has changed the object itself, and then looks for the version of an object that is no more.
-                why = f"ResourceVersion in precondition: , ResourceVersion in object meta: {record.version}"
-                raise served.conflict(record.name, precondition_text(served, record, why))
+            if live["metadata"].get("finalizers") and (options.dry_run or options.resource_version):
+                return False, self._without_last_finalizer(served, record, options), live
             # It goes as it was last written: what the delete itself would have changed is not told.
             return self._remove(served, record, live, live, dry_run=options.dry_run)
         self._mark(served, obj, grace or 0)
@@ -118,6 +117,15 @@ class Deleting:
             # A kind that ends gracefully shows that it was told to, even when it goes at once.
             return self._remove(served, record, obj, live, dry_run=False)
         return False, raw, live
+
+    @staticmethod
+    def _without_last_finalizer(served: Served, record: Record, options: DeleteOptions) -> bytes:
+        """Answer a delete whose policy lets go of the last finalizer as a real server does: of an empty object."""
+        if options.dry_run:
+            head = {"kind": served.kind, "apiVersion": served.api_version}
+            return encode_json({**head, **served.strategy.empty_object()})
+        why = f"ResourceVersion in precondition: , ResourceVersion in object meta: {record.version}"
+        raise served.conflict(record.name, precondition_text(served, record, why))
 
     def _remove(
         self, served: Served, record: Record, obj: Document, live: Document, *, dry_run: bool

@@ -18,6 +18,7 @@ from steersman.apiserver.negotiation import (
 )
 from steersman.apiserver.options import WriteOptions, write_options
 from steersman.apiserver.ownership import Ownership, refusal_of
+from steersman.apiserver.patch_order import in_read_order
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
@@ -70,6 +71,8 @@ class Patching:
                 raise invalid("", "", "", [invalid_field("patch", shown, _restore_fault(fault.why))]) from None
             # Reading has changed the document: it is made again, to be quoted as it was.
             again = self._patched(call, media, self._ledger.document(call.served, record), patch)
+            if fault.is_type:
+                fault.why = _first_fault(call.served, in_read_order(again, patch)) or fault.why
             raise bad_result(again, fault.why, builtin=call.served.builtin) from None
 
     def _patched(self, call: Call, media: str, live: Document, patch: Any) -> Any:
@@ -112,7 +115,7 @@ class Patching:
         try:
             obj = served.strategy.read(dict(document), reading)
         except WireTypeError as error:
-            raise _UnreadableError(str(error)) from None
+            raise _UnreadableError(str(error), is_type=True) from None
         call.has_empties = reading.has_empty
         faults = list(dict.fromkeys(reading.strict))
         if faults and options.field_validation == "Strict":
@@ -207,6 +210,15 @@ class Patching:
         return document
 
 
+def _first_fault(served: Served, document: Document) -> str:
+    """Say what cannot be read of a document, the first thing first; empty where all can be."""
+    try:
+        served.strategy.read(decode_json(encode_json(document)).value, Reading())
+    except WireTypeError as error:
+        return str(error)
+    return ""
+
+
 def _check_same_type(call: Call, document: Document) -> None:
     """Refuse a document of a built-in kind that a patch made one of another type; only the kind may be left out."""
     served = call.served
@@ -239,11 +251,12 @@ def _rejected() -> Refusal:
 
 
 class _UnreadableError(Exception):
-    """A patched object is no object of its kind; ``why`` is what the decoder says."""
+    """A patched object is no object of its kind; ``why`` is what the decoder says, maybe of the type of a value."""
 
-    def __init__(self, why: str) -> None:
+    def __init__(self, why: str, *, is_type: bool = False) -> None:
         super().__init__(why)
         self.why = why
+        self.is_type = is_type
 
 
 def _as_left(patch: Document, live: Document) -> Document:

@@ -268,7 +268,8 @@ def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
 
 def _move(draft: _Draft, operation: Mapping[str, Any]) -> None:
     source, key = draft.parent(_pointer(operation, "from"))
-    value = _get(source, key)
+    # A copy: what moves must not be shared with the document that was given, in which it stays where it was.
+    value = msgspec.json.decode(msgspec.json.encode(_get(source, key)))
     _delete(source, key)
     container, key = draft.parent(_pointer(operation, "path"))
     _insert(container, key, value)

@@ -14,9 +14,10 @@ from steersman.schema.structural import META_FIELDS, Structural, parse_schema
 from steersman.schema.walks import walk_of
 
 
-def _untyped(node: Structural) -> None:
-    """Make int-or-string nodes take anything: the server does not check the type of their defaults."""
+def _as_for_defaults(node: Structural) -> None:
+    """Let formats count that mean nothing, and int-or-string nodes take anything: so the server judges defaults."""
     for part in node.walk():
+        part.format = part.schema.get("format") or ""
         if part.schema.get("x-kubernetes-int-or-string"):
             part.types = ()
 
@@ -85,7 +86,7 @@ def default_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
     """
     node = parse_schema(schema)
     node.embedded = True
-    _untyped(node)
+    _as_for_defaults(node)
     try:
         return _walk(node, path, inside_metadata=False)
     except DecodeError:

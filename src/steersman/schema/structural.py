@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steersman.errors import DecodeError
+from steersman.schema.formats import is_known_format
 
 #: Schemas nest at most so deep: far more than any real one, far less than Python's stack.
 MAX_DEPTH: Final = 150
@@ -37,6 +38,8 @@ class Structural:
 
     schema: dict[str, Any]
     types: tuple[str, ...] = ()
+    #: The format that has a say in which types are taken; one that means nothing has none.
+    format: str = ""
     nullable: bool = False
     preserves_unknown: bool = False
     embedded: bool = False
@@ -76,6 +79,11 @@ def _types(schema: dict[str, Any]) -> tuple[str, ...]:
     return (schema["type"],) if schema.get("type") else ()
 
 
+def _format(schema: dict[str, Any]) -> str:
+    name: str = schema.get("format") or ""
+    return name if name and is_known_format(name, schema.get("type") or "") else ""
+
+
 def _additional(schema: dict[str, Any], depth: int) -> Structural | bool | None:
     value = schema.get("additionalProperties")
     return parse_schema(value, depth + 1) if value.__class__ is dict else value
@@ -93,6 +101,7 @@ def parse_schema(schema: dict[str, Any], depth: int = 0) -> Structural:
     return Structural(
         schema=schema,
         types=_types(schema),
+        format=_format(schema),
         nullable=bool(schema.get("nullable")),
         preserves_unknown=bool(schema.get("x-kubernetes-preserve-unknown-fields")),
         embedded=bool(schema.get("x-kubernetes-embedded-resource")),

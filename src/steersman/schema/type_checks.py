@@ -9,7 +9,6 @@ from typing import Final
 
 from steersman.schema.field_errors import ErrorType
 from steersman.schema.findings import Check, Finding
-from steersman.schema.formats import is_known_format
 from steersman.schema.structural import Structural
 
 NULL: Final = type(None)
@@ -44,11 +43,6 @@ def _refusal(wanted: str, got: str) -> Check:
     return _always(ErrorType.TYPE_INVALID, got, f'must be of type {wanted}: "{got}"')
 
 
-def _formatted(node: Structural) -> str:
-    name = node.schema.get("format") or ""
-    return name if name and is_known_format(name, node.schema.get("type") or "") else ""
-
-
 def _is_numeric(node: Structural) -> bool:
     return "integer" in node.types or "number" in node.types
 
@@ -59,7 +53,7 @@ def _of_null(node: Structural) -> Check | None:
 
 def _of_text_or_list(json_type: str) -> Callable[[Structural], Check | None]:
     def check(node: Structural) -> Check | None:
-        if json_type in node.types or (_formatted(node) and not _is_numeric(node)):
+        if json_type in node.types or (node.format and not _is_numeric(node)):
             return None
         return _refusal(",".join(node.types), json_type)
 
@@ -70,16 +64,16 @@ def _of_plain(json_type: str) -> Callable[[Structural], Check | None]:
     def check(node: Structural) -> Check | None:
         if json_type in node.types:
             return None
-        if wanted := _formatted(node):
-            return _refusal(wanted, "")
+        if node.format:
+            return _refusal(node.format, "")
         return _refusal(",".join(node.types), json_type)
 
     return check
 
 
 def _number_refusal(node: Structural, cls: type) -> Check:
-    if wanted := _formatted(node):
-        return _refusal(wanted, _NUMBER_FORMATS[cls])
+    if node.format:
+        return _refusal(node.format, _NUMBER_FORMATS[cls])
     return _refusal(",".join(node.types), JSON_TYPES[cls])
 
 

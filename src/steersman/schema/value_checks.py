@@ -10,7 +10,7 @@ import re2
 from steersman.errors import DecodeError
 from steersman.schema.field_errors import ErrorType, not_supported, too_long
 from steersman.schema.findings import Check, Finding, Style
-from steersman.schema.formats import string_format
+from steersman.schema.formats import is_known_format, string_format
 from steersman.schema.go_text import float_text, json_text
 from steersman.schema.structural import Structural
 from steersman.schema.type_checks import INT64_MAX, INT64_MIN
@@ -254,7 +254,7 @@ class _NumberChecks:
         self._cls = cls
         type_name = node.types[0] if len(node.types) == 1 else ""
         format_name = self._schema.get("format") or ""
-        kind = f"with format {format_name}" if format_name else "(default format)"
+        kind = f"with format {format_name}" if is_known_format(format_name, type_name) else "(default format)"
         self._misfit_text = f"{{}} value must be of type {type_name} {kind} in \0"
         self._misfit = _misfit(type_name, format_name)
         self._fits_always = type_name != "integer" and format_name not in ("float", "float32")

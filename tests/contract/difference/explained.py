@@ -9,10 +9,6 @@ REASONS: dict[tuple[str, str], str] = {
     (r"", r"cannot unmarshal .* of type (\[\])?v\d\w*\.\w+', got .*of type (\[\])?string'"): (
         "a decoder's complaint about a wrong type names Go's own word for a kind of text, such as v1.PolicyType"
     ),
-    (r"/services\b", r"/spec/internalTrafficPolicy: missing|/f:spec/f:internalTrafficPolicy: unexpected"): (
-        "a Service that has become an ExternalName keeps its internalTrafficPolicy in a real store; only its status "
-        "endpoint and the answer to its delete show it, and who owned it owns it until the next update"
-    ),
 }
 
 

@@ -124,7 +124,9 @@ def _collect(value: Any, place: str, found: dict[str, tuple[int, str]]) -> None:
         if "$from" in value:
             found[place] = (value["$from"][0], value["$from"][1])
         elif "$changed" in value:
-            found[f"{place}/metadata/resourceVersion"] = (value["$changed"][0], "/metadata/resourceVersion")
+            # What an object says about itself is each server's own.
+            for pointer in ("/metadata/resourceVersion", "/metadata/managedFields"):
+                found[place + pointer] = (value["$changed"][0], pointer)
         else:
             for key, part in value.items():
                 _collect(part, f"{place}/{key.replace('~', '~0').replace('/', '~1')}", found)
