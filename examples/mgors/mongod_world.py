@@ -1,6 +1,7 @@
 """For tests on real databases: a replica set of mongod processes on a process node, and what can happen to it."""
 
 import importlib.util
+import itertools
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -10,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from pymongo import AsyncMongoClient
+from pymongo.errors import PyMongoError
+from pymongo.read_concern import ReadConcern
 from steersman import meta
+from steersman.concurrency import background
 from steersman.errors import WaitTimeout
 from steersman.kinds.core_v1 import Pod, Secret
 from steersman.kinds.events_v1 import Event
@@ -26,6 +30,8 @@ from mgors.api.mgors_v1 import Mgors, MgorsSpec
 from mgors.main import operator
 
 NAME = "shop"
+#: Documents that are written while something happens begin with this number.
+_MEANWHILE = 1_000_000
 
 
 @dataclass
@@ -143,6 +149,35 @@ class World:
         async with self.connected() as client:
             return int(await client.shop.orders.count_documents({}))
 
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[list[int]]:
+        """Write one document after the other inside the block, as a client does that lives through all of it.
+
+        Gives those that a majority acknowledged so far. What fails was never promised to anybody.
+        """
+        acknowledged: list[int] = []
+
+        async def write() -> None:
+            async with self.connected() as client:
+                for number in itertools.count(_MEANWHILE):
+                    try:
+                        await client.shop.orders.insert_one({"_id": number, "n": number})
+                    except PyMongoError:
+                        continue
+                    else:
+                        acknowledged.append(number)
+                    finally:
+                        await self.cluster.clock.sleep(0.02)
+
+        async with background(write(), name="client"):
+            yield acknowledged
+
+    async def documents(self) -> set[int]:
+        """Give the numbers of all documents that a majority has."""
+        async with self.connected() as client:
+            orders = client.shop.get_collection("orders", read_concern=ReadConcern("majority"))
+            return {one["_id"] async for one in orders.find({}, {"_id": 1})}
+
 
 StartWorld = Callable[..., AbstractAsyncContextManager[World]]
 
@@ -154,6 +189,8 @@ FAST = {
     "MGORS_ELECTION_TIMEOUT": "1500",
     "MGORS_HEARTBEAT": "400",
 }
+#: A mongod that is told to end stays for 15 seconds, for clients that have not heard of it; ours hear at once.
+_QUICK = ("--setParameter", "shutdownTimeoutMillisForSignaledShutdown=200")
 
 
 class NoMongodError(Exception):
@@ -176,7 +213,7 @@ def mongod() -> str:
 async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -> AsyncIterator[World]:
     """Run a node in a folder of its own, and the operator unless somebody else does."""
     cluster.patience = 30.0
-    images = {"mongo:*": {"command": [mongod()], "programs": {"sh": "sh"}}}
+    images = {"mongo:*": {"command": [mongod(), *_QUICK], "programs": {"sh": "sh"}}}
     node = ProcessNode(ProcessNodeOptions(images=images, data=folder, stop_seconds=0, restart_seconds=0.2))
     node.serve(cluster.server)
     await cluster.install(*operator.kinds)

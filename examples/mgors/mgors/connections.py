@@ -12,12 +12,18 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from pymongo import AsyncMongoClient
 from pymongo.errors import PyMongoError
 from steersman import SteersmanError
+from steersman.clock import RealClock
+from steersman.concurrency import cleanup
 
 Mongo: TypeAlias = AsyncMongoClient[dict[str, Any]]
 T = TypeVar("T")
 
 #: Milliseconds to find a member, and for one answer of it.
 FIND_MS, _ANSWER_MS = 2_000, 15_000
+#: Seconds that a connection has to close.
+_CLOSE = 5.0
+#: The driver's time is real, whatever the operator's is.
+_CLOCK = RealClock()
 
 
 class MemberError(SteersmanError):
@@ -81,7 +87,8 @@ class Door:
             # What a server answers is repeated there as a whole document: its message is what there is to say.
             raise MemberError(f"{host}: {str(error).partition(', full error')[0]}") from error
         finally:
-            await client.close()
+            # The driver has tasks of its own; cancelled while it closes, it would leave them behind.
+            await cleanup(client.close(), clock=_CLOCK, within=_CLOSE)
 
 
 def _told(command: dict[str, Any]) -> str:

@@ -1,0 +1,310 @@
+"""The phases of a replica set's life, for tests in which operators die: what happens, and what people wait for."""
+
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mongod_world import NAME, World
+from steersman import meta
+from steersman.kinds.coordination_v1 import Lease
+from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod, Secret
+
+from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
+from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
+from mgors.api.mgors_v1 import BackupPlan, Storage, Unsafe
+from mgors.connections import Door, MemberError
+
+#: Documents that are there before.
+BEFORE = 100
+#: Seconds that anything gets: operators die, and the machine may be busy.
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """A part of a replica set's life."""
+
+    name: str
+    #: What happens, and what people wait for.
+    happens: Callable[[World], Awaitable[None]]
+    #: How many members there are before; none means that there is no set yet.
+    members: int = 3
+    fields: dict[str, Any] = field(default_factory=dict)
+    #: What is done before, with an operator that lives.
+    prepare: Callable[[World], Awaitable[None]] | None = None
+    #: Whether clients write meanwhile.
+    is_open: bool = True
+    #: Whether the set is there afterwards.
+    stays: bool = True
+    #: Writes at which operators must have died, by what is found in them.
+    deaths: tuple[str, ...] = ("/status",)
+
+    def missing_deaths(self, writes: Iterable[str]) -> list[str]:
+        """Give what nobody has died at, of all that somebody must."""
+        found = list(writes)
+        return [death for death in self.deaths if not any(death in write for write in found)]
+
+
+# Members come and go.
+
+
+async def it_is_made(world: World) -> None:
+    """Three members, from nothing."""
+    await world.create(3)
+    await world.until_ready(3, PATIENCE)
+    await world.until(lambda: "admin.admin" in world.users())
+    await world.write(0, BEFORE)
+
+
+async def it_grows(world: World) -> None:
+    """Two more members, one after the other."""
+    await world.patch({"members": 3})
+    await world.until_ready(3, PATIENCE)
+
+
+async def another_leads(world: World) -> None:
+    """Let the primary be one of those that will have to go."""
+    async with world.connected() as client:
+        await client.admin.command({"replSetStepDown": 30, "secondaryCatchUpPeriodSecs": 5})
+    await world.until(lambda: world.primary in ("shop-1", "shop-2"), PATIENCE)
+    await world.until_ready(3, PATIENCE)
+
+
+async def it_shrinks(world: World) -> None:
+    """One member is left, and the disks of the others go."""
+    await world.patch({"members": 1})
+    await world.until_ready(1, PATIENCE)
+    await world.until(lambda: world.pods() == ["shop-0"], PATIENCE)
+    await world.until(lambda: disks(world) == ["data-shop-0"], PATIENCE)
+
+
+async def it_is_updated(world: World) -> None:
+    """Every pod is another one afterwards."""
+    before = {pod.uid for pod in world.cluster.list(Pod)}
+    await world.patch({"image": "mongo:6.0.5"})
+    await world.until(lambda: not before & {pod.uid for pod in world.cluster.list(Pod)}, PATIENCE)
+    await world.until_ready(3, PATIENCE)
+
+
+async def its_features_are_raised(world: World) -> None:
+    """Give a set that came from an older version the features of this one."""
+    async with world.connected() as client:
+        await client.admin.command({"setFeatureCompatibilityVersion": "5.0"})
+
+        async def is_raised() -> bool:
+            told = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
+            return bool(told["featureCompatibilityVersion"]["version"] == "6.0")
+
+        await world.until(is_raised, PATIENCE)
+
+
+async def it_rests(world: World) -> None:
+    """No pods for a while."""
+    await world.patch({"pause": True})
+    await world.until(lambda: world.pods() == [] and world.condition("Paused")[0] == "True", PATIENCE)
+    await world.patch({"pause": False})
+    await world.until_ready(1, PATIENCE)
+
+
+async def it_ends(world: World) -> None:
+    """Delete the object, and all that it had."""
+    mgors = world.mgors
+    await world.cluster.client.delete(mgors)
+    await world.cluster.client.wait_deleted(mgors, timeout=PATIENCE)
+    await world.until(lambda: disks(world) == [] and world.pods() == [], PATIENCE)
+
+
+def disks(world: World) -> list[str]:
+    """Give the disks that are there."""
+    return sorted(claim.name for claim in world.cluster.list(PersistentVolumeClaim) if not claim.is_deleting)
+
+
+# Users.
+
+
+async def users_change(world: World) -> None:
+    """Ask for a user, give it another password, and take it out again."""
+    secret = await world.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"first"}))
+    user = {"name": "app", "db": "app", "passwordSecretRef": {"name": "app"}, "roles": [{"name": "read", "db": "app"}]}
+    await world.patch({"users": [user]})
+    await world.until(lambda: "app.app" in world.users(), PATIENCE)
+    await world.cluster.client.patch(secret, {"data": {"password": "c2Vjb25k"}})
+    await world.until(lambda: "second" in world.secret("shop-connection")["app.app"], PATIENCE)
+    async with world.connected("app.app") as client:
+        assert await client.app.things.count_documents({}) == 0
+    await world.patch({"users": []})
+    await world.until(lambda: "app.app" not in world.users(), PATIENCE)
+    async with world.connected() as client:
+        assert (await client.app.command({"usersInfo": "app"}))["users"] == []
+
+
+# Disasters.
+
+
+async def a_disk_is_lost(world: World) -> None:
+    """Take the disk of a secondary; it gets everything again from the others."""
+    [lost, *_] = world.secondaries
+    [host] = [one.host for one in world.mgors.status.replica_set if one.name == lost]
+    world.lose_disk(lost)
+    door = Door(world.secret("shop-keyfile")["keyfile"])
+
+    async def has_all() -> bool:
+        try:
+            async with door.member(host) as member:
+                return bool(await member.mongo.shop.orders.count_documents({}) >= BEFORE)
+        except MemberError:
+            return False
+
+    await world.until(has_all, PATIENCE)
+    await world.until_ready(3, PATIENCE)
+
+
+async def a_member_moves(world: World) -> None:
+    """Give a secondary another address; the configuration follows."""
+    [moved, *_] = world.secondaries
+    address = world.faults(moved).change_address()
+    await world.until(lambda: f"{address}:27017" in [one.host for one in world.mgors.status.replica_set], PATIENCE)
+    await world.until_ready(3, PATIENCE)
+
+
+async def a_majority_is_gone(world: World) -> None:
+    """Leave the primary alone, which has all that was acknowledged; others take the places of those who are gone."""
+    lost, survivor = world.secondaries, world.primary
+    for pod in lost:
+        world.faults(pod).hang()
+    await world.until(lambda: world.mgors.status.members == 1 and world.primary == survivor, PATIENCE)
+    for pod in lost:
+        world.lose_disk(pod)
+    await world.until_ready(3, PATIENCE)
+
+
+# Backups.
+
+
+def backup_named(world: World, name: str = "by-hand") -> MgorsBackup:
+    """Give a backup."""
+    return next(one for one in world.cluster.list(MgorsBackup) if one.name == name)
+
+
+async def it_is_backed_up(world: World) -> None:
+    """By hand."""
+    spec = MgorsBackupSpec(cluster_name=NAME)
+    await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
+    await world.until(lambda: backup_named(world).is_finished, PATIENCE)
+    assert backup_named(world).status.error == ""
+    await world.until(lambda: is_at_rest(world), PATIENCE)
+    assert backup_named(world).status.documents >= BEFORE
+
+
+def is_at_rest(world: World) -> bool:
+    """Tell whether nobody holds the Lease of backups and restores."""
+    return not [lease for lease in world.cluster.list(Lease) if lease.name == f"mgors-{NAME}"]
+
+
+async def a_backup_is_made_and_removed(world: World) -> None:
+    """Its data goes with it."""
+    await it_is_backed_up(world)
+    assert len(manifests()) == 1
+    backup = backup_named(world)
+    await world.cluster.client.delete(backup)
+    await world.cluster.client.wait_deleted(backup, timeout=PATIENCE)
+    assert manifests() == []
+
+
+def manifests() -> list[Path]:
+    """Give the backups that are complete on disk."""
+    return list(Path(os.environ["MGORS_BACKUPS"]).rglob("manifest.json"))
+
+
+async def a_schedule_is_kept(world: World) -> None:
+    """Backups are made when they are due, none twice, and the newest is kept."""
+    await world.patch({"backup": {"schedule": "@every 2s", "keep": 1}})
+
+    def names() -> list[str]:
+        return sorted(one.name for one in world.cluster.list(MgorsBackup))
+
+    await world.until(lambda: world.condition("BackupHealthy")[0] == "True", PATIENCE)
+    first = names()[0]
+    await world.until(lambda: first not in names(), PATIENCE)
+    await world.patch({"backup": {"schedule": None}})
+    await world.until(lambda: all(one.is_finished for one in world.cluster.list(MgorsBackup)), PATIENCE)
+    await world.until(lambda: len(names()) == len(manifests()) == 1, PATIENCE)
+
+
+async def all_is_lost_and_restored(world: World) -> None:
+    """Every disk is gone; the backup has it all."""
+    for pod in world.pods():
+        world.lose_disk(pod)
+    await world.until(lambda: world.condition("Ready") == ("False", "DataLost"), PATIENCE)
+    spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
+    await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
+
+    def found() -> MgorsRestore:
+        return world.cluster.list(MgorsRestore)[0]
+
+    await world.until(lambda: found().is_finished, PATIENCE)
+    assert found().status.error == ""
+    await world.until(lambda: is_at_rest(world), PATIENCE)
+    await world.until_ready(1, PATIENCE)
+
+
+_RECONFIG = ("replSetReconfig", "/status")
+PHASES = [
+    Phase(
+        name="make",
+        members=0,
+        happens=it_is_made,
+        is_open=False,
+        deaths=(
+            *_RECONFIG,
+            *("replSetInitiate", "createUser admin", "setDefaultRWConcern"),
+            *("/secrets", "/services/shop", "/statefulsets/shop", "/configmaps/shop-history"),
+        ),
+    ),
+    Phase(name="scale up", members=1, happens=it_grows, deaths=_RECONFIG),
+    Phase(
+        name="scale down",
+        fields={"storage": Storage(retain="Delete")},
+        prepare=another_leads,
+        happens=it_shrinks,
+        deaths=(*_RECONFIG, "replSetStepDown", "DELETE /api/v1/namespaces/default/persistentvolumeclaims/data-shop-2"),
+    ),
+    Phase(name="update", happens=it_is_updated, deaths=("replSetStepDown", "/pods/shop-0", "/pods/shop-2", "/status")),
+    Phase(name="features", members=1, happens=its_features_are_raised, deaths=("setFeatureCompatibilityVersion 6.0",)),
+    Phase(name="pause", members=1, happens=it_rests, is_open=False, deaths=("/statefulsets/shop", "/status")),
+    Phase(name="users", members=1, happens=users_change, deaths=("createUser app", "updateUser app", "dropUser app")),
+    Phase(name="disk lost", happens=a_disk_is_lost, deaths=()),
+    Phase(name="moved", happens=a_member_moves, deaths=_RECONFIG),
+    Phase(
+        name="force",
+        fields={"unsafe": Unsafe(force_reconfig_on_lost_quorum=True)},
+        happens=a_majority_is_gone,
+        deaths=_RECONFIG,
+    ),
+    Phase(name="backup", members=1, happens=a_backup_is_made_and_removed, deaths=("dump", "/leases", "/status")),
+    Phase(
+        name="schedule",
+        members=1,
+        fields={"backup": BackupPlan(keep=1)},
+        happens=a_schedule_is_kept,
+        deaths=("dump", "POST /apis/mongo.example.com/v1/namespaces/default/mgorsbackups"),
+    ),
+    Phase(
+        name="restore",
+        members=1,
+        prepare=it_is_backed_up,
+        happens=all_is_lost_and_restored,
+        is_open=False,
+        deaths=("replSetInitiate", "dropDatabase", "create orders", "insert orders", "/leases", "/status"),
+    ),
+    Phase(
+        name="delete",
+        fields={"storage": Storage(retain="Delete")},
+        happens=it_ends,
+        is_open=False,
+        stays=False,
+        deaths=("/statefulsets/shop", "/pods/shop-0", "/persistentvolumeclaims/", "/mgorses/shop"),
+    ),
+]

@@ -1,0 +1,28 @@
+"""Connections to members: what they leave behind when the operator goes."""
+
+import asyncio
+
+from mongod_world import StartWorld
+
+from mgors.connections import Door
+
+
+async def test_who_is_cancelled_while_a_connection_closes_leaves_nothing_behind(start: StartWorld) -> None:
+    """An operator that ends does so at any moment; the tasks of the driver must end with it."""
+    async with start() as world:
+        await world.create(1)
+        await world.until_ready(1)
+        [host] = [one.host for one in world.mgors.status.replica_set]
+        door = Door(world.secret("shop-keyfile")["keyfile"])
+        asked = asyncio.Event()
+
+        async def ask() -> None:
+            async with door.member(host) as member:
+                await member.mongo.admin.command("ping")
+                asked.set()  # from here on it closes
+
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(ask(), name="ask")
+            await asked.wait()
+            task.cancel()
+        assert task.cancelled()
