@@ -107,11 +107,9 @@ class Writing:
         return self._read(target, await self._session.send(request))
 
     async def patch_for_metadata(self, target: KubeObject, body: dict[str, Any]) -> PartialObjectMetadata:
-        """Merge a patch into an object whose content is of no interest afterwards: only its metadata is sent back."""
+        """Merge a patch into an object whose content is of no interest afterwards: only its metadata is read."""
         requests, key = await self._session.locate(target)
-        request = requests.without_content().patch(
-            key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource
-        )
+        request = requests.patch(key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource)
         return decode(PartialObjectMetadata, await self._session.send(request))
 
     async def apply(self, obj: O, *, force: bool = False) -> O:

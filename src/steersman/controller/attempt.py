@@ -144,7 +144,7 @@ class Attempt(Generic[K]):
     async def _write_status(self, draft: StatusDraft) -> None:
         written = await draft.write(self._ctx.client)
         if written is not None:
-            self._ctx.note_write(written)
+            self._ctx.note_status(written)
 
     def _note_giving_up(self, outcome: GaveUp) -> None:
         if isinstance(getattr(self._obj, "status", None), Status):

@@ -22,7 +22,7 @@ from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.objects.codec import encode
 from steersman.objects.identity import ApiResource, ObjectKey
-from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, Status, gvk_of, resource_of
 from steersman.objects.selectors import LabelSelector
 from steersman.transport.services import HttpService
 
@@ -299,17 +299,23 @@ class Context(Generic[K]):
         """Hold the key back until the cache has the reconciled object as it was just written."""
         self._wrote(obj, before=self._obj.resource_version)
 
+    def note_status(self, now: PartialObjectMetadata) -> None:
+        """Hold the key back until the cache has the reconciled object with the status that was just written."""
+        self._wrote(now, before=self._obj.resource_version, kind=type(self._obj))
+
     def note_end(self) -> None:
         """Hold the key back until the cache has seen that the reconciled object is gone."""
         informer = self._surroundings.caches.find(type(self._obj))
         if informer is not None and covers(informer, self._obj):
             self._on_write(self._target(self._obj), Write(self._obj.uid, "", is_end=True), informer, changed=False)
 
-    def _wrote(self, obj: KubeObject, *, before: str) -> None:
-        informer = self._surroundings.caches.find(type(obj))
+    def _wrote(self, obj: KubeObject, *, before: str, kind: type[KubeObject] | None = None) -> None:
+        kind = kind or type(obj)
+        informer = self._surroundings.caches.find(kind)
         if informer is not None and covers(informer, obj):
             changed = before != obj.resource_version
-            self._on_write(self._target(obj), Write(obj.uid, obj.resource_version), informer, changed=changed)
+            target = Target(gvk_of(kind), obj.key)
+            self._on_write(target, Write(obj.uid, obj.resource_version), informer, changed=changed)
 
     def __repr__(self) -> str:
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"

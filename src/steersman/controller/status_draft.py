@@ -2,13 +2,21 @@
 
 from typing import Any
 
+from msgspec import Struct
+
 from steersman.client.client import Client
-from steersman.objects.codec import bytes_read, decode_json, encode_json
-from steersman.objects.resource import KubeObject, Status, resource_of
+from steersman.objects.codec import bytes_read, decode_as, decode_json, encode_json
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, Status, resource_of
 from steersman.protocol.patches import merge_patch_between
 
 #: The condition that says whether an object is as it should be.
 READY = "Ready"
+
+
+class _Stored(Struct):
+    """An object of which only the status is read."""
+
+    status: Any = None
 
 
 class StatusDraft:
@@ -47,17 +55,17 @@ class StatusDraft:
         # The uid makes sure that an object of the same name which came later is not meant.
         return {"metadata": {"uid": self._obj.uid}, "status": changes}
 
-    async def write(self, client: Client) -> KubeObject | None:
-        """Write what changed; give the object as the server has it now, ``None`` if there was nothing to write."""
+    async def write(self, client: Client) -> PartialObjectMetadata | None:
+        """Write what changed; give the metadata that the object has now, ``None`` if there was nothing to write."""
         patch = self.patch()
         if patch is None:
             return None
         writer = client.status if "status" in resource_of(type(self._obj)).subresources else client
-        return await writer.patch(self._obj, patch)
+        return await writer.patch_for_metadata(self._obj, patch)
 
     def _stored(self) -> dict[str, Any]:
         read = bytes_read(self._obj)
-        status = None if read is None else decode_json(read).get("status")
+        status = None if read is None else decode_as(_Stored, read).status
         return status if isinstance(status, dict) else {}
 
     def _encoded(self) -> bytes:

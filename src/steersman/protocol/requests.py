@@ -46,10 +46,10 @@ _NO_LOG_OPTIONS = LogOptions()
 class Requests:
     """Builds the requests about one resource. Bodies are handed in as bytes; an empty namespace means all of them.
 
-    ``metadata_only`` asks for objects without their content, where objects are read or patched.
+    ``metadata_only`` asks for objects without their content, where objects are read.
     """
 
-    __slots__ = ("_accept", "_accept_list", "_metadata_requests", "_named", "_prefix", "_suffix", "resource")
+    __slots__ = ("_accept", "_accept_list", "_named", "_prefix", "_suffix", "resource")
 
     def __init__(self, resource: ApiResource, *, metadata_only: bool = False) -> None:
         gvk = resource.gvk
@@ -61,16 +61,9 @@ class Requests:
         self._named = f"{root}/{resource.plural}"
         self._accept = _METADATA if metadata_only else JSON
         self._accept_list = _METADATA_LIST if metadata_only else JSON
-        self._metadata_requests: Requests | None = None
 
     def __repr__(self) -> str:
         return f"<Requests {self._named}>"
-
-    def without_content(self) -> "Requests":
-        """Give the builder of the same requests that asks for metadata only."""
-        if self._metadata_requests is None:
-            self._metadata_requests = Requests(self.resource, metadata_only=True)
-        return self._metadata_requests
 
     # Reading.
 
@@ -126,8 +119,7 @@ class Requests:
         """Change parts of an object or of one of its subresources; ``PatchType.APPLY`` goes with ``ApplyOptions``."""
         if (patch_type is PatchType.APPLY) is not isinstance(options, ApplyOptions):
             raise ValueError(f"{patch_type.name} patches do not take {type(options).__name__}")
-        headers = {"accept": self._accept, "content-type": patch_type.value}
-        return Request("PATCH", self._object_path(key, subresource) + options.query, headers, body)
+        return _with_body("PATCH", self._object_path(key, subresource) + options.query, body, patch_type.value)
 
     def delete(self, key: ObjectKey, options: DeleteOptions = _NO_DELETE_OPTIONS) -> Request:
         """Delete an object."""
@@ -170,6 +162,6 @@ def _segment(text: str) -> str:
     return quote(text, safe=_SAFE)
 
 
-def _with_body(method: str, target: str, body: bytes) -> Request:
-    headers = {"accept": JSON, "content-type": JSON} if body else {"accept": JSON}
+def _with_body(method: str, target: str, body: bytes, content_type: str = JSON) -> Request:
+    headers = {"accept": JSON, "content-type": content_type} if body else {"accept": JSON}
     return Request(method, target, headers, body)
