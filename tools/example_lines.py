@@ -17,7 +17,7 @@ KOPF_PROGRAMS = {
     "samplecontroller": ("foo",),
     "network": ("network",),
     "foobar": ("foobar",),
-    "kubewatch": ("kubewatch",),
+    "kubewatch": ("kubewatch", "kubewatch_config", "kubewatch_notification", "kubewatch_sinks"),
 }
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _NOTHING = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}

@@ -28,8 +28,8 @@ _OTHER_VERSIONS = re.compile(r"^\$ .*\.v1beta1\..*\n(?:[^$].*\n)*", re.MULTILINE
 _NO_DEFINITIONS = re.compile(r"^\$ kubectl get crd\nNo resources found\n", re.MULTILINE)
 
 
-def with_kopf(readme: str, operator: Path, client: Path | None) -> str:
-    """Give the commands of a README with a kopf operator in the place of ours."""
+def with_kopf(readme: str, operator: Path) -> str:
+    """Give the commands of a README with a kopf operator and the official client in the place of ours."""
     commands = _NO_DEFINITIONS.sub("", _OTHER_VERSIONS.sub("", "".join(console_blocks(readme))))
     ours = _OPERATOR.search(commands)
     if ours is None:
@@ -37,8 +37,7 @@ def with_kopf(readme: str, operator: Path, client: Path | None) -> str:
     theirs = f"$ kopf run --all-namespaces --standalone {operator} &"
     if "--install-crds" in ours[0]:
         theirs = f"$ kubectl create -f manifests/crds\n…\n{theirs}"
-    commands = commands.replace(ours[0], theirs)
-    return commands if client is None else re.sub(r"python -m \w+\.client", f"python {client}", commands)
+    return re.sub(r"python -m (\w+)\.client", rf"python {KOPF}/\1_client.py", commands.replace(ours[0], theirs))
 
 
 def write_definitions(folder: Path) -> None:
@@ -55,10 +54,11 @@ def write_definitions(folder: Path) -> None:
 
 async def replayed(example: str) -> None:
     """Replay one; ``WaitTimeout`` tells what is not as told."""
-    operator, *client = (KOPF / f"{program}.py" for program in KOPF_PROGRAMS[example])
     with tempfile.TemporaryDirectory() as directory:
         folder = shutil.copytree(EXAMPLES / example, Path(directory) / example)
-        commands = with_kopf((folder / "README.md").read_text(encoding="utf-8"), operator, next(iter(client), None))
+        commands = with_kopf(
+            (folder / "README.md").read_text(encoding="utf-8"), KOPF / f"{KOPF_PROGRAMS[example][0]}.py"
+        )
         if "$ steer manifests" not in commands:
             write_definitions(folder)
         await replay(commands, folder=folder)
