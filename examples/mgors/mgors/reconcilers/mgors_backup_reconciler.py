@@ -38,11 +38,10 @@ class MgorsBackupReconciler:
         if not await try_hold(backup, ctx):
             ctx.requeue_after(_SOON)
             return
-        if status.state != "running":
-            status.state, status.start = "running", ctx.now().replace(microsecond=0)
-            ctx.requeue_after(_AT_ONCE)
-            return
         try:
+            if status.state != "running":
+                _begin(backup, mgors, ctx)
+                return
             await self._dump(backup, mgors, ctx)
         except MemberError as error:
             status.error = str(error)
@@ -60,7 +59,6 @@ class MgorsBackupReconciler:
         if source is None:
             raise MemberError(f"no member of {mgors.name} can be read now")
         status = backup.status
-        status.destination = destination_of(backup, mgors)
         folder = folder_at(status.destination, Settings.read(os.environ).backups)
         async with door.member(source) as member:
             manifest, status.sha256 = await member.change("dump", partial(dump.dump, member.mongo, folder))
@@ -74,6 +72,14 @@ class MgorsBackupReconciler:
             except PlaceError as error:
                 ctx.log.warning("nothing is removed", extra={"error": str(error)})
         await let_go(backup, ctx)
+
+
+def _begin(backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
+    """Say that it runs, and where: whoever removes it must know, even if the operator dies before it can say more."""
+    status = backup.status
+    status.destination = destination_of(backup, mgors)
+    status.state, status.start = "running", ctx.now().replace(microsecond=0)
+    ctx.requeue_after(_AT_ONCE)
 
 
 async def _end(backup: MgorsBackup, ctx: Context[MgorsBackup], error: str) -> None:

@@ -1,6 +1,7 @@
 """Backups of real databases: made, kept, checked, and loaded again."""
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,14 @@ from bson.codec_options import CodecOptions
 from mongod_world import NAME, StartWorld, World
 from steersman import meta
 from steersman.kinds.coordination_v1 import Lease
+from steersman.testing.crashes import run_until_crash
+from steersman.testing.fuse import Moment
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 from mgors.api.mgors_v1 import BackupPlan
+from mgors.main import operator
+from mgors.operator import mgors_operator
 
 #: Enough to take several batches, with an odd one at the end.
 DOCUMENTS = 100_000
@@ -107,6 +112,59 @@ async def test_a_backup_that_was_changed_is_not_restored(start: StartWorld, sett
         assert await world.count() == 10
         await world.cluster.client.delete(backup)
         await world.until(lambda: not folder.exists())
+
+
+def files(folder: Path) -> list[Path]:
+    """Give all files of a folder."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+class AtTheDump:
+    """Ends an operator when a dump is complete, and nobody knows of it."""
+
+    moment: Moment = "after"
+
+    def comes(self, writes: Sequence[str]) -> bool:
+        """Tell whether that was the dump."""
+        return writes[-1].startswith("dump")
+
+
+async def test_a_backup_that_nobody_could_tell_of_leaves_no_data(start: StartWorld, settings: Path) -> None:
+    """The operator died when the files were complete, and then the object was deleted: they go with it."""
+    async with start(is_operated=False) as world:
+        async with world.cluster.running(operator):
+            await world.create(1)
+            await world.until_ready(1)
+            await world.write(0, 10)
+        spec = MgorsBackupSpec(cluster_name=NAME)
+        backup = await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
+        await run_until_crash(world.cluster, lambda fuse: mgors_operator(fuse.carry_out), AtTheDump())
+        assert [file.name for file in files(settings)] == ["0000.bson", "manifest.json"]
+        await world.cluster.client.delete(backup)
+        async with world.cluster.running(operator):
+            await world.cluster.client.wait_deleted(backup, timeout=30)
+        assert files(settings) == []
+
+
+async def test_what_was_missed_is_made_up_for_once(start: StartWorld) -> None:
+    """The operator was away for three days; one backup is as good as three, and nobody makes it twice."""
+    async with start(is_operated=False) as world:
+        async with world.cluster.running(operator):
+            await world.create(1)
+            await world.until_ready(1)
+            await world.write(0, 10)
+        now = world.cluster.clock.now()
+        last = (now - timedelta(hours=12)).replace(minute=0, second=0, microsecond=0)
+        mgors = world.mgors
+        mgors.status.last_schedule_time = now - timedelta(days=3)
+        await world.cluster.client.status.update(mgors)
+        await world.patch({"backup": {"schedule": f"0 {last.hour} * * *", "startingDeadlineSeconds": 400_000}})
+        due = f"{NAME}-{last:%Y%m%d-%H%M%S}"
+        for _ in range(2):
+            async with world.cluster.running(operator):
+                await world.until(lambda: world.condition("BackupHealthy")[0] == "True")
+                await world.until(lambda: world.mgors.status.last_backup == due)
+            assert [(one.name, one.status.documents) for one in world.cluster.list(MgorsBackup)] == [(due, 10)]
 
 
 async def test_a_schedule_is_kept(start: StartWorld, settings: Path) -> None:
