@@ -1,8 +1,10 @@
 """What a user may do: what an authorizer is asked, what it answers, and how a refusal is worded."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+from msgspec.structs import replace
 
 from steersman.apiserver.call import User
 from steersman.apiserver.request_info import Query, RequestInfo

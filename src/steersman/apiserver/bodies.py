@@ -3,8 +3,9 @@
 Also finds fields that are set twice, which Kubernetes warns about. What the document means is the kind's business.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from steersman.apiserver.negotiation import JSON, YAML
 from steersman.apiserver.status import Refusal, bad_request, too_large
@@ -22,15 +23,17 @@ JSON_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list:
 _PREFIX_FAULT = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
 
 
-@dataclass(slots=True)
-class Body:
+class Body(Struct):
     """A document and what was noticed while reading it."""
 
-    document: dict[str, Any] = field(repr=False)
+    document: dict[str, Any]
     #: Complaints about duplicate keys: warnings, or errors when the client asked to be strict.
-    complaints: list[str] = field(default_factory=list)
+    complaints: list[str] = []
     #: Whether numbers may have to be settled before they are stored.
     has_floats: bool = False
+
+    def __repr__(self) -> str:
+        return f"Body(complaints={self.complaints!r}, has_floats={self.has_floats!r})"
 
 
 def check_size(data: bytes) -> None:

@@ -1,7 +1,9 @@
 """`Call`: one request to a resource on its way through the server, and `Answer`, what came of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from steersman.apiserver.negotiation import PLAIN, Form
 from steersman.apiserver.request_info import Query, RequestInfo
@@ -21,8 +23,7 @@ class User:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """One request to a resource: what is asked, by whom, of what."""
 
     request: Request
@@ -36,9 +37,12 @@ class Call:
     #: Whether the object that was read has marks of what was given empty.
     has_empties: bool = False
     #: What the client will be told beside the answer.
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []
     #: What somebody outside answered about this request so far; ``None`` for one that cannot wait for answers.
-    answers: dict[Any, Any] | None = field(default=None, repr=False)
+    answers: dict[Any, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"Call(request={self.request!r}, info={self.info!r}, user={self.user!r})"
 
     @property
     def manager(self) -> str:
@@ -64,14 +68,16 @@ def _printable(text: str) -> str:
     return kept
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(Struct):
     """What a verb gives: an object as bytes or as a document, and the status of the answer."""
 
     code: int
     #: The object as it is stored: complete JSON, in the version that was asked for.
-    raw: bytes = field(default=b"", repr=False)
+    raw: bytes = b""
     #: The same as a document, where the bytes do not exist yet.
-    document: Document | None = field(default=None, repr=False)
+    document: Document | None = None
     #: Whether the object is of the served kind, so that it may be shown as a table.
     is_object: bool = True
+
+    def __repr__(self) -> str:
+        return f"Answer(code={self.code!r}, is_object={self.is_object!r})"

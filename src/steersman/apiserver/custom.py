@@ -73,12 +73,12 @@ class CustomStrategy(Strategy):
 
     def read(self, document: Document, reading: Reading) -> Document:
         """Read, prune and default a document; one of another kind is left alone and refused later."""
-        obj = _content(document)
+        obj, kind = _content(document), self.kind
         try:
-            unknown = self.kind.read(obj)
+            unknown = kind.read(obj)
         except DecodeError as error:
             raise WireTypeError(str(error)) from None
-        self.kind.default(obj)
+        kind.default(obj)
         if unknown:
             reading.strict += [f'unknown field "{path}"' for path in unknown]
         return obj

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote_to_bytes
 
+from msgspec import Struct
+
 from steersman.apiserver.status import Refusal
 
 #: Subresources of a namespace; any other third segment is a resource inside it.
@@ -40,8 +42,7 @@ class Query:
         return name in self.values
 
 
-@dataclass(slots=True)
-class RequestInfo:
+class RequestInfo(Struct):
     """One parsed path under ``/api`` or ``/apis``."""
 
     group: str

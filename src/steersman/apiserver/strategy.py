@@ -6,21 +6,21 @@ is read, what is filled in, what may change, what is refused. Built-in kinds and
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from steersman.schema.field_errors import FieldError
 
 Document = dict[str, Any]
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """What was noticed while an object was read."""
 
     #: Complaints about unknown and duplicate fields: warnings, or the reason of a refusal when the client is strict.
-    strict: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    strict: list[str] = []
+    warnings: list[str] = []
     #: Whether the reader can do with marks of what was given empty (see `empties`), and whether there are any.
     keeps_empty: bool = False
     has_empty: bool = False

@@ -173,11 +173,12 @@ class Writing:
         is_create = call.request.method == "POST"
         version_given = version.isdigit() and int(version) > 0 and not options.dry_run and is_create
         meta.wipe(metadata)
+        now = self.now()
         if not is_owned:
-            obj = self._ownership.created(served, obj, call.manager, self.now(), call.info.subresource)
+            obj = self._ownership.created(served, obj, call.manager, now, call.info.subresource)
         if self.admission.concerns(call):
             obj = self.admission.mutate(call, obj, None, options)
-        metadata = obj["metadata"] = self._identified(served, obj["metadata"])
+        metadata = obj["metadata"] = self._identified(served, obj["metadata"], now)
         judged = self._judged(call, obj, given, None, call.info.subresource)
         # Defaults of built-in kinds mark what is empty too.
         obj = without_empties(judged) if call.has_empties or served.builtin else judged
@@ -197,11 +198,11 @@ class Writing:
         served.strategy.after_commit(obj, None)
         return raw
 
-    def _identified(self, served: Served, metadata: Document) -> Document:
+    def _identified(self, served: Served, metadata: Document, now: str) -> Document:
         """Give the metadata of a new object: with a name, if it is to be made up, a uid and a time."""
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = self._free_name(served, metadata)
-        return ordered({**metadata, "uid": self._randomness.uid(), "creationTimestamp": self.now()})
+        return ordered({**metadata, "uid": self._randomness.uid(), "creationTimestamp": now})
 
     def _free_name(self, served: Served, metadata: Document) -> str:
         prefix = metadata["generateName"][:_NAME_LIMIT]

@@ -1,6 +1,7 @@
 """The head of an answer as bytes."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from http import HTTPStatus
 
 from steersman.clock import Clock
@@ -36,16 +37,19 @@ class DateHeader:
 
 def encode_head(status: int, headers: Sequence[tuple[str, str]], framing: str) -> bytes:
     """Give the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are refused."""
-    lines = [f"{name}: {value}\r\n" for name, value in headers]
-    own = framing.count("\n")
-    head = f"{_status_line(status)}{framing}{''.join(lines)}\r\n"
-    breaks = len(lines) + own + 2
-    if head.count("\n") != breaks or head.count("\r") != breaks:
+    return f"{_status_line(status)}{framing}{_lines(tuple(headers))}\r\n".encode()
+
+
+# Most answers of a server have the same few headers.
+@lru_cache(maxsize=256)
+def _lines(headers: tuple[tuple[str, str], ...]) -> str:
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    if not len(headers) == lines.count("\n") == lines.count("\r"):
         raise ValueError("a header of the answer contains a line break")
     for name, _ in headers:
         if name in _RESERVED:
             raise ValueError(f"header {name} is set by the server")
-    return head.encode()
+    return lines
 
 
 def _status_line(status: int) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import httptools
+from msgspec import Struct
 
 from steersman.protocol.http import Request
 from steersman.serving.limits import ServerLimits
@@ -22,8 +23,7 @@ _NAMES: dict[bytes, str] = {}
 _MOST_NAMES: Final = 1024
 
 
-@dataclass(slots=True)
-class Incoming:
+class Incoming(Struct):
     """A complete request and what its answer has to know of it."""
 
     request: Request

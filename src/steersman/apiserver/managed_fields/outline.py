@@ -16,8 +16,8 @@ from steersman.apiserver.managed_fields.typed import fits
 #: Gives the node of a value, or nothing for one that does not fit.
 _NodeOf = Callable[[Any], Fields | None]
 
-#: The keys of a map in their order, and the classes of what is below them.
-_Shape = tuple[tuple[str, ...], tuple[type, ...]]
+#: The keys of a map in their order, and behind them the classes of what is below them.
+_Shape = tuple[object, ...]
 
 #: A node beside those of the parts by whose addresses it is found: they live as long as it does, so that their
 #: addresses are nobody else's meanwhile.
@@ -59,7 +59,7 @@ class Outline:
         return everything_in(value, self._kind) if fits(value, self._kind) else None
 
     def _of_map(self, value: dict[str, Any]) -> Fields | None:
-        shape = (tuple(value), tuple(map(type, value.values())))
+        shape = (*value, *map(type, value.values()))
         plan = self._plans.get(shape) or _remember(self._plans, shape, self._plan(value))
         if not plan.inside:
             return plan.node
@@ -93,9 +93,9 @@ class Outline:
         return place.of_map if below.__class__ is dict else place.of_list
 
     def _of_list(self, value: list[Any]) -> Fields | None:
-        node_of, nodes = self._items.of, []
+        items, nodes = self._items, []
         for item in value:
-            node = node_of(item)
+            node = items.of_map(item) if item.__class__ is dict else items.of(item)
             if node is None:
                 return None
             nodes.append(node)

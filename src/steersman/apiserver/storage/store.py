@@ -5,8 +5,10 @@ so there are no locks. Versions are text outside of this package, and only equal
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Self, assert_never
+
+from msgspec import Struct
 
 from steersman.apiserver.storage.continue_token import INCONSISTENT, ContinueToken
 from steersman.apiserver.storage.history import Event, History, HistoryLimits
@@ -17,16 +19,18 @@ from steersman.errors import Cause, Expired, Timeout
 Match = Literal["", "Exact", "NotOlderThan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(Struct, frozen=True):
     """Write an object, whether it was there or not. Its ``metadata.resourceVersion`` is set by the store."""
 
     resource: str
-    obj: Mapping[str, Any] = field(repr=False)
+    obj: Mapping[str, Any]
     #: Values for field selectors.
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = {}
     #: See `Record.is_whole`.
     is_whole: bool = True
+
+    def __repr__(self) -> str:
+        return f"Put(resource={self.resource!r}, is_whole={self.is_whole!r})"
 
 
 @dataclass(frozen=True, slots=True)
