@@ -13,7 +13,7 @@ SEED ?= 1
 OPS ?= 2000
 SECONDS ?= 300
 
-.PHONY: help demo test test-databases check scaffold-check control-plane contract-real examples-real controllers difference bench docs report lock clean
+.PHONY: help demo test test-databases check scaffold-check control-plane contract-real examples-real examples-kopf controllers difference bench docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -55,6 +55,9 @@ examples-real: $(DEV) ## Replay the READMEs of examples, each on a real kube-api
 	@for example in custompod foobar kubewatch network project samplecontroller; do \
 		$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/python -m tools.replay_examples $$example || exit 1; \
 	done
+
+examples-kopf: $(DEV) ## Replay the READMEs of examples with operators that are written with kopf
+	$(BIN)/python -m bench.kopf.replay
 
 controllers: $(DEV) ## Run the real kube-controller-manager on the embedded server (needs Go): SECONDS=300
 	$(BIN)/python -m tools.controllers --seconds $(SECONDS)

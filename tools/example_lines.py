@@ -1,12 +1,20 @@
 """Counts what somebody had to write for each example: lines of code that are neither blank, nor comment, nor docstring.
 
-python -m tools.example_lines
+``python -m tools.example_lines`` shows the examples, and beside them the same with kopf where there is that: Python,
+and the YAML of the definitions, which comes from no classes there.
 """
 
 import ast
+import importlib
 import io
+import sys
 import tokenize
 from pathlib import Path
+from typing import Any
+
+import yaml
+
+from steersman.scaffold.manifests.plain import definition_objects
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 KOPF = Path(__file__).parent.parent / "bench" / "kopf"
@@ -52,6 +60,30 @@ def kopf_lines(name: str) -> int:
     return sum(code_lines((KOPF / f"{program}.py").read_text()) for program in KOPF_PROGRAMS[name])
 
 
+def definition_lines(name: str) -> int:
+    """Count the YAML of an example's definitions, each with its stored version alone and without descriptions."""
+    operator = importlib.import_module(f"{name}.main").operator
+    definitions = (_undescribed(with_one_version(obj)) for obj in definition_objects(operator))
+    return sum(len(yaml.safe_dump(definition).splitlines()) for definition in definitions)
+
+
+def with_one_version(definition: dict[str, Any]) -> dict[str, Any]:
+    """Give a definition with its stored version alone: with kopf nobody converts to the others."""
+    spec = {name: value for name, value in definition["spec"].items() if name != "conversion"}
+    versions = [version for version in spec["versions"] if version["storage"]]
+    return definition | {"spec": spec | {"versions": versions}}
+
+
+def _undescribed(document: Any) -> Any:
+    match document:
+        case dict():
+            return {name: _undescribed(value) for name, value in document.items() if name != "description"}
+        case list():
+            return [_undescribed(value) for value in document]
+        case _:
+            return document
+
+
 def examples() -> list[str]:
     """Give the names of all examples."""
     return sorted(path.parent.name for path in EXAMPLES.glob("*/pyproject.toml"))
@@ -59,4 +91,6 @@ def examples() -> list[str]:
 
 if __name__ == "__main__":
     for example in examples():
-        print(f"{example:20} {example_lines(example):5}")
+        sys.path.insert(0, str(EXAMPLES / example))
+        beside = f"{kopf_lines(example):5} {definition_lines(example):5}" if example in KOPF_PROGRAMS else ""
+        print(f"{example:20} {example_lines(example):5} {beside}")

@@ -12,13 +12,12 @@ import sys
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from steersman.errors import WaitTimeout
 from steersman.testing.transcripts import console_blocks, replay
-from tools.example_lines import EXAMPLES, KOPF, KOPF_PROGRAMS
+from tools.example_lines import EXAMPLES, KOPF, KOPF_PROGRAMS, with_one_version
 
 _NEEDED = ("kopf", "kubernetes", "aiohttp")
 _OPERATOR = re.compile(r"^\$ steer run\b.*&$", re.MULTILINE)
@@ -41,14 +40,11 @@ def with_kopf(readme: str, operator: Path) -> str:
 
 
 def write_definitions(folder: Path) -> None:
-    """Write the example's definitions, each with its stored version alone: nobody converts to the others."""
+    """Write the example's definitions as kopf can serve them."""
     steer = Path(sys.executable).with_name("steer")
     subprocess.run([steer, "manifests"], cwd=folder, check=True, capture_output=True)  # noqa: S603 - ourselves
     for path in (folder / "manifests" / "crds").glob("*.yaml"):
-        definition: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-        spec = definition["spec"]
-        spec.pop("conversion", None)
-        spec["versions"] = [version for version in spec["versions"] if version["storage"]]
+        definition = with_one_version(yaml.safe_load(path.read_text(encoding="utf-8")))
         path.write_text(yaml.safe_dump(definition), encoding="utf-8")
 
 
