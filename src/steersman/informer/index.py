@@ -1,5 +1,6 @@
 """Indexes: find cached objects by a value that is computed from them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 from steersman.informer.record import Record
@@ -38,14 +39,85 @@ def by_label(label: str) -> Extract:
     return extract
 
 
-class Index:
+class Index(ABC):
     """Value → keys, kept current by the store, in the order in which the keys got the value."""
 
-    def __init__(self, extract: Extract) -> None:
-        self._extract = extract
+    def __init__(self) -> None:
         self._keys: dict[str, dict[ObjectKey, None]] = {}
+
+    @staticmethod
+    def by(extract: Extract) -> "Index":
+        """Give an empty index of what a function gives for each record."""
+        return NamespaceIndex() if extract is by_namespace else ValueIndex(extract)
+
+    @abstractmethod
+    def put(self, record: Record) -> None:
+        """Enter a record, instead of what its key had before."""
+
+    @abstractmethod
+    def remove(self, key: ObjectKey) -> None:
+        """Take a key out."""
+
+    @abstractmethod
+    def empty(self) -> "Index":
+        """Give a new index with the same rule."""
+
+    def keys(self, value: str) -> list[ObjectKey]:
+        """Give the keys with a value; safe to call from any thread."""
+        return list(self._keys.get(value, ()))
+
+    def values(self) -> list[str]:
+        """Give every value that some object has."""
+        return list(self._keys)
+
+    def rebuilt(self, records: Iterable[Record]) -> "Index":
+        """Give a new index with the same rule for other records."""
+        other = self.empty()
+        for record in records:
+            other.put(record)
+        return other
+
+    def _withdraw(self, key: ObjectKey, values: tuple[str, ...]) -> None:
+        for value in values:
+            keys = self._keys.get(value)
+            if keys is not None:
+                keys.pop(key, None)
+                if not keys:
+                    del self._keys[value]
+
+
+class NamespaceIndex(Index):
+    """Namespace → keys. The value is part of the key: nothing has to be remembered to withdraw it, nor compared."""
+
+    def put(self, record: Record) -> None:
+        """Enter a record; its key cannot have had another namespace before."""
+        key = record.key
+        keys = self._keys.get(key.namespace)
+        if keys is None:
+            keys = self._keys[key.namespace] = {}
+        keys[key] = None
+
+    def remove(self, key: ObjectKey) -> None:
+        """Take a key out."""
+        self._withdraw(key, (key.namespace,))
+
+    def empty(self) -> Index:
+        """Give a new index with the same rule."""
+        return NamespaceIndex()
+
+
+class ValueIndex(Index):
+    """Any value that a function gives → keys."""
+
+    def __init__(self, extract: Extract) -> None:
+        super().__init__()
+        self._extract = extract
         #: What each key was entered under. Invariant: exactly the entries of ``_keys``, turned around.
         self._values: dict[ObjectKey, tuple[str, ...]] = {}
+
+    def empty(self) -> Index:
+        """Give a new index with the same rule."""
+        return ValueIndex(self._extract)
 
     def put(self, record: Record) -> None:
         """Enter a record, instead of what its key had before."""
@@ -65,26 +137,3 @@ class Index:
     def remove(self, key: ObjectKey) -> None:
         """Take a key out."""
         self._withdraw(key, self._values.pop(key, ()))
-
-    def keys(self, value: str) -> list[ObjectKey]:
-        """Give the keys with a value; safe to call from any thread."""
-        return list(self._keys.get(value, ()))
-
-    def values(self) -> list[str]:
-        """Give every value that some object has."""
-        return list(self._keys)
-
-    def rebuilt(self, records: Iterable[Record]) -> "Index":
-        """Give a new index with the same rule for other records."""
-        other = Index(self._extract)
-        for record in records:
-            other.put(record)
-        return other
-
-    def _withdraw(self, key: ObjectKey, values: tuple[str, ...]) -> None:
-        for value in values:
-            keys = self._keys.get(value)
-            if keys is not None:
-                keys.pop(key, None)
-                if not keys:
-                    del self._keys[value]

@@ -187,8 +187,7 @@ class Reflector:
             return ListFailed(*self._now(), error)
         self._heard()
         if keep:
-            for record in self._records(page.items or ()):
-                self._buffer[record.key] = record
+            self._keep(page.items or [])
         return PageReceived(*self._now(), page.metadata.resource_version or "", page.metadata.continue_ or "")
 
     async def _watch(self, options: WatchOptions) -> _Next | None:
@@ -264,8 +263,12 @@ class Reflector:
             self._on_changes(changes)
         return version
 
-    def _records(self, items: Iterable[Raw]) -> Iterable[Record]:
-        return (record for record in map(self._record, items) if record is not None)
+    def _keep(self, items: list[Raw]) -> None:
+        """Take in a page, letting go of each item as its record is made: a long list is never there twice."""
+        items.reverse()
+        while items:
+            if (record := self._record(items.pop())) is not None:
+                self._buffer[record.key] = record
 
     def _record(self, raw: Raw) -> Record | None:
         try:

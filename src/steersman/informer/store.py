@@ -39,7 +39,7 @@ class Store:
 
     def __init__(self, indexes: Mapping[str, Extract] | None = None) -> None:
         self._records: dict[ObjectKey, Record] = {}
-        self._indexes = {name: Index(extract) for name, extract in (indexes or {}).items()}
+        self._indexes = {name: Index.by(extract) for name, extract in (indexes or {}).items()}
         #: uid → version of the deletion, oldest first.
         self._gone: OrderedDict[str, str] = OrderedDict()
 
@@ -103,7 +103,7 @@ class Store:
         """Index by one more value, also what is there already; an index of that name must not exist."""
         if name in self._indexes:
             raise ValueError(f"there is an index {name!r} already")
-        self._indexes[name] = Index(extract).rebuilt(self._records.values())
+        self._indexes[name] = Index.by(extract).rebuilt(self._records.values())
 
     # What readers call, from any thread: each is one atomic look.
 
