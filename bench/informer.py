@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -11,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bench._memory import rss
 from bench._results import Results
 from steersman.clock import RealClock
 from steersman.informer.informer import Informer, Selection
@@ -124,12 +124,6 @@ class Counter:
             self._wanted = wanted
             self._reached.clear()
             await self._reached.wait()
-
-
-def rss() -> float:
-    """Give the memory of this process in MiB."""
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * resource.getpagesize() / 2**20
 
 
 async def steersman(port: int) -> dict[str, float]:

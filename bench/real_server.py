@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench._results import Results
-from bench.reconcile import Widget, WidgetSpec
+from bench.widgets import Widget, WidgetSpec
 from steersman import Client, meta
 from steersman.manager.definitions import definitions_of
 from steersman.manager.install import install_definitions
@@ -28,8 +28,8 @@ OBJECTS, RECONCILED, WORKERS, ROUNDS = 20_000, 3_000, 16, 3
 OURS_SYNC = textwrap.dedent(
     """
     import asyncio, gc, json, sys, time, uvloop
-    from bench.informer import rss
-    from bench.reconcile import Widget
+    from bench._memory import rss
+    from bench.widgets import Widget
     from steersman import Client
 
     async def main():
@@ -46,8 +46,8 @@ OURS_SYNC = textwrap.dedent(
 OURS_RECONCILE = textwrap.dedent(
     """
     import asyncio, json, sys, time, uvloop
-    from bench.informer import rss
-    from bench.reconcile import Progress, operator
+    from bench._memory import rss
+    from bench.widgets import Progress, operator
     from steersman.manager.main import run_operators
     from steersman.manager.manager import ManagerOptions
     from steersman.transport.config import ClusterConfig
@@ -71,7 +71,7 @@ KUBERNETES_SYNC = textwrap.dedent(
     """
     import json, sys, time
     from kubernetes import client, config
-    from bench.informer import rss
+    from bench._memory import rss
     started, cpu = time.perf_counter(), time.process_time()
     config.load_kube_config(sys.argv[1])
     api = client.CustomObjectsApi()
@@ -88,7 +88,7 @@ LIGHTKUBE_SYNC = textwrap.dedent(
     import json, sys, time
     from lightkube import Client, KubeConfig
     from lightkube.generic_resource import create_namespaced_resource
-    from bench.informer import rss
+    from bench._memory import rss
     started, cpu = time.perf_counter(), time.process_time()
     Widget = create_namespaced_resource("bench.example.com", "v1", "Widget", "widgets")
     client = Client(config=KubeConfig.from_file(sys.argv[1]))
@@ -102,7 +102,7 @@ KR8S_SYNC = textwrap.dedent(
     """
     import asyncio, json, sys, time
     import kr8s.asyncio
-    from bench.informer import rss
+    from bench._memory import rss
 
     async def main():
         started, cpu = time.perf_counter(), time.process_time()
@@ -119,7 +119,7 @@ KOPF_RECONCILE = textwrap.dedent(
     """
     import asyncio, json, os, sys, time
     import kopf
-    from bench.informer import rss
+    from bench._memory import rss
 
     done = 0
 

@@ -19,72 +19,15 @@ from pathlib import Path
 
 import uvloop
 
-from steersman import Client, Context, Model, Operator, Resource, Status, custom_resource, meta
+from bench.widgets import WORKERS, Progress, Widget, WidgetSpec, operator
+from steersman import Client, meta
 from steersman.manager.definitions import definitions_of
 from steersman.manager.install import install_definitions
 from steersman.manager.main import run_operators
 from steersman.manager.manager import ManagerOptions
-from steersman.objects.model import sparse
 from steersman.transport.config import ClusterConfig
 
-OBJECTS, KOPF_OBJECTS, WORKERS, CHANGES = 3000, 300, 16, 300
-
-
-class WidgetSpec(Model):
-    """What is wanted; the fields are those of the Go peer."""
-
-    color: str = "red"
-    replicas: int = 0
-    notes: list[str] = sparse(list)
-
-
-class WidgetStatus(Status):
-    """What is."""
-
-    ready: int = 0
-    phase: str = ""
-
-
-@custom_resource("bench.example.com/v1")
-class Widget(Resource[WidgetSpec, WidgetStatus]):
-    """Something that gets a status."""
-
-
-class Progress:
-    """Counts reconciles, and when each generation of each object came."""
-
-    def __init__(self) -> None:
-        self.done = 0
-        self.wanted = 0
-        self.reached = asyncio.Event()
-        self.seen: dict[tuple[str, int], float] = {}
-
-    def note(self, widget: Widget) -> None:
-        """Note one reconcile."""
-        self.done += 1
-        self.seen[widget.name, widget.spec.replicas] = time.perf_counter()
-        if self.done >= self.wanted:
-            self.reached.set()
-
-    async def wait(self, wanted: int) -> None:
-        """Wait for so many reconciles in total."""
-        self.wanted = wanted
-        if self.done < wanted:
-            self.reached.clear()
-            await self.reached.wait()
-
-
-def operator(progress: Progress) -> Operator:
-    """Make the measured operator."""
-    made = Operator("bench")
-
-    @made.reconciler(Widget, workers=WORKERS)
-    async def reconcile(widget: Widget, _: Context[Widget]) -> None:
-        widget.status.ready = widget.spec.replicas
-        widget.status.phase = "Ready"
-        progress.note(widget)
-
-    return made
+OBJECTS, KOPF_OBJECTS, CHANGES = 3000, 300, 300
 
 
 @contextlib.contextmanager
