@@ -7,31 +7,12 @@ an empty disk never hands its emptiness to others.
 from steersman import meta
 from steersman.kinds.apps_v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy
 from steersman.kinds.apps_v1 import StatefulSetPersistentVolumeClaimRetentionPolicy as Retention
-from steersman.kinds.core_v1 import (
-    ConfigMap,
-    ConfigMapVolumeSource,
-    Container,
-    ContainerPort,
-    EmptyDirVolumeSource,
-    EnvVar,
-    EnvVarSource,
-    ObjectFieldSelector,
-    PersistentVolumeClaim,
-    PodSpec,
-    PodTemplateSpec,
-    Probe,
-    SecretKeySelector,
-    Service,
-    ServicePort,
-    ServiceSpec,
-    TCPSocketAction,
-    Volume,
-    VolumeMount,
-)
+from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Service, ServicePort, ServiceSpec
 from steersman.kinds.meta_v1 import LabelSelector
 from steersman.kinds.policy_v1 import PodDisruptionBudget, PodDisruptionBudgetSpec
 from steersman.objects.resource import KubeObject
 
+from redisfailover.api.pod_settings import PodSettings
 from redisfailover.api.redis_failover_v1 import RedisFailover
 from redisfailover.names import (
     ROLE,
@@ -42,9 +23,8 @@ from redisfailover.names import (
     replica_service,
     sentinel_name,
 )
+from redisfailover.pods import redis_pod, sentinel_pod
 from redisfailover.settings import redis_conf
-
-_POD_IP = EnvVar(name="POD_IP", value_from=EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP")))
 
 
 def services_of(failover: RedisFailover) -> list[KubeObject]:
@@ -52,9 +32,9 @@ def services_of(failover: RedisFailover) -> list[KubeObject]:
     name, port = failover.name, failover.spec.redis.port
     redis, sentinel = labels_of(name, "redis"), labels_of(name, "sentinel")
     return [
-        _service(master_service(name), "redis", port, {**redis, ROLE: "master"}),
-        _service(replica_service(name), "redis", port, {**redis, ROLE: "slave"}),
-        _service(sentinel_name(name), "sentinel", SENTINEL_PORT, sentinel),
+        _service(master_service(name), failover.spec.redis, port, {**redis, ROLE: "master"}),
+        _service(replica_service(name), failover.spec.redis, port, {**redis, ROLE: "slave"}),
+        _service(sentinel_name(name), failover.spec.sentinel, SENTINEL_PORT, sentinel),
         _budget(redis_name(name), failover.spec.redis.replicas, redis),
         _budget(sentinel_name(name), failover.spec.sentinel.replicas, sentinel),
         ConfigMap(meta(sentinel_name(name), labels=sentinel), data={"sentinel.conf": f"port {SENTINEL_PORT}\n"}),
@@ -73,9 +53,6 @@ def stateful_set_of(failover: RedisFailover) -> StatefulSet:
     labels = labels_of(failover.name, "redis")
     claim = redis.storage.persistent_volume_claim
     data = claim.metadata.name if claim is not None else "redis-data"
-    volumes = [Volume(name="config", config_map=ConfigMapVolumeSource(name=name))]
-    if claim is None:
-        volumes.append(Volume(name=data, empty_dir=EmptyDirVolumeSource()))
     when_deleted = "Retain" if redis.storage.keep_after_deletion else "Delete"
     return StatefulSet(
         meta(name, labels=labels),
@@ -85,10 +62,7 @@ def stateful_set_of(failover: RedisFailover) -> StatefulSet:
             selector=LabelSelector(match_labels=labels),
             pod_management_policy="Parallel",
             update_strategy=StatefulSetUpdateStrategy(type="OnDelete"),
-            template=PodTemplateSpec(
-                metadata=meta(labels=labels),
-                spec=PodSpec(containers=[_redis_container(failover, data)], volumes=volumes),
-            ),
+            template=redis_pod(failover, data),
             volume_claim_templates=[PersistentVolumeClaim(meta(data), spec=claim.spec)] if claim else None,
             persistent_volume_claim_retention_policy=Retention(when_deleted=when_deleted, when_scaled="Retain"),
         ),
@@ -96,79 +70,24 @@ def stateful_set_of(failover: RedisFailover) -> StatefulSet:
 
 
 def deployment_of(failover: RedisFailover) -> Deployment:
-    """Give the sentinels. Each keeps what it knows in a file of its own, so it gets a copy that it can write to."""
-    name, sentinel = sentinel_name(failover.name), failover.spec.sentinel
+    """Give the sentinels."""
     labels = labels_of(failover.name, "sentinel")
-    config = VolumeMount(name="config", mount_path="/redis")
-    writable = VolumeMount(name="writable", mount_path="/redis-writable")
-    copy = Container(
-        name="sentinel-config-copy",
-        image=sentinel.image,
-        command=["cp", "/redis/sentinel.conf", "/redis-writable/sentinel.conf"],
-        volume_mounts=[config, writable],
-    )
-    container = Container(
-        name="sentinel",
-        image=sentinel.image,
-        command=["redis-sentinel", "/redis-writable/sentinel.conf", *_at("$(POD_IP)")],
-        env=[_POD_IP],
-        ports=[ContainerPort(name="sentinel", container_port=SENTINEL_PORT)],
-        resources=sentinel.resources,
-        readiness_probe=_listens(SENTINEL_PORT),
-        volume_mounts=[writable],
-    )
-    volumes = [
-        Volume(name="config", config_map=ConfigMapVolumeSource(name=name)),
-        Volume(name="writable", empty_dir=EmptyDirVolumeSource()),
-    ]
     return Deployment(
-        meta(name, labels=labels),
+        meta(sentinel_name(failover.name), labels=labels),
         spec=DeploymentSpec(
-            replicas=sentinel.replicas,
+            replicas=failover.spec.sentinel.replicas,
             selector=LabelSelector(match_labels=labels),
-            template=PodTemplateSpec(
-                metadata=meta(labels=labels),
-                spec=PodSpec(init_containers=[copy], containers=[container], volumes=volumes),
-            ),
+            template=sentinel_pod(failover),
         ),
     )
 
 
-def _redis_container(failover: RedisFailover, data: str) -> Container:
-    redis, secret = failover.spec.redis, failover.spec.auth.secret_path
-    env, password = [_POD_IP], []
-    if secret:
-        key = SecretKeySelector(name=secret, key="password")
-        env = [_POD_IP, EnvVar(name="REDIS_PASSWORD", value_from=EnvVarSource(secret_key_ref=key))]
-        password = ["--requirepass", "$(REDIS_PASSWORD)", "--masterauth", "$(REDIS_PASSWORD)"]
-    port = str(redis.port)
-    # The settings are included: a file of its own is one that Redis, told by a sentinel, would write to.
-    command = ["redis-server", "--include", "/redis/redis.conf", *_at("$(POD_IP)"), "--port", port, "--dir", "/data"]
-    return Container(
-        name="redis",
-        image=redis.image,
-        command=[*command, *password, "--replicaof", "$(POD_IP)", port],
-        env=env,
-        ports=[ContainerPort(name="redis", container_port=redis.port)],
-        resources=redis.resources,
-        readiness_probe=_listens(redis.port),
-        termination_message_policy="FallbackToLogsOnError",
-        volume_mounts=[VolumeMount(name="config", mount_path="/redis"), VolumeMount(name=data, mount_path="/data")],
+def _service(name: str, settings: PodSettings, port: int, selector: dict[str, str]) -> Service:
+    ports = [ServicePort(name=selector["app.kubernetes.io/component"], port=port, target_port=port)]
+    return Service(
+        meta(name, labels=selector, annotations=settings.service_annotations or {}),
+        spec=ServiceSpec(ports=ports, selector=selector),
     )
-
-
-def _listens(port: int) -> Probe:
-    return Probe(tcp_socket=TCPSocketAction(port=port), initial_delay_seconds=1, period_seconds=2, timeout_seconds=2)
-
-
-def _at(address: str) -> list[str]:
-    """Listen at one address and speak from it: peers know each other by where they hear each other from."""
-    return ["--bind", address, "--bind-source-addr", address, "--protected-mode", "no"]
-
-
-def _service(name: str, port_name: str, port: int, selector: dict[str, str]) -> Service:
-    ports = [ServicePort(name=port_name, port=port, target_port=port)]
-    return Service(meta(name, labels=selector), spec=ServiceSpec(ports=ports, selector=selector))
 
 
 def _budget(name: str, replicas: int, labels: dict[str, str]) -> PodDisruptionBudget:

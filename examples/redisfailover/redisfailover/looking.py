@@ -1,16 +1,25 @@
-"""From pods to what is known of servers and sentinels before they are asked. Plain functions."""
+"""From objects to what is known of servers and sentinels before they are asked. Plain functions."""
 
 from datetime import datetime
 
 from steersman import Condition
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import ContainerStatus, Pod
+from steersman.objects.codec import bytes_read, decode_json, to_json
+from steersman.schema.field_loss import lost_fields
 
 from redisfailover.api.redis_failover_v1 import RedisFailover
 from redisfailover.names import ROLE, SENTINEL_PORT
 from redisfailover.observation import Address, Goal, RedisNode, SentinelNode
 
 _REVISION = "controller-revision-hash"
+
+
+def unknown_fields(failover: RedisFailover) -> list[str]:
+    """Give the fields of a spec that the classes do not know; the server lets them pass where it knows no better."""
+    read = bytes_read(failover)
+    lost = lost_fields(decode_json(read), to_json(failover), RedisFailover) if read is not None else []
+    return [path.removeprefix(".") for path in lost if path.startswith(".spec.")]
 
 
 def goal_of(failover: RedisFailover, pods: list[Pod]) -> Goal:
@@ -21,7 +30,7 @@ def goal_of(failover: RedisFailover, pods: list[Pod]) -> Goal:
         replicas=max([spec.redis.replicas, *masters]),
         stays=spec.redis.replicas,
         sentinels=spec.sentinel.replicas,
-        outside=Address(outside.host, outside.port) if outside else None,
+        outside=Address(outside.host, int(outside.port)) if outside else None,
         watches_outside=outside is not None and outside.allow_sentinels,
     )
 
@@ -66,7 +75,7 @@ def _address(pod: Pod, port: int) -> Address | None:
 def _problem(pod: Pod) -> str:
     if pod.is_deleting:
         return "is being deleted"
-    statuses = pod.status.container_statuses
+    statuses = [one for one in pod.status.container_statuses or [] if one.name == "redis"]
     return _waiting(statuses[0]) if statuses else "its pod has not begun to run"
 
 

@@ -8,6 +8,7 @@ from steersman import meta
 from steersman.kinds.apps_v1 import Deployment, StatefulSet
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret, Service
 from steersman.localcluster.local_cluster import local_operators
+from steersman.protocol.manifests import load_objects
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 
@@ -19,6 +20,7 @@ from redisfailover.operator import redis_operator
 from redisfailover.servers import Snapshot, Terms
 
 AUTH, WORD = "auth", "hush-hush"
+SAMPLES = sorted((Path(__file__).parent.parent / "samples").glob("*.yaml"))
 
 
 class PretendServers:
@@ -120,3 +122,57 @@ async def test_a_setting_that_is_the_operators_is_refused(cluster: Cluster) -> N
         ready = cluster.list(RedisFailover)[0].status.condition("Ready")
     assert ready is not None
     assert (ready.status, ready.reason) == ("False", "ReservedSetting")
+
+
+async def test_a_field_that_no_pod_has_is_told(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """The server does not know what a container consists of here; what it lets pass must not be lost in silence."""
+    document = b"""
+    {apiVersion: databases.spotahome.com/v1, kind: RedisFailover, metadata: {name: a},
+     spec: {redis: {extraContainers: [{name: beside, image: busybox, comand: [sleep]}]}}}
+    """
+    async with cluster.running(redis_operator(PretendServers())):
+        [wanted] = load_objects(document, source="test")
+        await cluster.client.create(wanted)
+        await fake_clock.advance(1)
+        ready = cluster.list(RedisFailover)[0].status.condition("Ready")
+    assert ready is not None
+    assert (ready.status, ready.reason) == ("False", "UnknownField")
+    assert "spec.redis.extraContainers[0].comand" in ready.message
+    assert cluster.list(StatefulSet) == []
+
+
+async def test_every_sample_leads_to_pods_that_the_server_accepts(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """What users say of containers, volumes and where they run reaches the pods as they said it."""
+    async with cluster.running(redis_operator(PretendServers())):
+        for sample in SAMPLES:
+            for obj in load_objects(sample.read_bytes(), source=sample.name):
+                await cluster.client.create(obj)
+        await fake_clock.advance(5)
+        names = {one.name for one in cluster.list(RedisFailover)}
+        assert {one.name for one in cluster.list(StatefulSet)} == {f"rfr-{name}" for name in names}
+        assert {one.name for one in cluster.list(Deployment)} == {f"rfs-{name}" for name in names}
+        [placed] = [one for one in cluster.list(StatefulSet) if one.name == "rfr-placed"]
+    pod = placed.spec.template.spec
+    assert pod is not None
+    assert [one.name for one in pod.containers] == ["redis", "redis-exporter", "beside"]
+    assert pod.affinity is not None
+    assert pod.affinity.pod_anti_affinity is not None
+    assert [one.name for one in pod.volumes or ()] == ["config", "redis-data", "notes"]
+
+
+async def test_the_operator_has_the_rights_that_it_needs_and_no_others(cluster: Cluster, fake_clock: FakeClock) -> None:
+    """Over a life with a password, another image, and an end: who breaks into it can do no more than it does."""
+    await cluster.client.create(Secret(meta(AUTH, namespace="default"), string_data={"password": WORD}))
+    operator = redis_operator(PretendServers())
+    async with cluster.running(*local_operators()), cluster.running(operator):
+        spec = RedisFailoverSpec(auth=AuthSettings(secret_path=AUTH))
+        created = await cluster.client.create(RedisFailover(meta("a", namespace="default"), spec))
+        await fake_clock.advance(30)
+        before = {pod.uid for pod in cluster.list(Pod)}
+        await cluster.client.patch(created, {"spec": {"redis": {"image": "redis:7.4-alpine"}}})
+        await fake_clock.advance(60)
+        assert before - {pod.uid for pod in cluster.list(Pod)}
+        await cluster.client.delete(created)
+        await fake_clock.advance(30)
+        assert cluster.list(StatefulSet) == []
+    cluster.assert_rbac_minimal(operator)

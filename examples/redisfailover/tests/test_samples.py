@@ -1,23 +1,69 @@
-"""The samples, and spotahome's own example, as the API server sees them."""
+"""The samples, and what spotahome's examples ask for, as the API server sees them."""
 
 from pathlib import Path
 
 import pytest
 from steersman import Invalid, meta
+from steersman.errors import BadRequest
 from steersman.protocol.manifests import load_objects
+from steersman.protocol.options import WriteOptions
 from steersman.testing.cluster import Cluster
 
-from redisfailover.api.redis_failover_v1 import RedisFailover, RedisFailoverSpec, SentinelSettings
+from redisfailover.api.redis_failover_v1 import BootstrapNode, RedisFailover, RedisFailoverSpec, SentinelSettings
+from redisfailover.looking import goal_of, unknown_fields
+from redisfailover.observation import Address
 
+STRICT = WriteOptions(field_validation="Strict")
 SAMPLES = sorted((Path(__file__).parent.parent / "samples").glob("*.yaml"))
 
 
 async def test_every_sample_is_accepted(cluster: Cluster) -> None:
-    """A sample is the first thing that a user tries; basic.yaml is the example of spotahome's operator."""
+    """A sample is the first thing that a user tries, and kubectl is strict; basic.yaml is as spotahome's."""
     await cluster.install(RedisFailover)
     for sample in SAMPLES:
         for obj in load_objects(sample.read_bytes(), source=sample.name):
-            await cluster.client.apply(obj)
+            await cluster.client.create(obj, options=STRICT)
+    assert {one.name for one in cluster.list(RedisFailover)} == {"redisfailover", "persistent", "placed", "takeover"}
+    assert [unknown_fields(one) for one in cluster.list(RedisFailover)] == [[], [], [], []]
+
+
+@pytest.mark.parametrize("missing", ["command: [redis-server]", "shutdownConfigMap: a", "hostNetwork: true"])
+async def test_what_is_not_supported_is_refused(cluster: Cluster, missing: str) -> None:
+    """A field that is accepted and does nothing is found out in production."""
+    await cluster.install(RedisFailover)
+    head = "apiVersion: databases.spotahome.com/v1, kind: RedisFailover, metadata: {name: a}"
+    text = f"{{{head}, spec: {{redis: {{{missing}}}}}}}"
+    [wanted] = load_objects(text.encode(), source="test")
+    with pytest.raises(BadRequest, match=f'unknown field "spec.redis.{missing.partition(":")[0]}"'):
+        await cluster.client.create(wanted, options=STRICT)
+
+
+async def test_there_may_be_no_spec(cluster: Cluster) -> None:
+    """So spotahome's minimum asks for three of each."""
+    await cluster.install(RedisFailover)
+    text = b"{apiVersion: databases.spotahome.com/v1, kind: RedisFailover, metadata: {name: a}}"
+    [wanted] = load_objects(text, source="test")
+    await cluster.client.create(wanted, options=STRICT)
+    [found] = cluster.list(RedisFailover)
+    assert (found.spec.redis.replicas, found.spec.sentinel.replicas) == (3, 3)
+
+
+@pytest.mark.parametrize("port", [6388, "6388"])
+async def test_a_port_elsewhere_is_a_number_or_a_text(cluster: Cluster, port: int | str) -> None:
+    """Spotahome's definition says text, its example writes a number."""
+    await cluster.install(RedisFailover)
+    spec = RedisFailoverSpec(bootstrap_node=BootstrapNode(host="10.0.0.9", port=port))
+    created = await cluster.client.create(RedisFailover(meta("a", namespace="default"), spec), options=STRICT)
+    assert goal_of(created, []).outside == Address("10.0.0.9", 6388)
+
+
+@pytest.mark.parametrize("port", [0, 70000, "redis", ""])
+async def test_a_port_elsewhere_that_is_none_is_refused(cluster: Cluster, port: int | str) -> None:
+    """Before anybody waits for an answer."""
+    await cluster.install(RedisFailover)
+    spec = RedisFailoverSpec(bootstrap_node=BootstrapNode(host="10.0.0.9", port=port))
+    with pytest.raises(Invalid, match=r"spec\.bootstrapNode\.port"):
+        await cluster.client.create(RedisFailover(meta("a", namespace="default"), spec))
 
 
 async def test_nothing_need_be_said(cluster: Cluster) -> None:

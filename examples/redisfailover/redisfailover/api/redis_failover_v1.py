@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Annotated
 
 from steersman import Model, Resource, Status, custom_resource
-from steersman.kinds.core_v1 import PersistentVolumeClaimSpec, ResourceRequirements
+from steersman.kinds.core_v1 import EmptyDirVolumeSource, PersistentVolumeClaimSpec
+from steersman.objects.int_or_string import IntOrString
 from steersman.schema import Column, Maximum, Minimum, MinLength, Rule
 
-#: Redis 7 is the first that can say from which address it speaks (``bind-source-addr``).
-IMAGE = "redis:7.2-alpine"
+from redisfailover.api.pod_settings import PodSettings
 
 
 class ClaimMeta(Model):
@@ -31,22 +31,23 @@ class StorageSettings(Model):
     """Where the data lies; without a claim it goes with its pod."""
 
     keep_after_deletion: bool = False
+    empty_dir: EmptyDirVolumeSource | None = None
     persistent_volume_claim: Claim | None = None
 
 
-class RedisSettings(Model):
+class RedisSettings(PodSettings):
     """The Redis servers."""
 
     replicas: Annotated[int, Minimum(1), Maximum(64)] = 3
     port: Annotated[int, Minimum(1), Maximum(65535)] = 6379
-    image: Annotated[str, MinLength(1)] = IMAGE
-    resources: ResourceRequirements | None = None
     #: Lines of redis.conf; changes are made in the running servers.
     custom_config: list[str] = []
     storage: StorageSettings = StorageSettings()
+    #: Seconds that a server has to save its data and end.
+    termination_grace_period: Annotated[int, Minimum(1)] | None = None
 
 
-class SentinelSettings(Model):
+class SentinelSettings(PodSettings):
     """The sentinels, which watch the servers and choose another master when the present one is gone."""
 
     replicas: Annotated[
@@ -55,8 +56,6 @@ class SentinelSettings(Model):
         Maximum(63),
         Rule("self % 2 == 1", message="must be odd: an even number survives no more failures than one less"),
     ] = 3
-    image: Annotated[str, MinLength(1)] = IMAGE
-    resources: ResourceRequirements | None = None
     #: Options of ``SENTINEL SET``, such as ``down-after-milliseconds 5000``.
     custom_config: list[str] = []
 
@@ -72,7 +71,11 @@ class BootstrapNode(Model):
     """A Redis outside that all servers follow for as long as this is set; without it one of them becomes master."""
 
     host: Annotated[str, MinLength(1)]
-    port: Annotated[int, Minimum(1), Maximum(65535)] = 6379
+    #: A string in spotahome's definition, a number in its example.
+    port: Annotated[
+        IntOrString,
+        Rule("int(self) >= 1 && int(self) <= 65535", message="must be a port: a number from 1 to 65535"),
+    ] = 6379
     #: Whether the sentinels watch over the outside one; otherwise they wait.
     allow_sentinels: bool = False
 

@@ -18,7 +18,7 @@ from redisfailover.api.redis_failover_v1 import BackupRecord, BackupSettings, Re
 from redisfailover.backups import due_at, file_name, seconds_until, surplus
 from redisfailover.children import config_map_of, deployment_of, services_of, stateful_set_of
 from redisfailover.decision import decide
-from redisfailover.looking import goal_of, redis_node, seconds_since, sentinel_node
+from redisfailover.looking import goal_of, redis_node, seconds_since, sentinel_node, unknown_fields
 from redisfailover.names import ROLE, labels_of, redis_name
 from redisfailover.observation import Observation, RedisNode, SentinelNode
 from redisfailover.plan import Plan, Verdict
@@ -44,6 +44,8 @@ class RedisFailoverReconciler:
         """Make everything as the object says, as far as one look allows."""
         if reserved := reserved_in(failover.spec.redis.custom_config):
             raise Permanent("ReservedSetting", f"customConfig cannot set {', '.join(reserved)}: the operator does")
+        if unknown := unknown_fields(failover):
+            raise Permanent("UnknownField", f"{', '.join(unknown)}: there is no such field, or not with such a value")
         pods = await _pods(failover, "redis", ctx)
         goal = goal_of(failover, pods)
         stateful_set = await _apply_objects(failover, goal.replicas, ctx)
