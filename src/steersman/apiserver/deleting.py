@@ -125,7 +125,7 @@ class Deleting:
             head = {"kind": served.kind, "apiVersion": served.api_version}
             return encode_json({**head, **served.strategy.empty_object()})
         why = f"ResourceVersion in precondition: , ResourceVersion in object meta: {record.version}"
-        raise served.conflict(record.name, precondition_text(served, record, why))
+        raise served.conflict(record.name, precondition_text(served, record.namespace, record.name, why))
 
     def _remove(
         self, served: Served, record: Record, obj: Document, live: Document, *, dry_run: bool

@@ -89,10 +89,13 @@ class Patching:
         metadata = obj["metadata"]
         self._check_patched_name(call, metadata.get("name", ""))
         self._writing.place(call, metadata)
-        self._writing.name_owners_once(call, metadata)
-        self._writing.check_version(
-            call.served, record, metadata, unconditional=call.served.strategy.unconditional_update
-        )
+        try:
+            unconditional = call.served.strategy.unconditional_update
+            self._writing.check_version(call.served, record, metadata, unconditional=unconditional)
+        except Refusal:
+            # Who is refused for the version was told of owners named twice before.
+            self._writing.name_owners_once(call, metadata)
+            raise
         change = Change(record, live, obj, call.info.subresource, is_patch=True)
         return Answer(200, self._writing.update_object(call, change, options))
 

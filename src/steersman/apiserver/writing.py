@@ -275,6 +275,7 @@ class Writing:
         if record is None:
             if not served.strategy.creates_on_update(call.info.subresource):
                 raise served.not_found(name)
+            self._check_uid(call, metadata, "", options)
             given = metadata.get("resourceVersion", "0")
             if not given.isdigit():
                 raise internal_error(_bad_version(given))
@@ -297,13 +298,20 @@ class Writing:
         """Forget owners that are named again, and tell; a write that is refused later was told, too."""
         call.warnings += meta.without_duplicate_owners(metadata, is_patch=call.request.method == "PATCH")
 
+    @staticmethod
+    def _check_uid(call: Call, metadata: Document, uid: str, options: WriteOptions) -> None:
+        """Refuse a write that is about another object than the one with a uid; what is not there has none."""
+        given = metadata.get("uid", "")
+        if given and given != uid:
+            why = f"UID in precondition: {given}, UID in object meta: {uid}"
+            namespace, name = metadata.get("namespace", ""), metadata["name"]
+            text = precondition_text(call.served, namespace, name, why, dry_run=options.dry_run)
+            raise call.served.conflict(name, text)
+
     def _check_preconditions(self, call: Call, change: Change, options: WriteOptions) -> None:
         """Refuse an update of another object than the one that is there, or of an older state of it."""
         served, metadata, record = call.served, change.obj["metadata"], change.record
-        uid = metadata.get("uid", "")
-        if uid and uid != record.uid:
-            why = f"UID in precondition: {uid}, UID in object meta: {record.uid}"
-            raise served.conflict(record.name, precondition_text(served, record, why, dry_run=options.dry_run))
+        self._check_uid(call, metadata, record.uid, options)
         self.check_version(served, record, metadata, unconditional=served.strategy.unconditional_update)
 
     @staticmethod

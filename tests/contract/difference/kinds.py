@@ -5,6 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.contract.difference.dice import Dice
+from tests.contract.difference.statuses import (
+    autoscaler_status,
+    claim_status,
+    cron_job_status,
+    daemon_set_status,
+    deployment_status,
+    disruption_budget_status,
+    ingress_status,
+    quota_status,
+    replica_set_status,
+    service_status,
+    stateful_set_status,
+)
 from tests.contract.difference.workloads import (
     cron_job,
     daemon_set,
@@ -15,7 +28,6 @@ from tests.contract.difference.workloads import (
     pod_status,
     replica_set,
     stateful_set,
-    workload_status,
 )
 
 Document = dict[str, Any]
@@ -150,7 +162,7 @@ def network_policy(dice: Dice) -> Document:
     dice.maybe(
         spec,
         0.5,
-        policyTypes=lambda: dice.some(["Ingress", "Egress"], 1),
+        policyTypes=lambda: dice.some(["Ingress", "Egress"], 1, status=ingress_status),
         ingress=lambda: [{"from": [peer], "ports": [{"port": dice.pick(80, "web")}]}],
         egress=lambda: [{"to": [peer]}],
     )
@@ -241,20 +253,44 @@ KINDS: tuple[Kind, ...] = (
     Kind("v1", "ConfigMap", "configmaps", config_map),
     Kind("v1", "Secret", "secrets", secret),
     Kind("v1", "Pod", "pods", pod, has_status=True, status=pod_status),
-    Kind("v1", "Service", "services", service, has_status=True),
+    Kind("v1", "Service", "services", service, has_status=True, status=service_status),
     Kind("v1", "ServiceAccount", "serviceaccounts", service_account),
-    Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", claim, has_status=True),
-    Kind("v1", "ResourceQuota", "resourcequotas", quota, has_status=True),
-    Kind("apps/v1", "Deployment", "deployments", deployment, has_status=True, has_scale=True, status=workload_status),
-    Kind("apps/v1", "ReplicaSet", "replicasets", replica_set, has_status=True, has_scale=True, status=workload_status),
-    Kind("apps/v1", "StatefulSet", "statefulsets", stateful_set, has_status=True, has_scale=True),
-    Kind("apps/v1", "DaemonSet", "daemonsets", daemon_set, has_status=True),
+    Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", claim, has_status=True, status=claim_status),
+    Kind("v1", "ResourceQuota", "resourcequotas", quota, has_status=True, status=quota_status),
+    Kind("apps/v1", "Deployment", "deployments", deployment, has_status=True, has_scale=True, status=deployment_status),
+    Kind(
+        "apps/v1", "ReplicaSet", "replicasets", replica_set, has_status=True, has_scale=True, status=replica_set_status
+    ),
+    Kind(
+        "apps/v1",
+        "StatefulSet",
+        "statefulsets",
+        stateful_set,
+        has_status=True,
+        has_scale=True,
+        status=stateful_set_status,
+    ),
+    Kind("apps/v1", "DaemonSet", "daemonsets", daemon_set, has_status=True, status=daemon_set_status),
     Kind("batch/v1", "Job", "jobs", job, has_status=True),
-    Kind("batch/v1", "CronJob", "cronjobs", cron_job, has_status=True),
+    Kind("batch/v1", "CronJob", "cronjobs", cron_job, has_status=True, status=cron_job_status),
     Kind("networking.k8s.io/v1", "Ingress", "ingresses", ingress, has_status=True),
     Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", network_policy),
-    Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", disruption_budget, has_status=True),
-    Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", autoscaler, has_status=True),
+    Kind(
+        "policy/v1",
+        "PodDisruptionBudget",
+        "poddisruptionbudgets",
+        disruption_budget,
+        has_status=True,
+        status=disruption_budget_status,
+    ),
+    Kind(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+        autoscaler,
+        has_status=True,
+        status=autoscaler_status,
+    ),
     Kind("coordination.k8s.io/v1", "Lease", "leases", lease),
     Kind("rbac.authorization.k8s.io/v1", "Role", "roles", role),
     Kind("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", role_binding),

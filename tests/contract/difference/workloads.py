@@ -190,22 +190,6 @@ def deployment(dice: Dice) -> Document:
     return {"spec": spec}
 
 
-def workload_status(dice: Dice) -> Document:
-    """Give the status of a Deployment or ReplicaSet."""
-    status: Document = {"replicas": dice.number(0, 4)}
-    dice.maybe(
-        status,
-        0.4,
-        readyReplicas=lambda: dice.number(0, 4),
-        observedGeneration=lambda: dice.number(0, 3),
-        conditions=lambda: [
-            {"type": kind, "status": dice.pick("True", "False"), "reason": "R"}
-            for kind in dice.some(["Available", "Progressing"])
-        ],
-    )
-    return status
-
-
 def replica_set(dice: Dice) -> Document:
     """Give a ReplicaSet."""
     chosen = {"app": "a"}

@@ -73,7 +73,10 @@ def default_daemon_set(obj: Document) -> None:
     set_default(update, type="RollingUpdate")
     if update["type"] == "RollingUpdate":
         set_default(update, rollingUpdate={})
-        set_default(update["rollingUpdate"], maxUnavailable=1, maxSurge=0)
+        set_default(update["rollingUpdate"], maxUnavailable=1)
+    if update.get("rollingUpdate") is not None:
+        # Kept of another type, it is stored whole.
+        set_default(update["rollingUpdate"], maxUnavailable=0, maxSurge=0)
     default_template(spec.get("template"))
 
 

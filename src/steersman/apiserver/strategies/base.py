@@ -15,12 +15,13 @@ from steersman.apiserver.ownership import refusal_of
 from steersman.apiserver.served import Served
 from steersman.apiserver.status import Refusal, bad_request, internal_error
 from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
-from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
+from steersman.apiserver.strategy import Document, Reading, Strategy
 from steersman.apiserver.validation.registry import validation_errors
 from steersman.apiserver.validation.warnings import validation_warnings
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
+from steersman.schema.verdict import Verdict
 from steersman.schema.wire_types import Reading as WireReading
 
 

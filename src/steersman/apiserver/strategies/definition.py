@@ -5,10 +5,11 @@ from collections.abc import Callable
 from steersman.apiserver.crds import FINALIZER
 from steersman.apiserver.served import Served
 from steersman.apiserver.strategies.base import BuiltinStrategy
-from steersman.apiserver.strategy import Document, Verdict
+from steersman.apiserver.strategy import Document
 from steersman.errors import DecodeError
 from steersman.schema.field_errors import invalid
 from steersman.schema.object_meta import validate_any_change
+from steersman.schema.verdict import Verdict
 
 
 class DefinitionStrategy(BuiltinStrategy):

@@ -12,12 +12,13 @@ from steersman.apiserver.conversion import (
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.strategies.base import BuiltinStrategy
-from steersman.apiserver.strategy import Document, Verdict
+from steersman.apiserver.strategy import Document
 from steersman.apiserver.validation.names import config_key_faults
 from steersman.objects.codec import decode_json
 from steersman.objects.identity import GroupVersionKind
 from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
 from steersman.schema.object_meta import subdomain_name_faults, url_name_faults
+from steersman.schema.verdict import Verdict
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DATA_LIMIT = 1024 * 1024

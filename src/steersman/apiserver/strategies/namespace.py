@@ -2,9 +2,10 @@
 
 from steersman.apiserver.status import Refusal, details
 from steersman.apiserver.strategies.base import BuiltinStrategy
-from steersman.apiserver.strategy import Document, Verdict
+from steersman.apiserver.strategy import Document
 from steersman.schema.field_errors import invalid
 from steersman.schema.names import label_faults
+from steersman.schema.verdict import Verdict
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 PROTECTED = frozenset({"default", "kube-system", "kube-public"})

@@ -221,8 +221,7 @@ _PARTS = {"resize": _resized, "ephemeralcontainers": _with_ephemeral}
 
 
 def _covers(toleration: Any, taint: str) -> bool:
-    key_fits = toleration.get("key") == taint or (not toleration.get("key") and toleration.get("operator") == "Exists")
-    return key_fits and toleration.get("effect", "NoExecute") in ("NoExecute", "")
+    return (toleration.get("key") or taint) == taint and toleration.get("effect", "NoExecute") in ("NoExecute", "")
 
 
 def _with_generations(conditions: list[Document], before: list[Document]) -> list[Document]:

@@ -83,10 +83,7 @@ def _follow(spec: Document, old: Document) -> None:
 def _carry(spec: Document, old: Document) -> None:
     """Keep what a Service has and its update leaves out; let go what its new type does not have."""
     if "ExternalName" not in (spec["type"], old["type"]):
-        names = _ADDRESS if not spec.get("clusterIP") or spec.get("clusterIP") == old.get("clusterIP") else _ADDRESS[2:]
-        for name in names:
-            if not spec.get(name) and old.get(name):
-                spec[name] = old[name]
+        _carry_address(spec, old)
     elif spec["type"] == "ExternalName":
         for name in _ADDRESS:
             if spec.get(name) == old.get(name):
@@ -96,6 +93,14 @@ def _carry(spec: Document, old: Document) -> None:
     else:
         _let_go(spec, old)
     _carry_health_check(spec, old)
+
+
+def _carry_address(spec: Document, old: Document) -> None:
+    """Keep the address; families follow from it, and their policy from what was before."""
+    if not spec.get("clusterIP") or spec.get("clusterIP") == old.get("clusterIP"):
+        for name in ("clusterIP", "clusterIPs"):
+            if not spec.get(name) and old.get(name):
+                spec[name] = old[name]
 
 
 def _carry_ports(spec: Document, old: Document) -> None:

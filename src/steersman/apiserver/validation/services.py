@@ -43,7 +43,7 @@ _FIXED = "may not change once set"
 
 def is_headless(spec: Document) -> bool:
     """Tell whether a Service has no address on purpose."""
-    return bool((spec.get("clusterIPs") or [spec.get("clusterIP")])[0] == _NONE)
+    return bool(spec.get("clusterIPs") == [_NONE])
 
 
 def service_errors(obj: Document, old: Document | None, subresource: str) -> Errors:

@@ -1,5 +1,6 @@
 """Volumes that outlive pods: PersistentVolumes, their claims, and StorageClasses."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,13 +54,24 @@ def claim_spec_errors(spec: Document, path: str) -> Errors:
 def claim_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     """Complain about a PersistentVolumeClaim."""
     if subresource == "status":
-        return []
+        return _claim_status_errors(obj.get("status") or {})
     spec = obj.get("spec") or {}
     if old is None:
         return claim_spec_errors(spec, "spec")
     if same_content(spec, old.get("spec")):
         return []
     return claim_spec_errors(spec, "spec") + _claim_change_errors(obj, old)
+
+
+def _claim_status_errors(status: Document) -> Errors:
+    errors: Errors = []
+    for part in ("capacity", "allocatedResources"):
+        for name, text in (status.get(part) or {}).items():
+            # Parts count as whole ones, away from nothing.
+            amount = math.floor(amount_of(text).value)
+            if amount < 0:
+                errors.append(invalid(f"status.{part}[{name}]", amount, "must be a valid resource quantity"))
+    return errors
 
 
 def _claim_change_errors(obj: Document, old: Document) -> Errors:

@@ -159,14 +159,14 @@ def _deployment_status_errors(obj: Document) -> Errors:
     return errors + _total_errors(status, ("updatedReplicas", "readyReplicas", "availableReplicas"))
 
 
-def _total_errors(status: Document, names: tuple[str, ...]) -> Errors:
+def _total_errors(status: Document, names: tuple[str, ...], ready: str = "readyReplicas") -> Errors:
     errors: Errors = []
     total = status.get("replicas") or 0
     for name in names:
         if (status.get(name) or 0) > total:
             errors.append(invalid(f"status.{name}", status.get(name) or 0, "cannot be greater than status.replicas"))
     if "availableReplicas" in names and (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
-        text = "cannot be greater than readyReplicas"
+        text = f"cannot be greater than {ready}"
         errors.append(invalid("status.availableReplicas", status.get("availableReplicas") or 0, text))
     return errors
 
@@ -316,7 +316,7 @@ def _stateful_status_errors(obj: Document) -> Errors:
     status = obj.get("status") or {}
     errors = negative_errors(status, _STATEFUL_COUNTS, "status")
     names = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
-    return errors + _total_errors(status, names)
+    return errors + _total_errors(status, names, "status.readyReplicas")
 
 
 def daemon_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
