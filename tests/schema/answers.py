@@ -9,7 +9,6 @@ from collections import Counter
 from typing import Any
 
 from steersman.errors import DecodeError
-from steersman.schema.compiled import Verdict
 from steersman.schema.custom_object import CustomKind
 from steersman.schema.field_errors import FieldError, invalid, invalid_message
 from steersman.schema.object_meta import finalizer_warnings
@@ -23,6 +22,7 @@ from steersman.schema.strict_decoding import (
     strict_faults,
     strict_message,
 )
+from steersman.schema.verdict import Verdict
 from tests.schema.recordings import counted
 
 SUFFIX = "<5 random>"
@@ -54,14 +54,15 @@ def body_of(case: dict[str, Any]) -> bytes:
 def decoded(kind: CustomKind, raw: bytes) -> tuple[dict[str, Any], list[str]]:
     """Decode a body, or refuse it as a server does."""
     try:
-        value, duplicates, *_ = decode_json(raw)
+        decoded = decode_json(raw)
     except DecodeError as error:
         raise RefusedError(400, not_json_message(raw, kind.kind, str(error))) from None
+    value = decoded.value
     if value is not None and not isinstance(value, dict):
         raise RefusedError(400, not_an_object_message(raw, kind.kind, "string"))
     if not value or "kind" not in value:
         raise RefusedError(400, missing_kind_message(raw, kind.kind))
-    return value, duplicates
+    return value, decoded.duplicates
 
 
 def read(kind: CustomKind, obj: dict[str, Any], duplicates: list[str], query: str) -> list[str]:

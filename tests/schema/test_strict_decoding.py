@@ -17,7 +17,8 @@ def test_duplicate_fields_are_named_wherever_they_are() -> None:
 
 def test_escapes_that_look_like_quotes_are_no_duplicates() -> None:
     """The quick test counts quotes; a text that hides one must not be reported."""
-    assert decode_json(b'{"a":"\\u0022","b":"\\""}') == ({"a": '"', "b": '"'}, [], False, False)
+    decoded = decode_json(b'{"a":"\\u0022","b":"\\""}')
+    assert (decoded.value, decoded.duplicates) == ({"a": '"', "b": '"'}, [])
 
 
 def test_broken_unicode_is_replaced() -> None:

@@ -7,12 +7,13 @@ from steersman.apiserver.builtin_types import type_builder
 from steersman.apiserver.conversion_webhooks import Converter
 from steersman.apiserver.json_path import compile_path
 from steersman.apiserver.managed_fields.field_set import set_of
-from steersman.apiserver.strategy import Document, Reading, Strategy, Verdict
+from steersman.apiserver.strategy import Document, Reading, Strategy
 from steersman.errors import DecodeError
 from steersman.objects.codec import encode_json
 from steersman.protocol.equality import json_identical
 from steersman.schema.go_text import json_text
 from steersman.schema.object_meta import read_object_meta
+from steersman.schema.verdict import Verdict
 from steersman.schema.wire_types import WireTypeError
 
 if TYPE_CHECKING:
@@ -162,12 +163,10 @@ class CustomStrategy(Strategy):
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
         """Judge an object by its schema and rules."""
         if old is None:
-            verdict = self.kind.validate_create(obj)
-        elif subresource == "status":
-            verdict = self.kind.validate_status_update(obj, old)
-        else:
-            verdict = self.kind.validate_update(obj, old)
-        return Verdict(verdict.errors, verdict.warnings)
+            return self.kind.validate_create(obj)
+        if subresource == "status":
+            return self.kind.validate_status_update(obj, old)
+        return self.kind.validate_update(obj, old)
 
     def fields(self, obj: Document) -> dict[str, str]:
         """Give the selectable fields of an object as text."""

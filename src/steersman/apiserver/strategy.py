@@ -6,11 +6,11 @@ is read, what is filled in, what may change, what is refused. Built-in kinds and
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
-from steersman.schema.field_errors import FieldError
+from steersman.schema.verdict import Verdict
 
 Document = dict[str, Any]
 
@@ -24,13 +24,6 @@ class Reading(Struct):
     #: Whether the reader can do with marks of what was given empty (see `empties`), and whether there are any.
     keeps_empty: bool = False
     has_empty: bool = False
-
-
-class Verdict(NamedTuple):
-    """What a strategy thinks of an object: errors refuse it, warnings are told beside the answer."""
-
-    errors: list[FieldError]
-    warnings: list[str]
 
 
 class Strategy(ABC):

@@ -5,7 +5,7 @@ value that was decoded for the purpose. Nesting too deep for Python's stack is r
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 from steersman.errors import DecodeError
 from steersman.schema.checks import table_of
@@ -18,6 +18,7 @@ from steersman.schema.pruning import coerce_of, paths_of, prune_table
 from steersman.schema.ratcheting import Ratchet
 from steersman.schema.rules import BrokenRule, rule_tree
 from steersman.schema.structural import ABSENT, Structural, parse_schema
+from steersman.schema.verdict import Verdict
 from steersman.schema.walks import walk_of
 
 #: After these the rules are not run: they could not be trusted to see what they expect.
@@ -37,13 +38,6 @@ _NOT_CHECKED = invalid(
     "validation",
 )
 _TOO_DEEP = "the object nests too deeply"
-
-
-class Verdict(NamedTuple):
-    """What validation found: an object without errors is good, whatever the warnings."""
-
-    errors: list[FieldError]
-    warnings: list[str]
 
 
 def _errors(found: list[Finding] | None, base: str = "") -> list[FieldError]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from steersman.errors import DecodeError
-from steersman.schema.compiled import CompiledSchema, Verdict, compile_schema
+from steersman.schema.compiled import CompiledSchema, compile_schema
 from steersman.schema.field_errors import FieldError, invalid
 from steersman.schema.object_meta import (
     read_object_meta,
@@ -18,6 +18,7 @@ from steersman.schema.object_meta import (
 )
 from steersman.schema.scale_paths import ScalePaths
 from steersman.schema.structural import ABSENT
+from steersman.schema.verdict import Verdict
 from steersman.schema.wire_types import WireTypeError
 
 

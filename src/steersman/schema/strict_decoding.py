@@ -8,9 +8,10 @@ import json
 import re
 from collections.abc import Iterable
 from math import isinf
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from steersman.errors import DecodeError
 from steersman.schema.go_json import json_fault
@@ -30,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Decoded(NamedTuple):
+class Decoded(Struct, frozen=True):
     """The value of a JSON text."""
 
     value: Any

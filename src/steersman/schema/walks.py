@@ -8,27 +8,42 @@ from typing import Any
 
 from steersman.schema.findings import Check, Finding, Key, gather
 from steersman.schema.structural import Structural
+from steersman.schema.value_checks import all_of
 
 #: Gives the check of a single node, or nothing if the walk has no business there.
 OfNode = Callable[[Structural], Check | None]
 
 
-def _into_object(node: Structural, of_node: OfNode) -> Check | None:
+def _into_fields(node: Structural, of_node: OfNode) -> Check | None:
     walks = {name: walk for name, child in node.properties.items() if (walk := walk_of(child, of_node))}
-    others = walk_of(node.values, of_node) if node.values is not None else None
-    declared = node.properties
-    if not walks and others is None:
+    if not walks:
         return None
 
-    def check(value: dict[str, Any]) -> list[Finding] | None:
+    def check(value: Any) -> list[Finding] | None:
+        if value.__class__ is not dict:
+            return None
         found: list[Finding] | None = None
         for name, walk in walks.items():
             if name in value and (bad := walk(value[name])):
                 found = gather(found, bad, name)
-        if others is not None:
-            for name, child in value.items():
-                if name not in declared and (bad := others(child)):
-                    found = gather(found, bad, Key(name))
+        return found
+
+    return check
+
+
+def _into_others(node: Structural, of_node: OfNode) -> Check | None:
+    walk = walk_of(node.values, of_node) if node.values is not None else None
+    declared = node.properties
+    if walk is None:
+        return None
+
+    def check(value: Any) -> list[Finding] | None:
+        if value.__class__ is not dict:
+            return None
+        found: list[Finding] | None = None
+        for name, child in value.items():
+            if name not in declared and (bad := walk(child)):
+                found = gather(found, bad, Key(name))
         return found
 
     return check
@@ -39,7 +54,9 @@ def _into_list(node: Structural, of_node: OfNode) -> Check | None:
     if walk is None:
         return None
 
-    def check(value: list[Any]) -> list[Finding] | None:
+    def check(value: Any) -> list[Finding] | None:
+        if value.__class__ is not list:
+            return None
         found: list[Finding] | None = None
         for index, item in enumerate(value):
             if bad := walk(item):
@@ -51,19 +68,5 @@ def _into_list(node: Structural, of_node: OfNode) -> Check | None:
 
 def walk_of(node: Structural, of_node: OfNode) -> Check | None:
     """Build the walk over values of a node; nothing if there is nothing to visit in it."""
-    own, inside, items = of_node(node), _into_object(node, of_node), _into_list(node, of_node)
-    if own is None and inside is None and items is None:
-        return None
-
-    def check(value: Any) -> list[Finding] | None:
-        found = own(value) if own is not None else None
-        bad = None
-        if value.__class__ is dict:
-            bad = inside(value) if inside is not None else None
-        elif value.__class__ is list:
-            bad = items(value) if items is not None else None
-        if not bad:
-            return found
-        return [*found, *bad] if found else bad
-
-    return check
+    parts = (of_node(node), _into_fields(node, of_node), _into_others(node, of_node), _into_list(node, of_node))
+    return all_of([part for part in parts if part is not None])

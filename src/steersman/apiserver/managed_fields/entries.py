@@ -129,10 +129,13 @@ def is_reset(entries: Any) -> bool:
 
 def write(managers: Managers) -> list[dict[str, Any]]:
     """Write the list: by operation, time, manager, version and subresource; who owns nothing is left out."""
-    owning = [key for key in managers if managers[key].fields]
-    if len(owning) > 1:
-        owning.sort(key=lambda key: _order(key, managers[key]))
-    return [_entry(key, managers[key]) for key in owning]
+    ordered = sorted((key for key in managers if managers[key].fields), key=lambda key: _order(key, managers[key]))
+    return [_entry(key, managers[key]) for key in ordered]
+
+
+def write_one(key: ManagerKey, ownership: Ownership) -> list[dict[str, Any]]:
+    """Write the list of a single manager."""
+    return [_entry(key, ownership)] if ownership.fields else []
 
 
 def _order(key: ManagerKey, ownership: Ownership) -> tuple[str, ...]:

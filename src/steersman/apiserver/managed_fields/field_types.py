@@ -16,6 +16,10 @@ _REF_PREFIX: Final = "#/components/schemas/"
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
+#: Keys of list items that are remembered for one list.
+_MOST_KNOWN: Final = 512
+
+
 class FieldType:
     """The type of one place in an object: any of its branches may be absent, not all of them."""
 
@@ -71,7 +75,7 @@ class FieldType:
 class ListType:
     """A list: atomic, a set (no keys), or items told apart by keys."""
 
-    __slots__ = ("_only_key", "_prefix", "defaults", "element", "is_atomic", "keys")
+    __slots__ = ("_known", "_only_key", "_prefix", "defaults", "element", "is_atomic", "keys")
 
     def __init__(self, element: FieldType, *, is_atomic: bool, keys: tuple[str, ...] = ()) -> None:
         self.element = element
@@ -82,6 +86,16 @@ class ListType:
         # Most lists have one key: the path element of an item is then a text around its value.
         self._only_key = keys[0] if len(keys) == 1 else None
         self._prefix = f'k:{{"{self._only_key}":'
+        #: The path elements of keys that were met: they are few, and come again in every object.
+        self._known: dict[str, str] = {}
+
+    def _learn(self, value: Any) -> str:
+        element = f"{self._prefix}{json_text(value)}}}"
+        if value.__class__ is str:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[value] = element
+        return element
 
     def element_of(self, item: Any) -> str:
         """Give the path element of an item; raises ValueError if it cannot have one."""
@@ -90,7 +104,8 @@ class ListType:
         if item.__class__ is not dict:
             raise ValueError(_NO_MAP[item is None])
         if self._only_key is not None and self._only_key in item:
-            return f"{self._prefix}{json_text(item[self._only_key])}}}"
+            value = item[self._only_key]
+            return (value.__class__ is str and self._known.get(value)) or self._learn(value)
         element = key_element(item, self.keys, self.defaults)
         if element is None:
             names = " ".join(f'"{key}"' for key in self.keys)

@@ -34,7 +34,7 @@ def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Objec
     given = _list_in(new)
     writer = entries.key_of(manager, "Update", endpoint.api_version, endpoint.subresource)
     if given is None and (mine := _created_fields(new, endpoint)) is not None:
-        return _with_list(new, entries.write({writer: Ownership(mine, endpoint.api_version, time)}))
+        return _with_list(new, entries.write_one(writer, Ownership(mine, endpoint.api_version, time)))
     try:
         managers = entries.read_foreign(given) if given and not entries.is_reset(given) else {}
     except ValueError:

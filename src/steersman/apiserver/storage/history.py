@@ -73,15 +73,15 @@ class History:
         oldest = now - self.limits.seconds
         while start < len(self._events) and self._events[start].time < oldest:
             start += 1
-        self._drop(start)
+        if start != self._start:
+            self._drop(start)
 
     def expire(self) -> None:
         """Forget everything."""
-        self._drop(len(self._events))
+        if len(self):
+            self._drop(len(self._events))
 
     def _drop(self, start: int) -> None:
-        if start == self._start:
-            return
         self.floor = self._events[start - 1].version
         self._start = start
         if start * 2 > len(self._events):

@@ -46,7 +46,8 @@ class Record:
         self.labels: Mapping[str, str] = dict(metadata.get("labels") or {})
         #: Values that field selectors ask for.
         self.fields = fields
-        self.owner_uids = tuple(owner["uid"] for owner in metadata.get("ownerReferences") or ())
+        owners = metadata.get("ownerReferences")
+        self.owner_uids: tuple[str, ...] = tuple([owner["uid"] for owner in owners]) if owners else ()
         #: Whether the object was written with everything in it; if not, some of it is only filled in when it is read,
         #: and writing it again as it is read changes it.
         self.is_whole = is_whole
