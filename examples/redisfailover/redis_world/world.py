@@ -35,7 +35,7 @@ from redisfailover.redis_servers import RedisServers
 #: Sentinels that are quick to judge: a test need not wait for what it does not test.
 QUICK = ["down-after-milliseconds 1000", "failover-timeout 3000"]
 KEYS = 200
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 
 
 def failover_spec(*config: str, replicas: int = 3) -> RedisFailoverSpec:
