@@ -160,6 +160,17 @@ def test_pods_meet_the_restricted_standard() -> None:
     assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
 
 
+def test_pods_mount_the_claims_that_the_project_names() -> None:
+    """What an operator must keep needs a place: its root file system cannot be written."""
+    shape = shape_from({"volumes": {"/backups": "my-backups", "/cache": "my-cache"}}, "fleet", version="1")
+    [deployment] = [obj for obj in all_objects(operator, shape) if obj["kind"] == "Deployment"]
+    pod = deployment["spec"]["template"]["spec"]
+    claims = {one["name"]: one.get("persistentVolumeClaim", {}).get("claimName") for one in pod["volumes"]}
+    mounts = {one["mountPath"]: claims[one["name"]] for one in pod["containers"][0]["volumeMounts"]}
+    assert mounts == {"/tmp": None, "/backups": "my-backups", "/cache": "my-cache"}  # noqa: S108 - a path of the pod
+    assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsGroup"]
+
+
 def test_a_waiting_replica_is_ready() -> None:
     """If only the leader were ready, a rollout would wait for the new pod, and the new pod for the old one's lease."""
     [deployment] = [obj for obj in all_objects(operator, SHAPE) if obj["kind"] == "Deployment"]
@@ -192,7 +203,17 @@ def test_an_operator_whose_name_is_no_label_cannot_be_deployed() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"namespace": "A"}, {"replicas": 0}, {"replicas": "2"}, {"watch": "default"}, {"image": "a b"}]
+    "settings",
+    [
+        {"namespace": "A"},
+        {"replicas": 0},
+        {"replicas": "2"},
+        {"watch": "default"},
+        {"image": "a b"},
+        {"volumes": "/backups"},
+        {"volumes": {"backups": "my-backups"}},
+        {"volumes": {"/backups": "My Backups"}},
+    ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
     """A typo in pyproject.toml must not become a manifest."""

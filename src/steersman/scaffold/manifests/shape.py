@@ -1,11 +1,12 @@
 """`Shape`: how an operator is deployed, where its declarations leave that open."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steersman.errors import ConfigError, DeclarationError
 from steersman.manager.operator import Operator
-from steersman.schema.names import dns1035_faults, label_faults
+from steersman.schema.names import dns1035_faults, label_faults, subdomain_faults
 
 #: The port of probes and metrics, and that of webhooks.
 PORT: Final = 8080
@@ -27,6 +28,8 @@ class Shape:
     webhook_secret: str = ""
     #: The folder of a container in which somebody else puts that certificate.
     webhook_certs: str = ""
+    #: Claims that the pods mount, by the folders that they are mounted at: all that an operator can keep.
+    volumes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for namespace in (self.namespace, *self.watch):
@@ -36,11 +39,23 @@ class Shape:
             raise ConfigError(f"{self.image!r} is no image: write one such as registry.example.com/operator:1.0")
         if self.replicas < 1:
             raise ConfigError(f"an operator needs at least one replica, not {self.replicas}")
+        for folder, claim in self.volumes.items():
+            if not folder.startswith("/") or ":" in folder:
+                raise ConfigError(f"volumes: {folder!r} is no folder to mount a claim at: it must begin with /")
+            if faults := subdomain_faults(claim):
+                raise ConfigError(f"volumes: {claim!r}, at {folder}, is no name of a claim: {faults[0]}")
 
 
 def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str = "") -> Shape:
     """Make the shape that a project's settings say; they have the names of its fields."""
-    typed: dict[str, type] = {"image": str, "namespace": str, "replicas": int, "watch": list, "webhook_secret": str}
+    typed: dict[str, type] = {
+        "image": str,
+        "namespace": str,
+        "replicas": int,
+        "watch": list,
+        "webhook_secret": str,
+        "volumes": dict,
+    }
     for key, kind in typed.items():
         if key in settings and not isinstance(settings[key], kind):
             raise ConfigError(f"[tool.steersman] {key} must be a {kind.__name__}, not {settings[key]!r}")
@@ -50,6 +65,7 @@ def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str 
         replicas=settings.get("replicas", _DEFAULT_REPLICAS),
         watch=tuple(str(namespace) for namespace in settings.get("watch", ())),
         webhook_secret=settings.get("webhook_secret", ""),
+        volumes={folder: str(claim) for folder, claim in settings.get("volumes", {}).items()},
     )
 
 

@@ -66,8 +66,21 @@ def _container(operator: Operator, shape: Shape) -> dict[str, Any]:
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - a volume of the pod's own
+        "volumeMounts": [
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - a volume of the pod's own
+            *({"name": f"volume-{number}", "mountPath": folder} for number, folder in enumerate(shape.volumes)),
+        ],
     }
+
+
+def _volumes(shape: Shape) -> list[dict[str, Any]]:
+    return [
+        {"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}},
+        *(
+            {"name": f"volume-{number}", "persistentVolumeClaim": {"claimName": claim}}
+            for number, claim in enumerate(shape.volumes.values())
+        ),
+    ]
 
 
 def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
@@ -82,11 +95,13 @@ def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
                 "runAsNonRoot": True,
                 "runAsUser": _NOBODY,
                 "runAsGroup": _NOBODY,
+                # Whoever runs as nobody can write to a claim only as a member of its group.
+                **({"fsGroup": _NOBODY} if shape.volumes else {}),
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "containers": [_container(operator, shape)],
             "terminationGracePeriodSeconds": _GRACE,
-            "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}}],
+            "volumes": _volumes(shape),
         },
     }
 

@@ -1,0 +1,16 @@
+"""What the project says about how the operator is deployed."""
+
+from pathlib import Path
+
+from steersman.scaffold.manifests.shape import shape_from
+from steersman.scaffold.project import settings_of
+
+from mgors.settings import Settings
+
+PROJECT = Path(__file__).parents[1]
+
+
+def test_backups_have_a_place() -> None:
+    """The root file system of a pod cannot be written: where backups go by default, a claim is mounted."""
+    shape = shape_from(settings_of(PROJECT), "mgors", version="1")
+    assert shape.volumes == {str(Settings().backups): "mgors-backups"}
