@@ -352,11 +352,11 @@ async def test_dry_run_view_never_stores_anything(client: Client, transport: Scr
     assert "dry-run" not in repr(client)
 
 
-async def test_patch_for_metadata_reads_no_more_of_the_answer(client: Client, transport: ScriptedTransport) -> None:
+async def test_patch_for_version_reads_no_more_of_the_answer(client: Client, transport: ScriptedTransport) -> None:
     """Who only wants the new version pays for no more, and content that the class cannot read does not matter."""
     metadata = {"name": "p", "uid": "u-1", "resourceVersion": "8"}
     transport.answers.append({**config_map(), "data": "not a map at all", "metadata": metadata})
-    written = await client.status.patch_for_metadata(ConfigMap(meta("p")), {"data": {"a": "b"}})
+    written = await client.status.patch_for_version(ConfigMap(meta("p")), {"data": {"a": "b"}})
     assert (written.uid, written.resource_version) == ("u-1", "8")
     assert transport.asked[0].target.startswith("/api/v1/namespaces/default/configmaps/p/status?")
     assert transport.asked[0].body == b'{"data":{"a":"b"}}'

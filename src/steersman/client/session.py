@@ -75,8 +75,10 @@ class Session:
 
     async def locate(self, target: Target) -> tuple[Requests, ObjectKey]:
         """Give where an object is: the builder of its kind, and its key in the right scope."""
-        kind = target.kind if isinstance(target, Ref) else kind_of(target)
-        requests = await self.requests(kind)
+        if isinstance(target, KubeObject):
+            requests = self.requests_of_class(type(target))
+        else:
+            requests = await self.requests(target.kind if isinstance(target, Ref) else kind_of(target))
         return requests, ObjectKey(self.scope(requests, target.namespace or None), target.name)
 
     def scope(self, requests: Requests, namespace: str | None) -> str:

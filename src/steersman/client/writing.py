@@ -4,15 +4,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from steersman.client.graft import change_since_read, document_now
 from steersman.client.interfaces import O, Ref
 from steersman.client.session import Session, read_as
 from steersman.errors import Conflict
-from steersman.objects.codec import decode, encode_json, to_json
+from steersman.objects.codec import decode_as, encode_json, to_json
 from steersman.objects.identity import ObjectKey
-from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured
+from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.options import ApplyOptions, WriteOptions
 from steersman.protocol.requests import PatchType, Requests
 
@@ -30,6 +31,18 @@ _SET_BY_SERVER = (
     "deletionGracePeriodSeconds",
     "selfLink",
 )
+
+
+class Written(Struct, frozen=True, rename="camel"):
+    """What a write left behind: as much as it takes to know it again in a cache."""
+
+    uid: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] | None = None
+
+
+class _Answer(Struct):
+    metadata: Written
 
 
 class Writing:
@@ -106,11 +119,11 @@ class Writing:
         )
         return self._read(target, await self._session.send(request))
 
-    async def patch_for_metadata(self, target: KubeObject, body: dict[str, Any]) -> PartialObjectMetadata:
-        """Merge a patch into an object whose content is of no interest afterwards: only its metadata is read."""
+    async def patch_for_version(self, target: KubeObject, body: dict[str, Any]) -> Written:
+        """Merge a patch into an object whose content is of no interest afterwards: little of the answer is read."""
         requests, key = await self._session.locate(target)
         request = requests.patch(key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource)
-        return decode(PartialObjectMetadata, await self._session.send(request))
+        return decode_as(_Answer, await self._session.send(request)).metadata
 
     async def apply(self, obj: O, *, force: bool = False) -> O:
         """Let the server make the fields that are set here so, and own them for this client's field manager.

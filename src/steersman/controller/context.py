@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from steersman.client.client import Client
+from steersman.client.writing import Written
 from steersman.controller.causes import Cause
 from steersman.controller.expectations import Target, Write
 from steersman.controller.followings import Followed, Told
@@ -22,7 +23,7 @@ from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.objects.codec import encode
 from steersman.objects.identity import ApiResource, ObjectKey
-from steersman.objects.resource import KubeObject, PartialObjectMetadata, Status, gvk_of, resource_of
+from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
 from steersman.objects.selectors import LabelSelector
 from steersman.transport.services import HttpService
 
@@ -186,7 +187,7 @@ class Context(Generic[K]):
         """Delete an object; one that is gone already is fine. One of the same name that came later is not touched."""
         await self._surroundings.client.delete(obj, missing_ok=True)
         informer = self._surroundings.caches.find(type(obj))
-        if informer is not None and covers(informer, obj):
+        if informer is not None and covers(informer, obj.namespace, obj.labels):
             self._on_write(self._target(obj), Write(obj.uid, ""), informer, changed=False)
 
     async def prune(self, *kinds: type[KubeObject]) -> builtins.list[ObjectKey]:
@@ -299,23 +300,25 @@ class Context(Generic[K]):
         """Hold the key back until the cache has the reconciled object as it was just written."""
         self._wrote(obj, before=self._obj.resource_version)
 
-    def note_status(self, now: PartialObjectMetadata) -> None:
+    def note_status(self, written: Written) -> None:
         """Hold the key back until the cache has the reconciled object with the status that was just written."""
-        self._wrote(now, before=self._obj.resource_version, kind=type(self._obj))
+        obj = self._obj
+        informer = self._surroundings.caches.find(type(obj))
+        if informer is not None and covers(informer, obj.namespace, written.labels or {}):
+            changed = written.resource_version != obj.resource_version
+            self._on_write(self._target(obj), Write(written.uid, written.resource_version), informer, changed=changed)
 
     def note_end(self) -> None:
         """Hold the key back until the cache has seen that the reconciled object is gone."""
         informer = self._surroundings.caches.find(type(self._obj))
-        if informer is not None and covers(informer, self._obj):
+        if informer is not None and covers(informer, self._obj.namespace, self._obj.labels):
             self._on_write(self._target(self._obj), Write(self._obj.uid, "", is_end=True), informer, changed=False)
 
-    def _wrote(self, obj: KubeObject, *, before: str, kind: type[KubeObject] | None = None) -> None:
-        kind = kind or type(obj)
-        informer = self._surroundings.caches.find(kind)
-        if informer is not None and covers(informer, obj):
+    def _wrote(self, obj: KubeObject, *, before: str) -> None:
+        informer = self._surroundings.caches.find(type(obj))
+        if informer is not None and covers(informer, obj.namespace, obj.labels):
             changed = before != obj.resource_version
-            target = Target(gvk_of(kind), obj.key)
-            self._on_write(target, Write(obj.uid, obj.resource_version), informer, changed=changed)
+            self._on_write(self._target(obj), Write(obj.uid, obj.resource_version), informer, changed=changed)
 
     def __repr__(self) -> str:
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"

@@ -404,13 +404,13 @@ class Controller(Generic[K]):
 
     def _is_by_itself(self, taken: Wanted) -> bool:
         """Tell whether a key is wanted only because of what its last run wrote: it changed, or somebody deleted it."""
-        if all(map(self._is_own, taken.causes)):
+        others = [cause for cause in taken.causes if not self._is_own(cause)]
+        if not others:
             return bool(taken.causes)
+        if any(cause.what is not What.DELETED for cause in others):
+            return False
         written = {(target.gvk.kind, target.key) for target in self._hot.writes(taken.key)}
-        return all(
-            self._is_own(cause) or (cause.what is What.DELETED and (cause.kind, cause.key) in written)
-            for cause in taken.causes
-        )
+        return all((cause.kind, cause.key) in written for cause in others)
 
     def _note_run(self, taken: Wanted, written: list[Target]) -> None:
         key = taken.key

@@ -5,8 +5,9 @@ from typing import Any
 from msgspec import Struct
 
 from steersman.client.client import Client
+from steersman.client.writing import Written
 from steersman.objects.codec import bytes_read, decode_as, decode_json, encode_json
-from steersman.objects.resource import KubeObject, PartialObjectMetadata, Status, resource_of
+from steersman.objects.resource import KubeObject, Status, resource_of
 from steersman.protocol.patches import merge_patch_between
 
 #: The condition that says whether an object is as it should be.
@@ -55,13 +56,13 @@ class StatusDraft:
         # The uid makes sure that an object of the same name which came later is not meant.
         return {"metadata": {"uid": self._obj.uid}, "status": changes}
 
-    async def write(self, client: Client) -> PartialObjectMetadata | None:
-        """Write what changed; give the metadata that the object has now, ``None`` if there was nothing to write."""
+    async def write(self, client: Client) -> Written | None:
+        """Write what changed; give what the object is now, ``None`` if there was nothing to write."""
         patch = self.patch()
         if patch is None:
             return None
         writer = client.status if "status" in resource_of(type(self._obj)).subresources else client
-        return await writer.patch_for_metadata(self._obj, patch)
+        return await writer.patch_for_version(self._obj, patch)
 
     def _stored(self) -> dict[str, Any]:
         read = bytes_read(self._obj)

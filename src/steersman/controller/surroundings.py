@@ -1,6 +1,6 @@
 """What a reconcile works with: the client, the caches, the clock, and who is told of its writes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -51,10 +51,8 @@ class Surroundings:
     wake: Callable[[ObjectKey], None]
 
 
-def covers(informer: Informer[Any], obj: KubeObject) -> bool:
-    """Tell whether a replica will ever show an object."""
-    namespaces = informer.selection.namespaces
-    if namespaces and obj.namespace not in namespaces:
+def covers(informer: Informer[Any], namespace: str, labels: Mapping[str, str]) -> bool:
+    """Tell whether a replica will ever show an object of that namespace with those labels."""
+    if not informer.covers_namespace(namespace) or informer.selection.field_selector:
         return False
-    selector = informer.label_selector
-    return selector.matches(obj.labels) and not informer.selection.field_selector
+    return informer.label_selector.matches(labels)

@@ -157,7 +157,7 @@ def _cut_managed_fields(data: bytes, value: bytes) -> bytes:
     begin = data.find(_MANAGED_FIELDS)
     start = begin + len(_MANAGED_FIELDS)
     end = start + len(value)
-    if begin < 0 or not data.startswith(value, start) or data.find(_MANAGED_FIELDS, end) >= 0:
+    if begin < 0 or not data.startswith(value, start) or data.rfind(_MANAGED_FIELDS) != begin:
         return _re_encoded(data)
     before, after = data[begin - 1], data[end]
     if after == _COMMA and before in _OPENS:

@@ -5,18 +5,18 @@ Versions are opaque beyond this: no arithmetic, and never a comparison across re
 
 import re
 
-_VERSION = re.compile(r"[1-9][0-9]*")
+_is_version = re.compile(r"[1-9][0-9]*").fullmatch
 
 
 def is_resource_version(text: str) -> bool:
     """Tell whether a text can be ordered: a positive integer of any length, without leading zeros."""
-    return _VERSION.fullmatch(text) is not None
+    return _is_version(text) is not None
 
 
 def is_older(version: str, than: str) -> bool:
     """Tell whether one version lies strictly before another; versions that cannot be ordered are an error."""
-    for text in (version, than):
-        if not is_resource_version(text):
-            raise ValueError(f"not a resource version that can be ordered: {text!r}")
+    if not (_is_version(version) and _is_version(than)):
+        wrong = than if is_resource_version(version) else version
+        raise ValueError(f"not a resource version that can be ordered: {wrong!r}")
     # Without leading zeros a shorter number is a smaller one, so that no number of digits is too many.
-    return (len(version), version) < (len(than), than)
+    return version < than if len(version) == len(than) else len(version) < len(than)

@@ -177,7 +177,9 @@ def is_too_large_version(error: Exception) -> bool:
 
 
 def _is_html(content_type: str, body: bytes) -> bool:
-    return content_type.startswith("text/html") or body[:64].lstrip()[:1] == b"<"
+    if content_type.startswith("text/html"):
+        return True
+    return body[:1] != b"{" and body[:64].lstrip()[:1] == b"<"
 
 
 def _first_words(body: bytes) -> str:
