@@ -20,7 +20,7 @@ class Authentication:
     """
 
     def __init__(self, tokens: Mapping[str, User] | None, accounts: ServiceAccountTokens) -> None:
-        self._tokens = dict(tokens or {})
+        self._tokens = {token.encode(): user for token, user in (tokens or {}).items()}
         self._nobody = ADMIN if tokens is None else ANONYMOUS
         self._accounts = accounts
 
@@ -52,10 +52,10 @@ class Authentication:
         return verified.user
 
     def _static(self, token: str) -> User | None:
-        found = None
+        found, shown = None, token.encode("utf-8", "surrogateescape")
         for known, user in self._tokens.items():
             # Every token is compared, in constant time: answers tell nothing about how close a guess was.
-            if hmac.compare_digest(known.encode(), token.encode("utf-8", "surrogateescape")):
+            if hmac.compare_digest(known, shown):
                 found = user
         return found
 

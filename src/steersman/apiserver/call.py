@@ -1,6 +1,7 @@
 """`Call`: one request to a resource on its way through the server, and `Answer`, what came of it."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -55,13 +56,10 @@ class Call(Struct):
 
 
 _MANAGER_LIMIT = 128
-#: So few characters are within the limit of bytes, whatever they are.
-_SURELY_SHORT = _MANAGER_LIMIT // 4
 
 
+@lru_cache(maxsize=256)
 def _printable(text: str) -> str:
-    if len(text) <= _SURELY_SHORT and text.isprintable():
-        return text
     kept = "".join(char for char in text if char.isprintable())
     while len(kept.encode()) > _MANAGER_LIMIT:
         kept = kept[:-1]

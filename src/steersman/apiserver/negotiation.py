@@ -122,6 +122,7 @@ def error_form(accept: str) -> Form:
     return Form(form.media, pretty=form.pretty)
 
 
+@lru_cache(maxsize=256)
 def wants_pretty(parameter: str, agent: str) -> bool | None:
     """Tell whether a person reads the answer; ``None`` when neither parameter nor client says so."""
     if parameter:
@@ -134,6 +135,7 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
+@lru_cache(maxsize=256)
 def body_media(content_type: str) -> str:
     """Choose how a body of an object is read; a missing type means JSON."""
     media = media_type(content_type)

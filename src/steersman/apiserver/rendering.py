@@ -117,7 +117,8 @@ class Rendering:
         headers = [("content-type", form.media), _NO_CACHE]
         if call.served.deprecation:
             headers.append(warning_header(call.served.deprecation))
-        headers += [warning_header(text) for text in dict.fromkeys(call.warnings)]
+        if call.warnings:
+            headers += [warning_header(text) for text in dict.fromkeys(call.warnings)]
         return compressed(call.request, Response(code, headers, body))
 
 

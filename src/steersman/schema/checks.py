@@ -95,7 +95,6 @@ def _unchecked_class(table: Table) -> type | None:
 def _each_field_check(node: Structural, tables: dict[str, Table]) -> Check | None:
     """Build the check of the values under the fields of an object."""
     find = tables.get
-    unchecked = {name: cls for name, table in tables.items() if (cls := _unchecked_class(table)) is not None}.get
     others = table_of(node.values) if node.values is not None else None
     if not tables and others is None:
         return None
@@ -103,8 +102,6 @@ def _each_field_check(node: Structural, tables: dict[str, Table]) -> Check | Non
     def check(value: dict[str, Any]) -> list[Finding] | None:
         found: list[Finding] | None = None
         for name, child in value.items():
-            if child.__class__ is unchecked(name):
-                continue
             table = find(name, others)
             if (
                 table is not None

@@ -144,11 +144,13 @@ class HttpExchange:
         connection = self._connection
         keep_alive = self._keep_alive and connection.stays_open()
         body = response.body
-        framing = connection.date() + self._connection_line(keep_alive=keep_alive)
+        framing = connection.date()
+        if not keep_alive or self._is_10:
+            framing += self._connection_line(keep_alive=keep_alive)
         if response.status in _BODILESS:
             body = b""
         else:
-            framing += f"content-length: {len(body)}\r\n"
+            framing = f"{framing}content-length: {len(body)}\r\n"
         head = encode_head(response.status, response.headers, framing)
         self._begin()
         if self._is_head or not body:

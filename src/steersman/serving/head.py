@@ -37,7 +37,8 @@ class DateHeader:
 
 def encode_head(status: int, headers: Sequence[tuple[str, str]], framing: str) -> bytes:
     """Give the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are refused."""
-    return f"{_status_line(status)}{framing}{_lines(tuple(headers))}\r\n".encode()
+    line = _STATUS_LINES.get(status) or _status_line(status)
+    return f"{line}{framing}{_lines(tuple(headers))}\r\n".encode()
 
 
 # Most answers of a server have the same few headers.
@@ -53,9 +54,7 @@ def _lines(headers: tuple[tuple[str, str], ...]) -> str:
 
 
 def _status_line(status: int) -> str:
-    line = _STATUS_LINES.get(status)
-    if line is None:
-        if not 200 <= status <= 999:  # noqa: PLR2004 - what HTTP calls a final status
-            raise ValueError(f"not an HTTP status: {status}")
-        line = f"HTTP/1.1 {status} \r\n"
-    return line
+    """Give the first line of an answer with a status that has no name."""
+    if not 200 <= status <= 999:  # noqa: PLR2004 - what HTTP calls a final status
+        raise ValueError(f"not an HTTP status: {status}")
+    return f"HTTP/1.1 {status} \r\n"
