@@ -18,6 +18,7 @@ from steersman.scaffold.manifests.plain import definition_objects
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 KOPF = Path(__file__).parent.parent / "bench" / "kopf"
+GO = Path(__file__).parent.parent / "bench" / "go"
 #: The programs in `bench/kopf` that do what an example does: the operator first.
 KOPF_PROGRAMS = {
     "custompod": ("custompod",),
@@ -58,6 +59,12 @@ def example_lines(name: str) -> int:
 def kopf_lines(name: str) -> int:
     """Count what does the same as an example, written with kopf."""
     return sum(code_lines((KOPF / f"{program}.py").read_text()) for program in KOPF_PROGRAMS[name])
+
+
+def go_lines(*files: str) -> int:
+    """Count files in `bench/go`, where comments have lines of their own."""
+    lines = (line.strip() for name in files for line in (GO / name).read_text().splitlines())
+    return sum(bool(line) and not line.startswith("//") for line in lines)
 
 
 def definition_lines(name: str) -> int:

@@ -29,14 +29,20 @@ _NO_DEFINITIONS = re.compile(r"^\$ kubectl get crd\nNo resources found\n", re.MU
 
 def with_kopf(readme: str, operator: Path) -> str:
     """Give the commands of a README with a kopf operator and the official client in the place of ours."""
+    commands = with_operator(readme, f"kopf run --all-namespaces --standalone {operator}")
+    return re.sub(r"python -m (\w+)\.client", rf"python {KOPF}/\1_client.py", commands)
+
+
+def with_operator(readme: str, command: str) -> str:
+    """Give the commands of a README with another command that starts the operator."""
     commands = _NO_DEFINITIONS.sub("", _OTHER_VERSIONS.sub("", "".join(console_blocks(readme))))
     ours = _OPERATOR.search(commands)
     if ours is None:
         raise ValueError("the README starts no operator with `steer run … &`")
-    theirs = f"$ kopf run --all-namespaces --standalone {operator} &"
+    theirs = f"$ {command} &"
     if "--install-crds" in ours[0]:
         theirs = f"$ kubectl create -f manifests/crds\n…\n{theirs}"
-    return re.sub(r"python -m (\w+)\.client", rf"python {KOPF}/\1_client.py", commands.replace(ours[0], theirs))
+    return commands.replace(ours[0], theirs)
 
 
 def write_definitions(folder: Path) -> None:

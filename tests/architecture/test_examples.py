@@ -14,6 +14,7 @@ from tools.example_lines import (
     definition_lines,
     example_lines,
     examples,
+    go_lines,
     kopf_lines,
 )
 
@@ -67,6 +68,13 @@ def test_parts_of_an_example_are_as_long_as_the_readme_says(name: str) -> None:
     counterparts = [KOPF / f"{module}.py" for module in PARTS[name][1]]
     assert sum(code_lines(path.read_text()) for path in parts) == int(ours)
     assert sum(code_lines(path.read_text()) for path in counterparts) == int(theirs or 0)
+
+
+def test_the_go_operator_is_as_long_as_the_readme_says() -> None:
+    """What was written for the comparison is counted as all the rest."""
+    [(written, generated)] = re.findall(r"\| (\d+) \(controller-runtime\) \| (\d+) \|", README)
+    assert go_lines("network/controller.go", "network/provider.go", "network/api/types.go") == int(written)
+    assert go_lines("network/main.go", "network/api/zz_generated.deepcopy.go") == int(generated)
 
 
 @pytest.mark.parametrize("name", KOPF_PROGRAMS)
