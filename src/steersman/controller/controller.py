@@ -8,8 +8,9 @@ author's bug stops the others.
 import asyncio
 import logging
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, assert_never
+
+from msgspec import Struct
 
 from steersman.client.client import Client
 from steersman.clock import Clock
@@ -57,8 +58,7 @@ _REMEMBERED_WRITES = 4096
 _NO_OBSERVER = NoObserver()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControllerParts:
+class ControllerParts(Struct, frozen=True, kw_only=True):
     """What a controller is made with."""
 
     #: Writes under the operator's own field manager.
@@ -451,8 +451,7 @@ class Controller(Generic[K]):
         return f"<Controller {self.reconciler.name} {self.queue!r} held={len(self._holds)}>"
 
 
-@dataclass(frozen=True, slots=True)
-class _Listener:
+class _Listener(Struct, frozen=True):
     """One trigger's ear at one informer."""
 
     controller: Controller[Any]

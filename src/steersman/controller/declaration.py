@@ -1,8 +1,9 @@
 """What an author declares: a function that reconciles a kind, its cleanup, and what else triggers it."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import Predicate, always, meaningful
@@ -20,8 +21,7 @@ ReconcileFunction: TypeAlias = Callable[[K, Context[K]], Awaitable[None] | None]
 ErrorFunction: TypeAlias = Callable[[K, Context[K], BaseException], Awaitable[None] | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReconcilerOptions:
+class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     """How a kind is reconciled."""
 
     #: Kinds whose objects trigger the one that controls them.

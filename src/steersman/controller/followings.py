@@ -5,8 +5,9 @@ with the object.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection

@@ -1,8 +1,9 @@
 """What a reconcile works with: the client, the caches, the clock, and who is told of its writes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from steersman.client.client import Client
 from steersman.clock import Clock
@@ -34,8 +35,7 @@ class Events(Protocol):
         """Tell; never waits and never raises."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What all reconciles of one controller share."""
 
     #: Writes under the operator's own field manager.

@@ -1,8 +1,9 @@
 """From a change of some object to the keys of the objects to reconcile."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from steersman.controller.predicates import Predicate, always, meaningful
 from steersman.informer.changes import Change, Updated, record_of
@@ -62,8 +63,7 @@ def to_choosers(reconciled: StoreReader[Any], kind: type[K], chooses: Callable[[
     return mapper
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """A kind to watch beside the reconciled one: ``Watch(ConfigMap, to=lambda cm: ["ns/name"])``."""
 
     kind: type[KubeObject]
@@ -74,8 +74,7 @@ class Watch:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """A kind whose objects are chosen by the reconciled ones: ``Chosen(Pod, by=lambda service, pod: …)``.
 
     When such an object changes, those that choose it, or chose it before, are reconciled. Where both kinds are
@@ -91,8 +90,7 @@ class Chosen:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Trigger:
+class Trigger(Struct, frozen=True):
     """One watched kind of a controller: which of its changes matter, and what they ask for."""
 
     kind: type[KubeObject]

@@ -1,12 +1,11 @@
 """How current a replica is: for health checks, metrics and for people who ask why a cache does not sync."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from steersman.errors import Forbidden, NotFound, SteersmanError
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(Struct, frozen=True):
     """What is known of a replica at one moment."""
 
     #: Whether the first complete state has arrived, and the kind is still served.

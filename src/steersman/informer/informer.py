@@ -7,9 +7,10 @@ one first gets everything there is; a slow or raising handler holds up nobody el
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Generic, Self, TypeVar, cast
+
+from msgspec import Struct, field
 
 from steersman.concurrency import background
 from steersman.errors import WaitTimeout
@@ -36,8 +37,7 @@ SYNC_TIMEOUT = 120.0
 MIN_RESYNC = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """Which objects of a kind are replicated. Equal selections can share a watch."""
 
     #: None of them means all.
@@ -53,8 +53,7 @@ class Selection:
 EVERYTHING = Selection()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InformerOptions:
+class InformerOptions(Struct, frozen=True, kw_only=True):
     """How a replica is kept."""
 
     transform: Transform | None = None

@@ -6,11 +6,10 @@ the store, and hands on the changes, each only after the store has it.
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeAlias
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from steersman.clock import Clock
 from steersman.errors import DecodeError, NotFound, SteersmanError
@@ -55,8 +54,7 @@ _log = logging.getLogger("steersman.informer")
 _Next: TypeAlias = List | Probe | Watch | Wait
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """What a reflector needs of the world."""
 
     transport: Transport
@@ -64,8 +62,7 @@ class Link:
     randomness: Randomness
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """What is replicated: a resource, in one namespace or in all."""
 
     requests: Requests
