@@ -225,3 +225,4 @@ async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -
         finally:
             pids += [run.process.pid for pod in node.pods.values() for run in pod.runs.values()]
     await cluster.eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+    shutil.rmtree(folder)  # a third of a gigabyte for each member

@@ -33,8 +33,8 @@ async def keep_backups(mgors: Mgors, ctx: Context[Mgors], numbers: Numbers) -> N
     scheduled = [one for one in backups if SCHEDULED in one.metadata.annotations]
     for old in outlived(scheduled, plan.keep):
         await ctx.client.delete(old, missing_ok=True)
-    if not plan.schedule:
-        return
+    if not plan.schedule or any(not one.is_finished for one in scheduled):
+        return  # what falls due while one is under way is made up for afterwards, once
     try:
         await _make(mgors, ctx, plan, scheduled)
     except ScheduleError as error:

@@ -5,16 +5,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from bson.codec_options import CodecOptions
 from mongod_world import NAME, StartWorld, World
 from steersman import meta
 from steersman.kinds.coordination_v1 import Lease
+from steersman.testing.cluster import Cluster
 from steersman.testing.crashes import run_until_crash
+from steersman.testing.fake_clock import FakeClock
 from steersman.testing.fuse import Moment
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
-from mgors.api.mgors_v1 import BackupPlan
+from mgors.api.mgors_v1 import BackupPlan, Mgors, MgorsSpec
 from mgors.main import operator
 from mgors.operator import mgors_operator
 
@@ -165,6 +168,18 @@ async def test_what_was_missed_is_made_up_for_once(start: StartWorld) -> None:
                 await world.until(lambda: world.condition("BackupHealthy")[0] == "True")
                 await world.until(lambda: world.mgors.status.last_backup == due)
             assert [(one.name, one.status.documents) for one in world.cluster.list(MgorsBackup)] == [(due, 10)]
+
+
+async def test_backups_of_a_schedule_do_not_queue_up(
+    cluster: Cluster, fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is nobody to be read for ten minutes: the first one waits, and another nine would be no better."""
+    monkeypatch.setenv("MGORS_LOOK_AGAIN", "20")
+    async with cluster.running(operator):
+        spec = MgorsSpec(members=1, backup=BackupPlan(schedule="* * * * *"))
+        await cluster.client.create(Mgors(meta(NAME, namespace="default"), spec))
+        await fake_clock.advance(600)
+        assert len(cluster.list(MgorsBackup)) == 1
 
 
 async def test_a_schedule_is_kept(start: StartWorld, settings: Path) -> None:
