@@ -46,4 +46,7 @@ def mgors_operator(carry_out: CarryOut = at_once) -> Operator:
     operator.permit(Lease, "get", "create", "delete")
     operator.permit(Pod, "delete")
     operator.permit(MgorsBackup, "create", "delete")
+    # These go with their owner.
+    operator.decline(Service, "delete")
+    operator.decline(ConfigMap, "delete")
     return operator
