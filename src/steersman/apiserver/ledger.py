@@ -4,7 +4,7 @@ It knows how objects of a resource lie in the store (bytes in the stored version
 version, by today's rules). Every write goes through `put` or `remove`; whoever wants to know of writes is told there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from steersman.apiserver.served import Served
@@ -42,6 +42,8 @@ class Ledger:
         self._clock = clock
         #: Told the stored name of a resource after each write to it.
         self.listeners: list[Callable[[str], None]] = []
+        #: The same, by resource, for those who care for a few only: see `listen`.
+        self.listeners_of: dict[str, list[Callable[[str], None]]] = {}
         #: Told every write, right after it. They take note; what they write themselves they write later.
         self.observers: list[Callable[[Event], None]] = []
 
@@ -134,7 +136,14 @@ class Ledger:
             observer(event)
         for listener in self.listeners:
             listener(served.stored_as)
+        for listener in self.listeners_of.get(served.stored_as, ()):
+            listener(served.stored_as)
         return event
+
+    def listen(self, resources: Iterable[str], listener: Callable[[str], None]) -> None:
+        """Tell somebody the stored name of one of these resources after each write to it."""
+        for resource in resources:
+            self.listeners_of.setdefault(resource, []).append(listener)
 
     def records(self, served: Served, namespace: str | None = None) -> list[Record]:
         """Give every record of a resource, or of one namespace of it, ordered by key."""

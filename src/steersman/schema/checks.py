@@ -92,15 +92,19 @@ def _unchecked_class(table: Table) -> type | None:
     return free[0] if len(free) == 1 else None
 
 
-def _each_field_check(node: Structural, tables: dict[str, Table]) -> Check | None:
-    """Build the check of the values under the fields of an object."""
+def _each_field_check(node: Structural, tables: dict[str, Table], required: tuple[str, ...]) -> Check | None:
+    """Build the check that the fields of an object are there, and of the values under them."""
     find = tables.get
     others = table_of(node.values) if node.values is not None else None
-    if not tables and others is None:
+    if not tables and others is None and not required:
         return None
 
     def check(value: dict[str, Any]) -> list[Finding] | None:
         found: list[Finding] | None = None
+        for name in required:
+            if name not in value:
+                found = missing_fields(required, value)
+                break
         for name, child in value.items():
             table = find(name, others)
             if (
@@ -120,42 +124,27 @@ def _only_class(tables: dict[str, Table]) -> type | None:
     return classes.pop() if len(classes) == 1 else None
 
 
-def _uniform_check(only: type, each: Check) -> Check:
+def _uniform_check(only: type, required: tuple[str, ...], each: Check) -> Check:
     """Put a quick test before the check of an object whose fields all have the same plain type."""
 
     def check(value: dict[str, Any]) -> list[Finding] | None:
         for child in value.values():
             if child.__class__ is not only:
                 return each(value)
+        for name in required:
+            if name not in value:
+                return each(value)
         return None
 
     return check
 
 
-def _with_required(required: tuple[str, ...], each: Check) -> Check:
-    """Check that fields are there before they are checked themselves."""
-
-    def check(value: dict[str, Any]) -> list[Finding] | None:
-        for name in required:
-            if name not in value:
-                return [*missing_fields(required, value), *(each(value) or ())]
-        return each(value)
-
-    return check
-
-
-def _nothing(_value: Any) -> None:
-    return None
-
-
 def _fields_check(node: Structural) -> Check | None:
     required = tuple(node.schema.get("required") or ())
     tables = {name: table_of(child) for name, child in node.properties.items()}
-    each = _each_field_check(node, tables)
+    each = _each_field_check(node, tables, required)
     if each is not None and node.values is None and (only := _only_class(tables)) is not None:
-        each = _uniform_check(only, each)
-    if required:
-        each = _with_required(required, each or _nothing)
+        each = _uniform_check(only, required, each)
     if node.additional is not False:
         return each
     closing: list[Check] = [lambda value: undeclared_fields(node, value)]

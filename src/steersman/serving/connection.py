@@ -197,13 +197,15 @@ class ServerConnection(asyncio.Protocol):
         """Answer what waits, in order; answers that are given at once do not recurse."""
         self._is_pumping = True
         try:
-            while self._exchange is None and not self._is_ending and self.is_open:
+            while self._exchange is None and not self._is_ending:
+                if not self._waiting and self._reader.undecided is None:
+                    break
+                if not self.is_open:
+                    return
                 if self._waiting:
                     self._begin(self._waiting.popleft())
-                elif self._reader.undecided is not None:  # an upgrade was asked for and not agreed to
+                else:  # an upgrade was asked for and not agreed to
                     self._waiting.extend(self._reader.go_on())
-                else:
-                    break
         finally:
             self._is_pumping = False
         if self.is_open and not self._is_ending:

@@ -38,11 +38,7 @@ class Admission:
         self._guards = Guards(rbac)
         #: Whether anybody outside has a say in anything: most servers never have such configurations.
         self.is_active = False
-        ledger.listeners.append(self._changed)
-
-    def _changed(self, resource: str) -> None:
-        if resource in _CONFIGURATIONS:
-            self.look_again()
+        ledger.listen(_CONFIGURATIONS, lambda _: self.look_again())
 
     def look_again(self) -> None:
         """Find out who has a say: a configuration was written, or the store was changed as a whole."""

@@ -26,10 +26,10 @@ class Aggregation:
 
     def follow(self) -> None:
         """Aggregate after every change of a cluster role from now on; the first roles are aggregated already."""
-        self._ledger.listeners.append(self._changed)
+        self._ledger.listen([CLUSTER_ROLES], self._changed)
 
-    def _changed(self, resource: str) -> None:
-        if resource != CLUSTER_ROLES or self._is_busy:
+    def _changed(self, _resource: str) -> None:
+        if self._is_busy:
             return
         self._is_busy = True
         try:

@@ -58,11 +58,7 @@ class Bindings:
         self._ledger = ledger
         self._by_subject: dict[tuple[str, str], list[tuple[int, Grant]]] | None = None
         self._rights: dict[tuple[str, tuple[str, ...]], Rights] = {}
-        ledger.listeners.append(self._changed)
-
-    def _changed(self, resource: str) -> None:
-        if resource in RESOURCES:
-            self.forget()
+        ledger.listen(RESOURCES, lambda _: self.forget())
 
     def forget(self) -> None:
         """Read everything again: the store was changed as a whole."""
