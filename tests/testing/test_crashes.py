@@ -9,7 +9,6 @@ from steersman.clock import RealClock
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes import (
-    dying_at_every_write,
     dying_once_at_each_write,
     run_story,
     run_until_crash,
@@ -140,16 +139,6 @@ async def test_a_write_that_never_comes_is_no_success() -> None:
     """A crash that did not happen proves nothing."""
     with pytest.raises(AssertionError, match="write 9 never came"):
         await run_story(forgetful, _a_box_is_filled, Crash(9), clock=FakeClock())
-
-
-@pytest.mark.usefixtures("fake_clock")
-async def test_an_operator_that_dies_again_and_again_still_gets_done(cluster: Cluster) -> None:
-    """Whoever remembers nothing goes on where another one died; each instance gets one write further."""
-    async with dying_at_every_write(cluster, careful, up_to=2) as lives:
-        await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))
-        await cluster.eventually(lambda: cluster.list(Box)[0].status.copies == 3, within=60)
-    assert len(cluster.list(ConfigMap)) == 3
-    assert [len(writes) for writes in lives][:3] == [1, 2, 1]
 
 
 @pytest.mark.usefixtures("fake_clock")

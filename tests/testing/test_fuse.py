@@ -152,12 +152,3 @@ def test_each_write_is_the_last_of_one() -> None:
     assert not doom.comes(["a"])
     assert doom.comes(["a", "b"])
     assert not doom.comes(["a", "b", "a"])
-
-
-def test_a_write_can_be_the_last_one_several_times() -> None:
-    """The second one dies when it writes the same again: what it means may be something else by then."""
-    doom = EachOnce(times=2)
-    assert doom.comes(["a"])
-    assert not doom.comes(["a"])
-    assert doom.comes(["a", "a"])
-    assert not doom.comes(["a", "a", "a"])

@@ -101,37 +101,15 @@ async def dying_once(cluster: Cluster, operator: Mortal, crash: Doom | None) -> 
 
 
 @asynccontextmanager
-async def dying_at_every_write(
-    cluster: Cluster, operator: Mortal, *, up_to: int = 20
-) -> AsyncIterator[list[list[str]]]:
-    """Run an operator inside the block that dies again and again; give what each instance wrote.
-
-    For a story that takes too long to be told once for each write, such as one with real processes. The first instance
-    dies at its first write, the next one at its second and so on: a new one may write what is there already. After
-    ``up_to`` it begins anew. The definitions of its kinds are installed; how it should end, the story has to say.
-    """
-    await _install(cluster, operator)
-    lives: list[list[str]] = []
-
-    async def supervise() -> None:
-        while True:
-            lives.append(await run_until_crash(cluster, operator, Crash(len(lives) % up_to + 1)))
-
-    async with background(supervise(), name="supervisor"):
-        yield lives
-
-
-@asynccontextmanager
-async def dying_once_at_each_write(
-    cluster: Cluster, operator: Mortal, *, times: int = 1
-) -> AsyncIterator[list[list[str]]]:
+async def dying_once_at_each_write(cluster: Cluster, operator: Mortal) -> AsyncIterator[list[list[str]]]:
     """Run an operator inside the block that dies at every write it makes; give what each instance wrote.
 
-    As ``dying_at_every_write``, but an instance dies at the first write at which none before it did (not so many
-    ``times``). So each dies at something else, all that is written is the end of one, and the last one lives on.
+    For a story that takes too long to be told once for each write, such as one with real processes. An instance dies at
+    the first write at which none before it did: each dies at something else, all that is written is the end of one, and
+    the last one lives on. The definitions of its kinds are installed; how it should end, the story has to say.
     """
     await _install(cluster, operator)
-    doom = EachOnce(times)
+    doom = EachOnce()
     lives: list[list[str]] = []
 
     async def supervise() -> None:

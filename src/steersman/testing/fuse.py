@@ -4,7 +4,6 @@ Nothing that was sent is answered either: as when the process, its machine or it
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Never, Protocol, TypeAlias, TypeVar
@@ -51,20 +50,18 @@ class EachOnce:
 
     moment: Moment = "after"
 
-    def __init__(self, times: int = 1) -> None:
-        #: How many end at the same write: the second of them does so when it makes it for the second time, and so on.
-        self._times = times
-        self.ends: Counter[str] = Counter()
+    def __init__(self) -> None:
+        #: Writes for which somebody has died.
+        self.ends: set[str] = set()
 
     def __repr__(self) -> str:
-        return f"<EachOnce ends={self.ends.total()} writes={len(self.ends)}>"
+        return f"<EachOnce ends={len(self.ends)}>"
 
     def comes(self, writes: Sequence[str]) -> bool:
         """Tell whether the last write is one for which nobody has died yet; from now on somebody has."""
-        write = writes[-1]
-        if self.ends[write] >= self._times or writes.count(write) <= self.ends[write]:
+        if writes[-1] in self.ends:
             return False
-        self.ends[write] += 1
+        self.ends.add(writes[-1])
         return True
 
 
