@@ -9,7 +9,7 @@ from steersman.testing.cluster import Cluster
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the driver be: when a member dies while it connects, it leaves a socket for the collector of garbage."""
+    """Let the driver be: when it is closed while it connects, it leaves a socket for the collector of garbage."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
