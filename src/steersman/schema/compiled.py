@@ -14,6 +14,7 @@ from steersman.schema.embedded import embedded_check
 from steersman.schema.field_errors import NO_FIELD, ErrorType, FieldError, invalid
 from steersman.schema.findings import Check, Finding
 from steersman.schema.list_types import list_type_check
+from steersman.schema.plain_type import Plain
 from steersman.schema.pruning import coerce_of, paths_of, prune_table
 from steersman.schema.ratcheting import Ratchet
 from steersman.schema.rules import BrokenRule, rule_tree
@@ -56,6 +57,7 @@ class CompiledSchema:
         self.node = node
         self._table = table_of(node)
         self._prune = prune_table(node)
+        self._plain = Plain(node, is_root=is_root)
         self._is_root = is_root
         self._coerce = coerce_of(_children_of(node)) if is_root else coerce_of(node)
         self._fill = fill_of(node)
@@ -77,6 +79,8 @@ class CompiledSchema:
 
     def unknown_fields(self, obj: Any) -> list[str]:
         """Drop unknown fields and nulls that are no values, in place, and give their paths; read nothing else."""
+        if self._plain.holds(obj):
+            return []
         prune = self._prune.get(obj.__class__)
         return paths_of(prune(obj)) if prune is not None else []
 
@@ -108,6 +112,8 @@ class CompiledSchema:
 
     def value_errors(self, obj: Any, old: Any = ABSENT, base: str = "") -> list[FieldError]:
         """Check types, values, required fields and combinations; the errors are named from ``base`` on."""
+        if self._plain.holds(obj):
+            return []
         check = self._table[obj.__class__]
         found = check(obj) if check is not None else None
         if found and old is not ABSENT:

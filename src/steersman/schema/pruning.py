@@ -102,33 +102,10 @@ def _other_table(node: Structural) -> PruneTable:
     return _ALL_IS_KEPT if node.additional is None else _NOTHING_IS_KNOWN
 
 
-def _prune_inside(
-    node: Structural, tables: dict[str, PruneTable], meta: frozenset[str]
-) -> Callable[[dict[str, Any], Dropped | None], Dropped | None]:
-    """Build the pruning of what is inside the fields of an object."""
-    prune_nulls, others, table_of = _null_prune(node, meta), _other_table(node), tables.get
-
-    def prune(value: dict[str, Any], found: Dropped | None) -> Dropped | None:
-        has_null = False
-        for name, child in value.items():
-            cls = child.__class__
-            if cls in _SCALARS:
-                continue
-            if child is None:
-                has_null = True
-            elif (walk := table_of(name, others)[cls]) is not None and (inner := walk(child)):
-                found = _gather(found, inner, name)
-        if has_null:
-            prune_nulls(value)
-        return found
-
-    return prune
-
-
 def _object_prune(node: Structural) -> Prune:
     meta = META_FIELDS if node.embedded else frozenset()
     tables = {name: prune_table(child) for name, child in node.properties.items()} | dict.fromkeys(meta, _ALL_IS_KEPT)
-    prune_inside = _prune_inside(node, tables, meta)
+    prune_nulls, others, table_of = _null_prune(node, meta), _other_table(node), tables.get
     is_known = frozenset(tables).issuperset
     closed = node.additional is None and not node.preserves_unknown
 
@@ -136,9 +113,17 @@ def _object_prune(node: Structural) -> Prune:
         found: Dropped | None = None
         if closed and not is_known(value):
             found = _drop(value, [name for name in value if name not in tables])
-        for child in value.values():
-            if child.__class__ not in _SCALARS:
-                return prune_inside(value, found)
+        has_null = False
+        for name, child in value.items():
+            cls = child.__class__
+            if cls is str or cls in _SCALARS:
+                continue
+            if child is None:
+                has_null = True
+            elif (walk := table_of(name, others)[cls]) is not None and (inner := walk(child)):
+                found = _gather(found, inner, name)
+        if has_null:
+            prune_nulls(value)
         return found
 
     return prune
