@@ -58,7 +58,6 @@ async def it_takes_over(world: World) -> None:
         await _ask(world, {"bootstrapNode": None})
     await world.check()
     await it_is_deleted(world)
-    await world.cluster.eventually(lambda: not world.pods("outside"))
 
 
 async def the_master_dies(world: World) -> None:

@@ -85,7 +85,7 @@ class World:
 
     @asynccontextmanager
     async def outside_redis(self, *options: str) -> AsyncIterator[tuple[str, Connection]]:
-        """Run a Redis that belongs to nobody here; give its address, and a connection."""
+        """Run a Redis that belongs to nobody here, inside the block; give its address, and a connection."""
         command = ["redis-server", "--bind", "$(POD_IP)", "--bind-source-addr", "$(POD_IP)", "--protected-mode", "no"]
         command += options
         address = EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP"))
@@ -107,6 +107,8 @@ class World:
 
             await self.cluster.eventually(answers)
             yield host, client
+        await self.cluster.client.delete(pod)
+        await self.cluster.eventually(lambda: not self.pods("outside"))
 
     @property
     def seen(self) -> RedisFailover:
