@@ -31,7 +31,7 @@ async def seconds_without_writes(world: World, fault: str) -> float:
         await clock.sleep(_EVERY)
         masters = [pod.name for pod in world.cluster.list(Pod) if pod.labels.get(ROLE) == "master"]
         try:
-            async with asyncio.timeout(0.5), world.redis(masters[0]) as redis:
+            async with world.redis(masters[0], within=0.5) as redis:
                 await redis.set("after", "the failover")
         except (RedisError, OSError, IndexError):
             continue

@@ -1,6 +1,5 @@
 """A cluster whose pods are real Redis processes, and what tests do to it."""
 
-import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -29,6 +28,7 @@ from redis_world.binaries import redis_programs
 from redisfailover.api.redis_failover_v1 import RedisFailover, RedisFailoverSpec, RedisSettings, SentinelSettings
 from redisfailover.connection import Connection
 from redisfailover.names import ROLE
+from redisfailover.observation import Address
 from redisfailover.operator import redis_operator
 from redisfailover.redis_servers import RedisServers
 
@@ -36,6 +36,8 @@ from redisfailover.redis_servers import RedisServers
 QUICK = ["down-after-milliseconds 1000", "failover-timeout 3000"]
 KEYS = 200
 _PATIENCE = 120.0
+#: Seconds to wait for an answer: longer than a master that hands over holds writes back.
+_ANSWER = 15.0
 
 
 def failover_spec(*config: str, replicas: int = 3) -> RedisFailoverSpec:
@@ -176,17 +178,13 @@ class World:
         return PodFaults(self.node, pod)
 
     @asynccontextmanager
-    async def redis(self, pod: str) -> AsyncIterator[Connection]:
+    async def redis(self, pod: str, *, within: float = _ANSWER) -> AsyncIterator[Connection]:
         """Connect with a server by its pod's name."""
         [found] = [one for one in self.cluster.list(Pod) if one.name == pod]
         port = 26379 if found.labels["app.kubernetes.io/component"] == "sentinel" else 6379
-        client = Connection(
-            host=found.status.pod_ip or "", port=port, password=self.password, decode_responses=True, protocol=2
-        )
-        try:
+        address = Address(found.status.pod_ip or "", port)
+        async with Connection.to(address, self.password or "", within=within) as client:
             yield client
-        finally:
-            await client.aclose()
 
     async def write(self, begin: int = 0) -> None:
         """Write keys through the master, and wait until every replica has them."""
@@ -203,7 +201,7 @@ class World:
         async def write_on() -> None:
             for number in itertools.count():
                 try:
-                    async with asyncio.timeout(15), self.redis(self.served_master[0]) as redis:
+                    async with self.redis(self.served_master[0]) as redis:
                         await redis.set(f"on-{number}", number)
                 except (RedisError, OSError, IndexError, ValueError):
                     await self.cluster.clock.sleep(0.05)
@@ -235,7 +233,8 @@ class World:
         """Wait until servers and sentinels say of themselves that all is as it was asked for, and the status too."""
 
         async def well() -> bool:
-            assert await self._complaints() == []
+            found = await self._complaints()
+            assert found == [], found
             return True
 
         await self.cluster.eventually(well)

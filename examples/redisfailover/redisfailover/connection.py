@@ -21,14 +21,14 @@ class Connection(Redis):  # type: ignore[misc]
 
     @classmethod
     @asynccontextmanager
-    async def to(cls, address: Address, password: str = "") -> AsyncIterator[Self]:
-        """Connect inside the block: whoever asked and got no answer looks again anyway."""
+    async def to(cls, address: Address, password: str = "", *, within: float = _TIMEOUT) -> AsyncIterator[Self]:
+        """Connect inside the block: whoever asked and got no answer in time looks again anyway."""
         redis = cls(
             host=address.host,
             port=address.port,
             password=password or None,
-            socket_timeout=_TIMEOUT,
-            socket_connect_timeout=_TIMEOUT,
+            socket_timeout=within,
+            socket_connect_timeout=within,
             retry=Retry(NoBackoff(), 0),
             decode_responses=True,
             protocol=2,
