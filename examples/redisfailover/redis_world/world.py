@@ -62,7 +62,8 @@ class World:
     async def start(cls, folder: Path) -> "AsyncIterator[World]":
         """Run a cluster with a node for real processes, without the operator."""
         images = {"redis:*": {"command": [redis_programs()["redis-server"]], "programs": redis_programs()}}
-        options = ProcessNodeOptions(images=images, data=folder / "node", restart_seconds=0.5, stop_seconds=2.0)
+        # What is killed again and again comes back at once: each wait before a restart is twice the one before.
+        options = ProcessNodeOptions(images=images, data=folder / "node", restart_seconds=0.0001, stop_seconds=2.0)
         node = ProcessNode(options)
         async with Cluster.start() as cluster:
             cluster.patience = _PATIENCE
