@@ -9,7 +9,7 @@ from steersman.apiserver.json_path import compile_path
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.strategy import Document, Reading, Strategy
 from steersman.errors import DecodeError
-from steersman.objects.codec import encode_json
+from steersman.objects.codec import decode_json, encode_json
 from steersman.protocol.equality import json_identical
 from steersman.schema.go_text import json_text
 from steersman.schema.object_meta import read_object_meta
@@ -39,6 +39,8 @@ class CustomStrategy(Strategy):
         self._version = version
         self._schema: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         self._kind: CustomKind | None = None
+        #: The schemas of other versions, by which objects are stored.
+        self._others: dict[str, CustomKind | None] = {}
         self._type: Any = None
         stored = next(entry["name"] for entry in crd["spec"]["versions"] if entry["storage"])
         self._stored_api_version = f"{crd['spec']['group']}/{stored}"
@@ -61,6 +63,16 @@ class CustomStrategy(Strategy):
 
             self._kind = CustomKind.of(self._crd, self._version["name"])
         return self._kind
+
+    def _other_kind(self, api_version: str) -> "CustomKind | None":
+        """Give the schema of another version, if there still is one."""
+        if api_version not in self._others:
+            from steersman.schema.custom_object import CustomKind  # noqa: PLC0415 - as above
+
+            name = api_version.rpartition("/")[2]
+            is_there = any(version["name"] == name for version in self._crd["spec"]["versions"])
+            self._others[api_version] = CustomKind.of(self._crd, name) if is_there else None
+        return self._others[api_version]
 
     def openapi_schema(self) -> Document | None:
         """Give the schema of the definition."""
@@ -85,9 +97,19 @@ class CustomStrategy(Strategy):
         return obj
 
     def reread(self, stored: Document) -> Document:
-        """Prune and default a stored object by today's schema; it may have been stored in another version."""
+        """Prune and default a stored object by today's schema; it may have been stored in another version.
+
+        Then that version says what is filled in, and this one only what has a place in it.
+        """
         if stored["apiVersion"] != self._api_version:
+            other = self._other_kind(stored["apiVersion"]) if self.converter is None else None
+            if other is not None:
+                other.schema.prune(stored)
+                other.schema.default(stored)
             stored = self.from_stored(stored, self._api_version)
+            if other is not None:
+                self.kind.schema.prune(stored)
+                return stored
         self.kind.schema.prune(stored)
         self.kind.schema.default(stored)
         return stored
@@ -114,6 +136,16 @@ class CustomStrategy(Strategy):
         if self.converter is not None:
             return self.converter.one(obj, self._stored_api_version)
         return {**obj, "apiVersion": self._stored_api_version}
+
+    def kept(self, stored: Document) -> Document:
+        """Give what the stored version has a place for, with what it fills in when it is read."""
+        other = self._other_kind(stored["apiVersion"]) if self.converter is None else None
+        if other is None or stored["apiVersion"] == self._api_version:
+            return stored
+        copy: Document = decode_json(encode_json(stored))
+        other.schema.prune(copy)
+        other.schema.default(copy)
+        return copy
 
     def from_stored(self, stored: Document, api_version: str) -> Document:
         """Give a stored object in another served version."""

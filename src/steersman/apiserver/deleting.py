@@ -77,6 +77,8 @@ class Deleting:
 
     @staticmethod
     def _check_preconditions(served: Served, record: Record, options: DeleteOptions) -> None:
+        if served.strategy.goes_by_phase:
+            _check_phased(served, record, options)
         if options.uid and options.uid != record.uid:
             why = (
                 f"the UID in the precondition ({options.uid}) does not match the UID in record ({record.uid}). "
@@ -95,7 +97,7 @@ class Deleting:
         live = self._ledger.document(served, record)
         obj = self._ledger.document(served, record)
         metadata = obj["metadata"]
-        if _is_pending(metadata, options):
+        if _is_pending(metadata, options) or ("deletionTimestamp" in metadata and not served.strategy.may_finish(obj)):
             return False, self._ledger.raw(served, record), live
         served.strategy.before_delete(obj)
         self._set_policy(served, metadata, options)
@@ -201,6 +203,15 @@ class Deleting:
         for record in page.records:
             self.delete_record(served, record, options)
         return page
+
+
+def _check_phased(served: Served, record: Record, options: DeleteOptions) -> None:
+    """Refuse in other words to delete a namespace that is another one than was thought."""
+    facts = {"UID": (options.uid, record.uid), "ResourceVersion": (options.resource_version, str(record.version))}
+    for name, (given, found) in facts.items():
+        if given and given != found:
+            why = f"Precondition failed: {name} in precondition: {given}, {name} in object meta: {found}"
+            raise served.conflict(record.name, why)
 
 
 def _warn(call: Call, options: DeleteOptions) -> None:

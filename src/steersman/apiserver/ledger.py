@@ -61,7 +61,14 @@ class Ledger:
         document: Document = decode_json(record.raw)
         if served.is_stored_form:
             return served.strategy.reread(document) if record.written < served.strategy.rules_since else document
-        return served.strategy.reread(served.strategy.from_stored(document, served.api_version))
+        return self._served(served, document)
+
+    @staticmethod
+    def _served(served: Served, stored: Document) -> Document:
+        """Give a document in the stored version as it is served; it may be changed."""
+        if served.builtin:
+            stored = served.strategy.from_stored(stored, served.api_version)
+        return served.strategy.reread(stored)
 
     def prepare(self, served: Served, records: Sequence[Record]) -> None:
         """Make sure that many objects can be served: what a webhook converts is asked for in one call."""
@@ -100,10 +107,10 @@ class Ledger:
         stored = shown = obj
         is_same = served.is_stored_form
         if not is_same:
-            stored = served.strategy.to_stored(obj)
-            if served.is_converted:
+            stored = served.strategy.kept(served.strategy.to_stored(obj))
+            if not served.builtin:
                 # Before the write: a conversion may have to be waited for, and then everything is done again.
-                shown = served.strategy.reread(served.strategy.from_stored(stored, served.api_version))
+                shown = self._served(served, decode_json(encode_json(stored)))
         event = self._commit(
             served,
             Put(
@@ -120,9 +127,9 @@ class Ledger:
 
     def preview(self, served: Served, obj: Document, *, shows_all: bool = False) -> bytes:
         """Give an object as it would be served after it was written, as bytes."""
-        if served.is_converted and not served.is_stored_form:
-            stored = served.strategy.to_stored(obj)
-            obj = served.strategy.reread(served.strategy.from_stored(stored, served.api_version))
+        if not served.builtin and not served.is_stored_form:
+            stored = served.strategy.kept(served.strategy.to_stored(obj))
+            obj = self._served(served, decode_json(encode_json(stored)))
         return self.rendered(served, obj if shows_all else served.strategy.shown(obj))
 
     def remove(self, served: Served, record: Record) -> None:

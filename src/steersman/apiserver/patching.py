@@ -264,8 +264,6 @@ class _UnreadableError(Exception):
 
 def _as_left(patch: Document, live: Document) -> Document:
     """Give a strategic patch as the merge leaves it: whole replacements lose their directive, others some nulls."""
-    if patch.get("$patch") == "replace":
-        return {key: part for key, part in patch.items() if key != "$patch"}
     left: Document = _without_unmatched_nulls(patch, live)
     return left
 
@@ -276,6 +274,8 @@ def _without_unmatched_nulls(patch: Any, live: Any) -> Any:
         return patch
     if live.__class__ is not dict:
         return {key: _without_unmatched_nulls(part, None) for key, part in patch.items() if part is not None}
+    if patch.get("$patch") == "replace":
+        return {key: part for key, part in patch.items() if key != "$patch"}
     return {key: part if part is None else _without_unmatched_nulls(part, live.get(key)) for key, part in patch.items()}
 
 

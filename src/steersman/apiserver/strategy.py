@@ -37,6 +37,8 @@ class Strategy(ABC):
     answers_delete_with_object = False
     #: Whether an object that waits for its end says after how many seconds it goes.
     tells_grace = True
+    #: Whether objects go through phases when they are deleted, as namespaces do.
+    goes_by_phase = False
     #: Whether dependents are orphaned when a delete names no policy.
     orphans_by_default = False
     #: What stands in every stored object of which some is not served; see `shown`.
@@ -64,6 +66,10 @@ class Strategy(ABC):
     def to_stored(self, obj: Document) -> Document:
         """Give an object in the version in which its kind is stored."""
         return obj
+
+    def kept(self, stored: Document) -> Document:
+        """Give what is kept of an object in the stored version: what has no place there is lost."""
+        return stored
 
     def from_stored(self, stored: Document, api_version: str) -> Document:
         """Give a stored object in another served version."""

@@ -9,7 +9,6 @@ from steersman.schema.defaulting import copied
 from steersman.schema.embedded import embedded_check
 from steersman.schema.field_errors import NO_FIELD, FieldError, invalid
 from steersman.schema.pruning import MalformedResourceError, coerce_of
-from steersman.schema.ratcheting import same
 from steersman.schema.structural import META_FIELDS, Structural, parse_schema
 from steersman.schema.walks import walk_of
 
@@ -38,8 +37,7 @@ def _default_errors(node: Structural, path: str) -> list[FieldError]:
     value = copied(node.default)
     compiled = CompiledSchema(node, is_root=False)
     errors = []
-    unknown = compiled.unknown_fields(value)
-    if unknown or not same(value, node.default):
+    if compiled.unknown_fields(value):
         errors.append(invalid(path, node.default, "must not have unknown fields"))
     value = copied(node.default)
     coerce, embedded = coerce_of(node), walk_of(node, embedded_check)

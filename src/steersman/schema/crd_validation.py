@@ -195,7 +195,13 @@ def _version_parts_errors(versions: list[dict[str, Any]]) -> list[FieldError]:
             errors += column_errors(column, f"{path}[{index}]")
     key = "selectableFields"
     for version, path in _located(versions, key, f"spec.{key}", f"spec.versions[{{}}].{key}"):
-        errors += selectable_errors(version.get(key) or [], _parsed(_schema_of(version)), path)
+        # What all versions select alike is looked for in the schema that all have, the rest in that of the version.
+        is_shared = path == f"spec.{key}"
+        if version.get(key) and len(versions) > 1 and is_shared != _shared(versions, "schema"):
+            place = "validations.schema is" if is_shared else "`version.schema.openAPIV3Schema` is not"
+            errors.append(invalid(path, "", f"may only be set when {place} included"))
+        else:
+            errors += selectable_errors(version.get(key) or [], _parsed(_schema_of(version)), path)
     return errors
 
 

@@ -19,6 +19,7 @@ from steersman.clock import RealClock
 from steersman.randomness import Randomness
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
+from tests.contract.difference.operation import target
 from tests.contract.difference.peers import AGENT
 from tests.contract.difference.recording import recorded
 from tests.contract.difference.run import Difference, Theatre, play_all
@@ -39,8 +40,8 @@ def _report(difference: Difference) -> None:
 def _kinds(found: list[Difference]) -> dict[str, list[Difference]]:
     kinds: dict[str, list[Difference]] = {}
     for difference in found:
-        plural = difference.operation.path.partition("?")[0].rsplit("/namespaces/", 1)[-1]
-        key = f"{difference.operation.method} {'/'.join(plural.split('/')[1:2])} {difference.shape}"
+        plural, _, part = target(difference.operation.path.partition("?")[0])
+        key = f"{difference.operation.method} {plural}{part and '/'}{part} {difference.shape}"
         kinds.setdefault(key, []).append(difference)
     return dict(sorted(kinds.items(), key=lambda item: -len(item[1])))
 

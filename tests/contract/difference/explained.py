@@ -9,12 +9,23 @@ REASONS: dict[tuple[str, str], str] = {
     (r"", r"cannot unmarshal .* of type (\[\])?v\d\w*\.\w+', got .*of type (\[\])?string'"): (
         "a decoder's complaint about a wrong type names Go's own word for a kind of text, such as v1.PolicyType"
     ),
+    (r"/things/", r"invalid data, expected .* evaluating rule"): (
+        "a value that was stored before its schema gave it another type is refused here where its own type has rules, "
+        "and there where a rule looks at it"
+    ),
+    (
+        r"/daemonsets/",
+        r"^/metadata/annotations: missing, recorded \{'deprecated.daemonset.template.generation': '0'\}",
+    ): (
+        "a delete that is only tried, and would take the last finalizer away, is answered with an empty object, which "
+        "has the annotation there that every DaemonSet gets when it is written"
+    ),
 }
 
 
 def reason_of(operation: Operation, texts: list[str]) -> str:
     """Give why a difference stays; empty where nothing explains it."""
-    if texts[0].startswith("status: "):
+    if texts[0].startswith(("status: ", "/message: ")):
         # Everything else follows from it.
         texts = texts[:1]
     for (path, pattern), reason in REASONS.items():

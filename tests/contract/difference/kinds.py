@@ -4,6 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.contract.difference.cluster_kinds import (
+    cluster_role,
+    namespace,
+    namespace_status,
+    priority_class,
+)
 from tests.contract.difference.dice import Dice
 from tests.contract.difference.statuses import (
     autoscaler_status,
@@ -162,7 +168,7 @@ def network_policy(dice: Dice) -> Document:
     dice.maybe(
         spec,
         0.5,
-        policyTypes=lambda: dice.some(["Ingress", "Egress"], 1, status=ingress_status),
+        policyTypes=lambda: dice.some(["Ingress", "Egress"], 1),
         ingress=lambda: [{"from": [peer], "ports": [{"port": dice.pick(80, "web")}]}],
         egress=lambda: [{"to": [peer]}],
     )
@@ -273,7 +279,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("apps/v1", "DaemonSet", "daemonsets", daemon_set, has_status=True, status=daemon_set_status),
     Kind("batch/v1", "Job", "jobs", job, has_status=True),
     Kind("batch/v1", "CronJob", "cronjobs", cron_job, has_status=True, status=cron_job_status),
-    Kind("networking.k8s.io/v1", "Ingress", "ingresses", ingress, has_status=True),
+    Kind("networking.k8s.io/v1", "Ingress", "ingresses", ingress, has_status=True, status=ingress_status),
     Kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", network_policy),
     Kind(
         "policy/v1",
@@ -295,4 +301,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("rbac.authorization.k8s.io/v1", "Role", "roles", role),
     Kind("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", role_binding),
     Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", endpoint_slice),
+    Kind("v1", "Namespace", "namespaces", namespace, namespaced=False, has_status=True, status=namespace_status),
+    Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", cluster_role, namespaced=False),
+    Kind("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", priority_class, namespaced=False),
 )

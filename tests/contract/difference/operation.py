@@ -33,12 +33,25 @@ class Operation:
     until: str = ""
     #: What must be served before the story goes on: the path of a collection of custom resources.
     serves: str = ""
+    #: Others are in the same collection: of the answer only objects count whose names begin so.
+    own: str = ""
 
     def __str__(self) -> str:
         body = "" if self.body is None else f"\n      {json.dumps(self.body)}"
         media = f"  [{self.content_type}]" if self.body is not None else ""
         accept = "" if self.accept == "application/json" else f"  accept: {self.accept}"
         return f"{self.number:>4} {self.method} {self.path}{media}{accept}{body}"
+
+
+_TARGET = re.compile(
+    r"/(?:api|apis/[^/]+)/[^/]+(?:/namespaces/[^/]+(?=/(?!status$)))?/(?P<resource>[^/]+)/?(?P<name>[^/]*)/?(?P<part>.*)"
+)
+
+
+def target(path: str) -> tuple[str, str, str]:
+    """Give the resource of a path, the name of the object, and the part of it."""
+    found = _TARGET.fullmatch(path)
+    return (found["resource"], found["name"], found["part"]) if found else ("", "", "")
 
 
 @dataclass(slots=True)

@@ -57,7 +57,10 @@ class Peer:
             body = document.encode() if isinstance(document, str) else json.dumps(document).encode()
             headers["content-type"] = operation.content_type
         request = Request(operation.method, path, headers, body)
-        answer = await self._watch(request, operation.until) if operation.until else await self._send(request)
+        until = self._memory.places.put(operation.until)
+        answer = await self._watch(request, until) if until else await self._send(request)
+        if operation.own:
+            answer.body = _own(answer.body, self._memory.places.put(operation.own))
         answer.sent, answer.path = body, path
         if operation.serves and self._is_real and answer.status < 300:
             await self._settle(operation, path, is_new=answer.status == 201)
@@ -114,7 +117,8 @@ class Peer:
                             break
             except TimeoutError:
                 pass
-        return Answer(200, [json.loads(line) for line in data.splitlines() if line.strip()])
+        whole = data[: data.rfind(b"\n") + 1]
+        return Answer(200, [json.loads(line) for line in whole.splitlines() if line.strip()])
 
     async def clean_up(self, definitions: str, collection: str) -> None:
         """Remove the custom resources that a story leaves behind, and their definition."""
@@ -126,6 +130,27 @@ class Peer:
             if item["metadata"].get("finalizers"):
                 await self._send(Request("PATCH", path, headers, b'{"metadata": {"finalizers": null}}'))
         await self._send(Request("DELETE", f"{definitions}/things.{self._memory.places.group}", {}))
+
+
+def _own(body: Any, beginning: str) -> Any:
+    """Leave out of a list, a table or events what belongs to others."""
+    if isinstance(body, list):
+        return [_own(event, beginning) for event in body if _begins(event.get("object"), beginning)]
+    if not isinstance(body, dict):
+        return body
+    kept = {
+        name: [item for item in body[name] or () if _begins(item, beginning)]
+        for name in ("items", "rows")
+        if name in body
+    }
+    return {**body, **kept}
+
+
+def _begins(item: Any, beginning: str) -> bool:
+    if item.get("kind") == "Table":
+        return any(_begins(row, beginning) for row in item.get("rows") or ())
+    metadata = (item.get("object") or item).get("metadata") or {}
+    return item.get("kind") == "Status" or str(metadata.get("name", "")).startswith(beginning)
 
 
 def _parsed(text: str) -> Any:

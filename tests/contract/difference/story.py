@@ -1,14 +1,13 @@
 """Stories: seeded sequences of operations on one kind, with few names, so that they meet."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.contract.difference.definitions import Definition
 from tests.contract.difference.dice import Dice
-from tests.contract.difference.kinds import KINDS, Document, Kind
+from tests.contract.difference.kinds import KINDS, Document
 from tests.contract.difference.operation import GROUP, NAMESPACE, Operation
-from tests.contract.difference.schemas import schema, value
 from tests.contract.difference.workloads import labels
 
 NAMES = ("a", "b", "c")
@@ -45,83 +44,34 @@ class Teller:
         self._seen: dict[str, int] = {}
         self._listed: list[int] = []
         self._marks = 0
+        self._names: tuple[str, ...] = NAMES
 
     def tell(self) -> Story:
         """Make the story up."""
         dice = self._dice
         self._add("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-        self._schema: Document = {}
+        self._custom: Definition | None = None
         builtin = [kind for kind in KINDS if not self._kinds or kind.plural in self._kinds]
         if builtin and dice.chance(0.5 if not self._kinds or "things" in self._kinds else 1.0):
             self._kind = dice.of(builtin)
         else:
-            self._schema = schema(dice)
-            self._kind = Kind(
-                f"{GROUP}/v1", "Thing", "things", self._thing, has_status=True, has_scale=True, status=self._status
-            )
-            self._add("POST", DEFINITIONS, self._definition(), serves=self._collection)
+            self._custom = Definition(dice)
+            self._kind = self._custom.kind()
+            self._add("POST", DEFINITIONS, self._custom.document(), serves=self._collection)
+        if self._is_shared:
+            self._names = tuple(f"{NAMESPACE}-{name}" for name in NAMES)
         self._operation("GET", "", query="")
         self._listed.append(len(self._operations) - 1)
         while len(self._operations) < self._length:
             self._step()
         return Story(self._name, self._operations)
 
-    # Custom kinds.
-
-    def _thing(self, dice: Dice) -> Document:
-        document = {"spec": value(dice, self._schema["properties"]["spec"])}
-        if dice.chance(0.1):
-            document["status"] = self._status(dice)
-        if dice.chance(0.04):
-            document[dice.pick("unknown", "spec", "status")] = dice.pick(1, None, "a", [])
-        return document
-
-    def _status(self, dice: Dice) -> Document:
-        found: Document = value(dice, self._schema["properties"]["status"])
-        return found
-
-    def _definition(self) -> Document:
-        version: Document = {
-            "name": "v1",
-            "served": True,
-            "storage": True,
-            "schema": {"openAPIV3Schema": self._schema},
-            "subresources": {
-                "status": {},
-                "scale": {
-                    "specReplicasPath": ".spec.replicas",
-                    "statusReplicasPath": ".status.replicas",
-                    "labelSelectorPath": ".status.selector",
-                },
-            },
-        }
-        if self._dice.chance(0.3):
-            version["additionalPrinterColumns"] = [
-                {"name": "Replicas", "type": "integer", "jsonPath": ".spec.replicas"},
-                {"name": "Phase", "type": "string", "jsonPath": ".status.phase", "priority": 1},
-            ]
-        if self._dice.chance(0.3):
-            version["selectableFields"] = [{"jsonPath": ".spec.replicas"}]
-        return {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"things.{GROUP}"},
-            "spec": {
-                "group": GROUP,
-                "scope": "Namespaced",
-                "names": {"plural": "things", "kind": "Thing"},
-                "versions": [version],
-            },
-        }
-
     def _change_definition(self) -> None:
-        dice = self._dice
-        self._schema = schema(dice) if dice.chance(0.5) else json.loads(json.dumps(self._schema))
-        if dice.chance(0.5):
-            spec = self._schema["properties"]["spec"]
-            spec["properties"][dice.pick("a", "b", "n")] = {"type": dice.pick("string", "integer", "boolean")}
+        if self._custom is None:
+            return
+        self._custom.change()
         number = self._add("GET", f"{DEFINITIONS}/things.{GROUP}")
-        patch = {"spec": self._definition()["spec"]}
+        patch = {"spec": self._custom.document()["spec"]}
         self._add("PUT", f"{DEFINITIONS}/things.{GROUP}", {"$changed": [number, patch]}, serves=self._collection)
         # A server that takes in a changed definition forgets the history of its objects.
         self._listed = [self._operation("GET", "")]
@@ -133,6 +83,11 @@ class Teller:
         place = f"/namespaces/{NAMESPACE}" if self._kind.namespaced else ""
         return f"{self._kind.root}{place}/{self._kind.plural}"
 
+    @property
+    def _is_shared(self) -> bool:
+        """Whether objects of other stories are in the same collection."""
+        return not self._kind.namespaced and self._custom is None
+
     def _add(self, method: str, path: str, body: Any = None, **others: str) -> int:
         number = len(self._operations)
         self._operations.append(Operation(number, method, path, body, **others))
@@ -140,17 +95,21 @@ class Teller:
 
     def _operation(self, method: str, name: str, body: Any = None, *, query: str = "", **others: str) -> int:
         target = self._collection + (f"/{name}" if name else "")
+        if self._is_shared and not name:
+            others["own"] = NAMESPACE
         number = self._add(method, target + (f"?{query}" if query else ""), body, **others)
         if name and method in ("PUT", "PATCH", "GET") and "dryRun" not in query and "/scale" not in name:
             self._seen[name.partition("/")[0]] = number
         return number
 
     def _step(self) -> None:
+        if self._custom is not None:
+            self._kind = self._custom.kind()
         choices: dict[Callable[[], None], int] = dict(_STEPS(self))
         self._dice.weighted(choices)()
 
     def _name_of(self) -> str:
-        return self._dice.of(NAMES)
+        return self._dice.of(self._names)
 
     def _document(self, name: str, *, metadata: bool = True) -> Document:
         dice = self._dice
@@ -342,7 +301,7 @@ class Teller:
                 document = {
                     "apiVersion": "autoscaling/v1",
                     "kind": "Scale",
-                    "metadata": {"name": name, "namespace": NAMESPACE},
+                    "metadata": {"name": name, **({"namespace": NAMESPACE} if self._kind.namespaced else {})},
                     "spec": {"replicas": dice.pick(0, 1, 3, -1)},
                 }
                 self._operation("PUT", f"{name}/scale", document, query=self._query())
@@ -383,11 +342,10 @@ class Teller:
 
     def delete_collection(self) -> None:
         """DELETE several objects."""
-        self._operation(
-            "DELETE",
-            "",
-            query=self._dice.pick("labelSelector=app%3Da", "labelSelector=tier", "fieldSelector=metadata.name%3Da"),
-        )
+        by_name = f"fieldSelector=metadata.name%3D{self._names[0]}"
+        # Objects of other stories must stay.
+        by_label = by_name if self._is_shared else self._dice.pick("labelSelector=app%3Da", "labelSelector=tier")
+        self._operation("DELETE", "", query=self._dice.pick(by_label, by_label, by_name))
 
     def release(self) -> None:
         """Take all finalizers away."""
@@ -404,8 +362,8 @@ class Teller:
             "labelSelector=!x.dev/y",
             "labelSelector=app%3E1",
             "labelSelector=bad selector!".replace(" ", "%20"),
-            "fieldSelector=metadata.name%3Da",
-            "fieldSelector=metadata.name!%3Da",
+            f"fieldSelector=metadata.name%3D{self._names[0]}",
+            f"fieldSelector=metadata.name!%3D{self._names[0]}",
             "fieldSelector=spec.nothing%3Da",
             "fieldSelector=spec.replicas%3D1",
             "resourceVersion=0",
@@ -430,7 +388,7 @@ class Teller:
         """Watch from an earlier list on, until now."""
         dice, since = self._dice, self._dice.of(self._listed)
         self._marks += 1
-        name = f"mark-{self._marks}"
+        name = f"{NAMESPACE}-mark-{self._marks}" if self._is_shared else f"mark-{self._marks}"
         plain = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"app": "a"}}}
         if self._kind.kind != "ConfigMap":
             # The mark must be of the watched kind; what is refused marks nothing, and the watch ends by time.
@@ -438,10 +396,12 @@ class Teller:
         self._operation("POST", "", plain)
         selection = dice.pick("", "", "&labelSelector=app%3Da", "&allowWatchBookmarks=true")
         version = f"resourceVersion={{{since}:/metadata/resourceVersion}}"
-        accept = dice.pick("application/json", "application/json", TABLE, PARTIAL)
+        # The first event of a table has its columns, and may be another story's.
+        table = PARTIAL if self._is_shared else TABLE
+        accept = dice.pick("application/json", "application/json", table, PARTIAL)
         self._operation("GET", "", query=f"watch=true&{version}{selection}", until=name, accept=accept)
         self._operation("DELETE", name, {"gracePeriodSeconds": 0})
-        self._listed.append(self._operation("GET", "", query="limit=500"))
+        self._listed.append(self._operation("GET", "", query="" if self._is_shared else "limit=500"))
 
     def _marker(self, name: str) -> Document:
         document = {"apiVersion": self._kind.api_version, "kind": self._kind.kind, **self._kind.make(Dice("marker 4"))}
@@ -468,22 +428,23 @@ def _STEPS(teller: Teller) -> dict[Callable[[], None], int]:  # noqa: N802 - a t
         teller.replace: 7,
         teller.modify: 6,
         teller.merge: 9,
-        teller.strategic: 8 if not teller._schema else 1,
+        teller.strategic: 8 if teller._custom is None else 1,
         teller.json_patch: 7,
         teller.apply: 16,
         teller.delete: 7,
         teller.delete_collection: 1,
         teller.release: 4,
         teller.list: 4,
-        teller.page: 1,
         teller.watch: 2,
     }
     if kind.has_status:
         steps[teller.status] = 8
     if kind.has_scale:
         steps[teller.scale] = 4
-    if teller._schema:
+    if teller._custom is not None:
         steps[teller._change_definition] = 1
+    if not teller._is_shared:
+        steps[teller.page] = 1
     return steps
 
 

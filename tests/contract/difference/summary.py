@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from tests.contract.difference.operation import Operation
+from tests.contract.difference.operation import Operation, target
 from tests.contract.difference.run import Played
 
 _PATCHES = {
@@ -35,19 +35,19 @@ _CIRCUMSTANCES = {
 def kind_of(operation: Operation) -> str:
     """Name what an operation does."""
     path, _, query = operation.path.partition("?")
-    parts = path.rpartition("/namespaces/")[2].split("/")
+    _, name, part = target(path)
     if "customresourcedefinitions" in path:
         return "custom resource definition"
-    part = f" of {parts[3]}" if len(parts) > 3 else ""
+    part = f" of {part}" if part else ""
     if operation.method == "PATCH":
         return _PATCHES[operation.content_type] + part
     if operation.method in _WRITES:
         return _WRITES[operation.method] + part
     if operation.method == "DELETE":
-        return "delete" if len(parts) > 2 else "delete collection"
+        return "delete" if name else "delete collection"
     if operation.until:
         return "watch"
-    if len(parts) > 2:
+    if name:
         return "get" + part
     return "page" if "limit=1" in query.split("&") else "list"
 
@@ -79,6 +79,4 @@ def summary(played: list[Played]) -> str:
 
 
 def _resource(operation: Operation) -> str:
-    path = operation.path.partition("?")[0]
-    parts = path.rpartition("/namespaces/")[2].split("/")
-    return parts[1] if "/namespaces/" in path and len(parts) > 1 else path.split("/")[-1]
+    return target(operation.path.partition("?")[0])[0]

@@ -46,6 +46,17 @@ class DefinitionStrategy(BuiltinStrategy):
         storage = [entry["name"] for entry in versions if entry.get("storage")]
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage}
 
+    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+        """Remember every version in which objects were ever stored."""
+        super().prepare_update(obj, old, subresource)
+        if subresource:
+            return
+        status = dict(obj.get("status") or {})
+        stored = list(status.get("storedVersions") or ())
+        now = [entry["name"] for entry in obj["spec"].get("versions") or () if entry.get("storage")]
+        if now[:1] and now[0] not in stored:
+            obj["status"] = {**status, "storedVersions": [*stored, now[0]]}
+
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
         """Judge a definition as a real server does."""
         if subresource == "status":

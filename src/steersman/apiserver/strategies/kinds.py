@@ -1,6 +1,7 @@
 """Smaller kinds: each with the few rules that are its own."""
 
 import base64
+from decimal import Decimal
 
 from steersman.apiserver.call import User
 from steersman.apiserver.conversion import (
@@ -11,9 +12,11 @@ from steersman.apiserver.conversion import (
 )
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.status import Refusal, details
 from steersman.apiserver.strategies.base import BuiltinStrategy
 from steersman.apiserver.strategy import Document
 from steersman.apiserver.validation.names import config_key_faults
+from steersman.apiserver.validation.quantities import amount_of
 from steersman.objects.codec import decode_json
 from steersman.objects.identity import GroupVersionKind
 from steersman.schema.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
@@ -144,6 +147,17 @@ def _pair_warnings(obj: Document) -> list[str]:
     return []
 
 
+def _size(claim: Document) -> Decimal:
+    text = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage") or "0"
+    return amount_of(text).value
+
+
+def _cannot_grow(claim: Document, why: str) -> Refusal:
+    name = claim["metadata"]["name"]
+    message = f'persistentvolumeclaims "{name}" is forbidden: {why}'
+    return Refusal(403, "Forbidden", message, details=details(name, "", "persistentvolumeclaims"))
+
+
 class ClaimStrategy(BuiltinStrategy):
     """PersistentVolumeClaims: pending, and protected while in use."""
 
@@ -175,6 +189,25 @@ class ClaimStrategy(BuiltinStrategy):
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/pvc-protection" not in finalizers:
             finalizers.append("kubernetes.io/pvc-protection")
+
+    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+        """Refuse that a claim grows whose class does not let it."""
+        verdict = super().check(obj, old, subresource)
+        if old is not None and not subresource and not verdict.errors and _size(obj) > _size(old):
+            self._check_growth(obj, old)
+        return verdict
+
+    def _check_growth(self, obj: Document, old: Document) -> None:
+        if (old.get("status") or {}).get("phase") != "Bound":
+            raise _cannot_grow(obj, "Only bound persistent volume claims can be expanded")
+        name = obj["spec"].get("storageClassName") or ""
+        record = self.ledger.store.get("storageclasses.storage.k8s.io", "", name) if name else None
+        if record is None or not decode_json(record.raw).get("allowVolumeExpansion"):
+            raise _cannot_grow(
+                obj,
+                "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
+                "support resize",
+            )
 
     def _default_class(self) -> str:
         """Give the newest class that says that it is the default."""

@@ -16,12 +16,15 @@ class NamespaceStrategy(BuiltinStrategy):
 
     answers_delete_with_object = True
     tells_grace = False
+    goes_by_phase = True
 
     def default(self, obj: Document) -> None:
-        """Label a namespace with its name."""
+        """Label a namespace with its name; it is active until somebody says otherwise."""
         metadata = obj["metadata"]
         if metadata.get("name"):
             metadata["labels"] = {**(metadata.get("labels") or {}), _NAME_LABEL: metadata["name"]}
+        obj["status"] = {**(obj.get("status") or {})}
+        obj["status"]["phase"] = obj["status"].get("phase") or "Active"
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Begin with the server's own finalizer."""
@@ -53,8 +56,11 @@ class NamespaceStrategy(BuiltinStrategy):
         verdict = super().check(obj, old, subresource)
         phase = (obj.get("status") or {}).get("phase", "Active")
         errors = list(verdict.errors)
-        if subresource == "status" and "deletionTimestamp" not in obj["metadata"] and phase != "Active":
-            errors.append(invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty"))
+        is_going = "deletionTimestamp" in obj["metadata"]
+        wanted = "Terminating" if is_going else "Active"
+        if subresource == "status" and phase != wanted:
+            text = f"may only be '{wanted}' if `deletionTimestamp` is {'not ' if is_going else ''}empty"
+            errors.append(invalid("status.Phase", phase, text))
         return Verdict(errors, verdict.warnings)
 
     def may_finish(self, obj: Document) -> bool:

@@ -86,7 +86,7 @@ def _claim_change_errors(obj: Document, old: Document) -> Errors:
         del spec["storageClassName"]
     if (obj.get("status") or {}).get("phase") == "Bound":
         _keep(spec, before, "volumeAttributesClassName")
-        if after_size is not None and before_size is not None:
+        if (spec.get("resources") or {}).get("requests") is not None and before_size is not None:
             requests = {**spec["resources"]["requests"], _STORAGE: before_size}
             spec["resources"] = {**spec["resources"], "requests": requests}
     errors: Errors = []

@@ -11,6 +11,7 @@ Document = dict[str, Any]
 _ADMISSION = "admissionregistration.k8s.io"
 _CLASS = "kubernetes.io/ingress.class"
 _STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
+_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
 #: Kinds that are kept and judged, but have no effect here: whoever writes one is told.
 _NOT_ACTED_ON = {
     (_ADMISSION, "MutatingAdmissionPolicy"): "this server does not evaluate MutatingAdmissionPolicies",
@@ -129,6 +130,20 @@ def _claim(obj: Document, old: Document | None) -> list[str]:
     return [*told, *claim_spec_warnings(obj.get("spec") or {}, "spec")]
 
 
+def _volume(obj: Document, old: Document | None) -> list[str]:
+    del old
+    annotations = obj["metadata"].get("annotations") or {}
+    notes = {
+        _STORAGE_CLASS: 'deprecated since v1.8; use "storageClassName" attribute instead',
+        _MOUNT_OPTIONS: 'deprecated since v1.31; use "mountOptions" attribute instead',
+    }
+    told = [f"metadata.annotations[{name}]: {text}" for name, text in notes.items() if name in annotations]
+    if (obj.get("spec") or {}).get("persistentVolumeReclaimPolicy") == "Recycle":
+        text = "Instead, the recommended approach is to use dynamic provisioning."
+        told.append(f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}")
+    return told
+
+
 def claim_spec_warnings(spec: Document, path: str) -> list[str]:
     """Warn about a size that is no number of bytes."""
     resources = spec.get("resources") or {}
@@ -162,6 +177,7 @@ def _cron_job(obj: Document, old: Document | None) -> list[str]:
 _OWN: dict[tuple[str, str], Callable[[Document, Document | None], list[str]]] = {
     ("", "Pod"): _pod,
     ("", "Service"): _service,
+    ("", "PersistentVolume"): _volume,
     ("", "PersistentVolumeClaim"): _claim,
     ("apps", "StatefulSet"): _stateful_set,
     ("batch", "CronJob"): _cron_job,

@@ -104,7 +104,7 @@ def selector_change_errors(obj: Document, old: Document | None) -> Errors:
 def deployment_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     """Complain about a Deployment."""
     if subresource == "status":
-        return _deployment_status_errors(obj)
+        return _deployment_status_errors(obj) + _decrement_errors(obj, old)
     if _unchanged(obj, old):
         return []
     spec = obj["spec"]
@@ -157,6 +157,15 @@ def _deployment_status_errors(obj: Document) -> Errors:
     status = obj.get("status") or {}
     errors = negative_errors(status, _DEPLOYMENT_COUNTS, "status")
     return errors + _total_errors(status, ("updatedReplicas", "readyReplicas", "availableReplicas"))
+
+
+def _decrement_errors(obj: Document, old: Document | None) -> Errors:
+    """Complain about a count of collisions that goes back: names would be made up again."""
+    before = ((old or {}).get("status") or {}).get("collisionCount")
+    now = (obj.get("status") or {}).get("collisionCount")
+    if before is None or (now is not None and now >= before):
+        return []
+    return [invalid("status.collisionCount", now or 0, "cannot be decremented")]
 
 
 def _total_errors(status: Document, names: tuple[str, ...], ready: str = "readyReplicas") -> Errors:
@@ -216,7 +225,7 @@ def replication_controller_errors(obj: Document, old: Document | None, subresour
 def stateful_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     """Complain about a StatefulSet."""
     if subresource == "status":
-        return _stateful_status_errors(obj)
+        return _stateful_status_errors(obj) + _decrement_errors(obj, old)
     if _unchanged(obj, old):
         return []
     spec = obj["spec"]
@@ -322,7 +331,8 @@ def _stateful_status_errors(obj: Document) -> Errors:
 def daemon_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     """Complain about a DaemonSet."""
     if subresource == "status":
-        return negative_errors(obj.get("status") or {}, _DAEMON_COUNTS, "status")
+        errors = negative_errors(obj.get("status") or {}, _DAEMON_COUNTS, "status")
+        return errors + _decrement_errors(obj, old)
     if _unchanged(obj, old):
         return []
     spec = obj["spec"]
