@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,6 +97,26 @@ def test_shapes_without_end_are_forgotten_again() -> None:
         obj = _object({f"key-{number}": "x"})
         assert outline.of(obj) == everything_in(obj, kind)
     assert outline.of(_object({"key-0": "x"})) == everything_in(_object({"key-0": "x"}), kind)
+
+
+@pytest.mark.parametrize(
+    ("schema", "large"),
+    [
+        (
+            {"type": "object", "additionalProperties": {"type": "string"}},
+            {f"key-{number}": "x" for number in range(100)},
+        ),
+        ({"type": "array", "items": {"type": "integer"}, "x-kubernetes-list-type": "set"}, list(range(100))),
+    ],
+)
+def test_what_is_large_is_left_to_the_long_way(schema: dict[str, Any], large: Any) -> None:
+    """A megabyte of keys that never come again must not be remembered hundreds of times."""
+    kind = type_builder().custom_resource({"type": "object", "properties": {"spec": schema}})
+    assert Outline(kind).of(_object(large)) is None
+    endpoint = Endpoint(api_version="demo.dev/v1", type=kind, is_custom=True)
+    made = updater.create(_object(large), "manager", endpoint=endpoint, time="2026-01-02T03:04:05Z")
+    [entry] = made["metadata"]["managedFields"]
+    assert len(entry["fieldsV1"]["f:spec"]) == 1 + len(large)
 
 
 def test_objects_of_one_shape_share_one_node() -> None:

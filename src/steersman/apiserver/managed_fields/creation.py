@@ -13,7 +13,7 @@ from steersman.apiserver.managed_fields.field_types import FieldType
 from steersman.apiserver.managed_fields.outline import Outline
 
 #: Shapes of whole objects that are remembered.
-_MOST = 512
+_MOST = 256
 
 
 class Creation:
@@ -28,7 +28,7 @@ class Creation:
         self._owned: dict[int, tuple[Fields, Fields]] = {}
 
     def fields(self, new: dict[str, Any]) -> Fields | None:
-        """Give what the creator of an object owns; ``None`` if the object does not fit its type everywhere."""
+        """Give what the creator of an object owns; ``None`` if the long way must tell."""
         node = self._outline.of(new)
         if node is None:
             return None

@@ -2,7 +2,8 @@
 
 A value that fits its type, as `fits` says it, has the node that `everything_in` gives; values of the same fields and
 items have the very same one. Most objects of a kind have one shape, so their nodes are found instead of made. A value
-that does not fit has none: who asked takes the long way.
+that does not fit has none, and neither has one with a part so large that remembering it would cost more memory than it
+saves time: who asked takes the long way.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,9 @@ _Shape = tuple[object, ...]
 _Made = tuple[Fields, list[Fields]]
 
 #: Shapes that are remembered at one place of a type: many for a kind, few for a server.
-_MOST: Final = 512
+_MOST: Final = 256
+#: Keys or items of one map or list in a shape that is remembered.
+_LARGEST: Final = 64
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -49,7 +52,7 @@ class Outline:
         self.of_list: _NodeOf = self._of_list if is_granular_list else self._of_whole
 
     def of(self, value: Any) -> Fields | None:
-        """Give the node of a value, which nobody may change; ``None`` if the value does not fit."""
+        """Give the node of a value, which nobody may change; ``None`` if the value does not fit or is large."""
         if value.__class__ is dict:
             return self.of_map(value)
         return self.of_list(value) if value.__class__ is list else self._of_whole(value)
@@ -59,6 +62,8 @@ class Outline:
         return everything_in(value, self._kind) if fits(value, self._kind) else None
 
     def _of_map(self, value: dict[str, Any]) -> Fields | None:
+        if len(value) > _LARGEST:
+            return None
         shape = (*value, *map(type, value.values()))
         plan = self._plans.get(shape) or _remember(self._plans, shape, self._plan(value))
         if not plan.inside:
@@ -93,6 +98,8 @@ class Outline:
         return place.of_map if below.__class__ is dict else place.of_list
 
     def _of_list(self, value: list[Any]) -> Fields | None:
+        if len(value) > _LARGEST:
+            return None
         items, nodes = self._items, []
         for item in value:
             node = items.of_map(item) if item.__class__ is dict else items.of(item)
