@@ -1,5 +1,6 @@
 """A test's cluster on a port of this machine: for kubectl, and for operators that are processes of their own."""
 
+import base64
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Awaitable
@@ -8,7 +9,9 @@ from pathlib import Path
 
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import App, Exchange, Request, Response
-from steersman.serving.server import Server
+from steersman.serving.certificates import CertificateAuthority
+from steersman.serving.server import Listen, Server
+from steersman.serving.tls import server_context
 from steersman.testing.cluster import Cluster
 
 
@@ -21,11 +24,15 @@ async def served(cluster: Cluster, app: App | None = None) -> AsyncIterator[Path
     """
     token = secrets.token_urlsafe(24)
     gate = _Gate(app if app is not None else cluster.faults, token)
+    # HTTPS: kubectl shows a token to nobody else.
+    authority = CertificateAuthority.create("test", clock=cluster.clock)
+    serving = authority.issue_server(["127.0.0.1"])
+    listen = Listen(tls=server_context(certificate=serving.certificate, key=serving.key))
     with tempfile.TemporaryDirectory(prefix="steersman-") as directory:
-        async with Server(gate, clock=cluster.clock) as server:
+        async with Server(gate, clock=cluster.clock, listen=listen) as server:
             path = Path(directory) / "kubeconfig"
             path.touch(mode=0o600)
-            path.write_bytes(_kubeconfig(server.url, token))
+            path.write_bytes(_kubeconfig(server.url, authority.certificate, token))
             yield path
 
 
@@ -45,11 +52,12 @@ class _Gate:
         return self._app.handle(Request(request.method, request.target, headers, request.body), exchange)
 
 
-def _kubeconfig(url: str, token: str) -> bytes:
+def _kubeconfig(url: str, authority: bytes, token: str) -> bytes:
+    cluster = {"server": url, "certificate-authority-data": base64.b64encode(authority).decode()}
     document = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "test", "cluster": {"server": url}}],
+        "clusters": [{"name": "test", "cluster": cluster}],
         "users": [{"name": "test", "user": {"token": token}}],
         "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test", "namespace": "default"}}],
         "current-context": "test",
