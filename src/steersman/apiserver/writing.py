@@ -367,7 +367,8 @@ class Writing:
         """Tell whether what would be written is what was written last."""
         if not _is_unchanged(obj, change.live) or not self._ledger.is_stored_so(served, change.record):
             return False
-        return is_whole == self._ledger.is_whole(served, change.record, change.live)
+        # What is filled in only when it is read is never the same as what was written.
+        return is_whole and self._ledger.is_whole(served, change.record, change.live)
 
     def _finish(self, call: Call, change: Change, obj: Document, options: WriteOptions) -> bytes:
         """Remove an object that was only waiting for its last finalizer; the answer shows it as it was."""

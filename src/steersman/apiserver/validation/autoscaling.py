@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from steersman.apiserver.validation.conditions import conditions_errors
 from steersman.apiserver.validation.label_selectors import selector_errors, shown_selector
 from steersman.apiserver.validation.numbers import (
     NOT_POSITIVE,
@@ -224,9 +225,11 @@ def budget_errors(obj: Document, old: Document | None, subresource: str) -> Erro
     del old
     if subresource == "status":
         counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
-        return negative_errors(obj.get("status") or {}, counts, "status")
+        status = obj.get("status") or {}
+        errors = conditions_errors(status.get("conditions") or (), "status.conditions")
+        return errors + negative_errors(status, counts, "status")
     spec = obj.get("spec") or {}
-    errors: Errors = []
+    errors = []
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         shown = GoStruct(
             MinAvailable=spec["minAvailable"],
