@@ -67,7 +67,7 @@ async def it_grows(world: World) -> None:
 async def another_leads(world: World) -> None:
     """Let the primary be one of those that will have to go."""
     async with world.connected() as client:
-        await client.admin.command({"replSetStepDown": 30, "secondaryCatchUpPeriodSecs": 5})
+        await client.admin.command({"replSetStepDown": 4, "secondaryCatchUpPeriodSecs": 3})
     await world.until(lambda: world.primary in ("shop-1", "shop-2"), PATIENCE)
     await world.until_ready(3, PATIENCE)
 
