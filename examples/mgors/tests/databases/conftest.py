@@ -9,7 +9,7 @@ from steersman.testing.cluster import Cluster
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the driver be: it waits for no connection to be closed, and leaves one that it is making when it is cancelled.
+    """Let the driver be: it waits for no connection to close, and leaves one that it is making when it is cancelled.
 
     The collector of garbage finds them. Nothing else may be left to it.
     """
