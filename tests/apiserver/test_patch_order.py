@@ -20,6 +20,13 @@ def test_objects_on_the_way_of_a_patch_are_sorted_and_others_are_not() -> None:
     assert _names(in_read_order(document, {"z": {"d": {"x": 1}}})) == _names(by_merge)
 
 
+def test_what_is_copied_into_itself_is_sorted() -> None:
+    """The way to where it goes leads through it, so that it is taken apart before it is copied."""
+    document = {"m": {"b": 1, "a": 1, "inner": {"b": 1, "a": 1}}}
+    operations = [{"op": "copy", "from": "/m", "path": "/m/inner"}]
+    assert _names(in_read_order(document, operations)) == _names({"m": {"a": 1, "b": 1, "inner": {"a": 1, "b": 1}}})
+
+
 TWO_FAULTS = [
     (
         "application/json-patch+json",

@@ -64,8 +64,8 @@ class Ownership:
             return None
         source = self._catalog.find(*_split(obj.get("apiVersion", api_version)), served.plural) or served
         converted = other.strategy.from_stored(source.strategy.to_stored(obj), api_version)
-        # A version of a custom resource knows only of itself what an endpoint never owns.
-        reset = other.strategy.reset_fields.get(subresource, {}) if served.builtin else {}
+        # Who writes a custom resource in one version knows only of that one that a status is not theirs to touch.
+        reset = other.strategy.reset_fields.get(subresource, {}) if served.builtin or subresource else {}
         return Versioned(converted, other.strategy.ownership_type(), reset)
 
     def created(self, served: Served, obj: Document, manager: str, time: str, subresource: str = "") -> Document:

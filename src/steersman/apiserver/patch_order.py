@@ -17,9 +17,12 @@ def in_read_order(document: Any, patch: Any) -> Any:
 def _way(operations: list[Any]) -> _Way:
     way: _Way = {}
     for operation in operations:
-        for key in ("path", "from"):
+        path, source = (str(operation.get(key) or "") for key in ("path", "from"))
+        # What is copied into itself has been gone through before it is copied.
+        is_inside = bool(source) and path.startswith(f"{source}/")
+        for segments in (path.split("/")[1 : None if is_inside else -1], source.split("/")[1:-1]):
             here = way
-            for segment in str(operation.get(key) or "").split("/")[1:-1]:
+            for segment in segments:
                 here = here.setdefault(segment.replace("~1", "/").replace("~0", "~"), {})
     return way
 

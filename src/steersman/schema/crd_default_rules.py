@@ -1,5 +1,6 @@
 """Defaults must keep the rules of their own schemas."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,9 @@ from steersman.schema.field_errors import NO_FIELD, FieldError, invalid
 from steersman.schema.pruning import MalformedResourceError, coerce_of
 from steersman.schema.structural import META_FIELDS, Structural, parse_schema
 from steersman.schema.walks import walk_of
+
+#: What is said of a number that its type does not hold, with the place at the end.
+_MISFIT = re.compile(r"(\w+ value must be of type .* in )(\w.*)")
 
 
 def _as_for_defaults(node: Structural) -> None:
@@ -30,6 +34,8 @@ def _under(error: FieldError, path: str) -> FieldError:
 def _dotted(error: FieldError, path: str) -> FieldError:
     """Name a value inside a default that is a map as one of something without a name."""
     place = error.field.removeprefix(f"{path}.")
+    if found := _MISFIT.fullmatch(error.detail):
+        return replace(error, detail=f"{found[1]}.{found[2]}")
     return replace(error, detail=f".{error.detail}") if error.detail.startswith(f"{place} in body") else error
 
 
