@@ -3,7 +3,6 @@
 A step is a plain string everywhere: it is a key of the FieldsV1 tree and needs no translation on the way in or out.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -11,15 +10,22 @@ from typing import Any, Final
 import msgspec
 
 from steersman.apiserver import go_text
+from steersman.schema.go_text import json_number
 
 _encode = msgspec.json.encode
 _PREFIX: Final = 2
+
+
+#: From here on Go writes whole numbers with an exponent, too.
+_EXPONENT_FROM = 1e21
 
 
 def json_text(value: Any) -> str:
     """Write JSON as Go does: compact, keys sorted, ``<``, ``>`` and ``&`` escaped, whole floats without a point."""
     if value.__class__ is str:
         return _quoted(value)
+    if value.__class__ is float:
+        return json_number(value)
     return _escaped(_encode(_whole(value), order="sorted").decode())
 
 
@@ -36,7 +42,7 @@ def _escaped(text: str) -> str:
 
 
 def _whole(value: Any) -> Any:
-    if value.__class__ is float and math.isfinite(value) and value.is_integer():
+    if value.__class__ is float and abs(value) < _EXPONENT_FROM and value.is_integer():
         return int(value)
     if value.__class__ is dict:
         return {key: _whole(member) for key, member in value.items()}
