@@ -20,6 +20,9 @@ REASONS: dict[tuple[str, str], str] = {
         "a delete that is only tried, and would take the last finalizer away, is answered with an empty object, which "
         "has the annotation there that every DaemonSet gets when it is written"
     ),
+    (r"/networkpolicies/", r"^/metadata/managedFields/\d+/fieldsV1/f:spec/f:(in|e)gress: "): (
+        "an empty list that is written inside a rule is not stored, but makes its writer the owner of all rules there"
+    ),
 }
 
 

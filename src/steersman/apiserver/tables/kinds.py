@@ -49,14 +49,19 @@ def _count(*path: str) -> Callable[[Document, datetime], int]:
     return cell
 
 
+def _balanced(obj: Document) -> list[str]:
+    """Give the addresses of a load balancer, each once and in order."""
+    found = at(obj, "status", "loadBalancer", "ingress", default=())
+    return sorted({item.get("ip") or item.get("hostname") or "" for item in found} - {""})
+
+
 def _external_address(obj: Document, _now: datetime) -> str:
     spec = obj["spec"]
     outside = spec.get("externalIPs") or []
     if spec.get("type") == "ExternalName":
         return spec.get("externalName") or NONE
     if spec.get("type") == "LoadBalancer":
-        found = at(obj, "status", "loadBalancer", "ingress", default=())
-        outside = [item.get("ip") or item.get("hostname", "") for item in found] + outside
+        outside = _balanced(obj) + outside
         return ",".join(outside) or "<pending>"
     return ",".join(outside) or NONE
 
@@ -174,8 +179,7 @@ def _ingress_hosts(obj: Document, _now: datetime) -> str:
 
 
 def _ingress_address(obj: Document, _now: datetime) -> str:
-    found = at(obj, "status", "loadBalancer", "ingress", default=())
-    return ",".join(item.get("ip") or item.get("hostname", "") for item in found)
+    return ",".join(_balanced(obj))
 
 
 def _ingress_ports(obj: Document, _now: datetime) -> str:
