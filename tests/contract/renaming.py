@@ -37,12 +37,12 @@ class Renaming:
         return text
 
     def translate_versions(self, text: str) -> str:
-        """Translate known versions that stand alone in a text."""
+        """Translate known versions that stand alone in a text, and are no part of a uid."""
 
         def swap(match: re.Match[str]) -> str:
             return self._here.get(f"rv:{match[0]}", match[0])
 
-        return re.sub(r"(?<![\w.])\d+(?![\w.])", swap, text)
+        return re.sub(r"(?<![\w.-])\d+(?![\w.-])", swap, text)
 
     def translated_version(self, recorded: str) -> str | None:
         """Give the version that stands for a recorded one."""

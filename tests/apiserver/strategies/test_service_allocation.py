@@ -45,6 +45,17 @@ async def test_a_node_port_outside_the_range_is_refused() -> None:
     )
 
 
+async def test_a_port_over_two_protocols_is_one_on_the_nodes_if_it_is_so_from_the_beginning() -> None:
+    """A Service that is opened later gets a number for each, as on a real server."""
+    api = Api()
+    ports = [{"name": "a", "port": 53, "protocol": "TCP"}, {"name": "b", "port": 53, "protocol": "UDP"}]
+    made = await api.ask("POST", SERVICES, service("made", type="NodePort", ports=ports))
+    await api.send("POST", SERVICES, service("opened", ports=ports))
+    patch = {"spec": {"type": "NodePort"}}
+    opened = await api.ask("PATCH", f"{SERVICES}/opened", patch, content_type="application/merge-patch+json")
+    assert [len({port["nodePort"] for port in one["spec"]["ports"]}) for one in (made, opened)] == [1, 2]
+
+
 async def test_a_balancer_that_keeps_addresses_gets_a_port_for_health_checks() -> None:
     """The balancer asks each node on it whether a pod of the Service is there; it goes with the policy."""
     api = Api()

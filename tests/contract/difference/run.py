@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,8 +125,12 @@ def _plain(body: Any, operation: Operation) -> Any:
     return body
 
 
+def _in_order(match: re.Match[str]) -> str:
+    return match[1] + ", ".join(sorted(re.findall(r'unknown field "[^"]*"', match[2])))
+
+
 #: Texts that a real server does not give twice: how they look, and what stands for them.
-_VARYING = (
+_VARYING: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     # A refused JSON or merge patch is quoted in the patch's own spelling and order.
     (re.compile(r'(patch: Invalid value: |^Invalid value: )"\{.*\}"(?=: )', re.DOTALL), r"\1<object>"),
     # Go walks over a map in any order and stops at the first field that it does not know.
@@ -134,7 +138,7 @@ _VARYING = (
     # The precondition is a number of the one server, and so is what it is compared with.
     (re.compile(r"(in the precondition \()\d+(\).* in record \()\d+"), r"\1N\2N"),
     # Fields that nobody knows are told in the order in which the patched members were written.
-    (re.compile(r'(strict decoding error: )(unknown field "[^"]*"(, )?)+'), r"\1<unknown fields>"),
+    (re.compile(r'(strict decoding error: )((?:unknown field "[^"]*"(?:, )?)+)'), _in_order),
     # Types without a name are numbered by their address.
     (re.compile(r"selfType\d+"), "selfType"),
 )

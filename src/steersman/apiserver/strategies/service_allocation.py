@@ -118,7 +118,7 @@ class ServiceAllocation:
         ports = spec.get("ports") or []
         own = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
         gives = spec["type"] == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
-        #: One number for the same port over several protocols.
+        #: One number for the same port over several protocols, in a new Service.
         given: dict[int, int] = {}
         for index, port in enumerate(ports):
             number = port.get("nodePort") or 0
@@ -131,7 +131,8 @@ class ServiceAllocation:
                 given.setdefault(port.get("port", 0), number)
         for port in ports:
             if not port.get("nodePort") and gives:
-                number = given.get(port.get("port", 0)) or self._free_port(taken)
+                shared = 0 if before else given.get(port.get("port", 0))
+                number = shared or self._free_port(taken)
                 given[port.get("port", 0)] = port["nodePort"] = number
 
     def _free_port(self, taken: set[int]) -> int:
