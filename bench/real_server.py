@@ -165,6 +165,11 @@ async def _fill(kubeconfig: Path, first: int, count: int) -> None:
                 tasks.create_task(one(number))
 
 
+async def _empty(kubeconfig: Path) -> None:
+    async with Client.connect(kubeconfig=str(kubeconfig)) as client:
+        await client.delete_all(Widget, namespace="default")
+
+
 async def _forget_statuses(kubeconfig: Path) -> None:
     limit = asyncio.Semaphore(32)
     async with Client.connect(kubeconfig=str(kubeconfig)) as client:
@@ -253,5 +258,7 @@ def main() -> None:
         go = _build(Path(folder))
         asyncio.run(_fill(plane.kubeconfig, 0, RECONCILED))
         _reconcile(plane, go)
-        asyncio.run(_fill(plane.kubeconfig, RECONCILED, OBJECTS - RECONCILED))
+        # Anew: those that were reconciled carry what their operators wrote.
+        asyncio.run(_empty(plane.kubeconfig))
+        asyncio.run(_fill(plane.kubeconfig, 0, OBJECTS))
         _sync(plane, go)
