@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
 
 import pytest
 
@@ -139,6 +140,24 @@ async def test_who_is_dead_hears_nothing_of_a_write_elsewhere() -> None:
             assert not second.done()
     assert server.came == ["POST /pods", "insert"]
     assert fuse.writes == ["insert", "POST /pods"]
+
+
+async def test_the_dead_end_even_if_their_work_loses_the_cancellation() -> None:
+    """Clients of databases do now and then, with ``asyncio.wait_for`` of Python 3.11; nobody cancels a second time."""
+    server = _Server()
+    fuse = Fuse(server, Crash(2))
+
+    async def deaf() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return await _written(server)
+
+    async with background(_ignored(fuse.carry_out("insert", deaf)), name="operator") as task:
+        await asyncio.wait({task}, timeout=0)
+        _ask(fuse, "POST", "/pods")
+        task.cancel()
+        await asyncio.wait({task}, timeout=1)
+        assert task.cancelled()
 
 
 async def _ignored(work: Coroutine[object, object, str]) -> None:

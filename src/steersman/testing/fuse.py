@@ -147,7 +147,11 @@ class Fuse:
 
 
 async def _silence() -> Never:
-    """Wait for an answer that does not come."""
+    """Wait for an answer that does not come, until cancelled."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        # What was carried out has lost it: `asyncio.wait_for` may, before Python 3.12. It does not come again.
+        raise asyncio.CancelledError
     await asyncio.Event().wait()
     raise AssertionError("nobody sets it")
 
