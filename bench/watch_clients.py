@@ -96,7 +96,7 @@ def _cpu() -> float:
 async def follow_steersman() -> None:
     """Follow with our client."""
     from steersman import Client  # noqa: PLC0415 - each client loads only itself
-    from steersman.kinds.core_v1 import ConfigMap  # noqa: PLC0415 - same
+    from steersman.kinds.core_v1 import ConfigMap  # noqa: PLC0415 - each client loads only itself
 
     count = Count()
     async with (
@@ -111,7 +111,7 @@ async def follow_steersman() -> None:
 
 async def follow_kubernetes() -> None:
     """Follow with the official client."""
-    from kubernetes import client, config, watch  # noqa: PLC0415 - same
+    from kubernetes import client, config, watch  # noqa: PLC0415 - each client loads only itself
 
     config.load_kube_config()
     count = Count()
@@ -124,7 +124,7 @@ async def follow_kubernetes() -> None:
 
 async def follow_kubernetes_asyncio() -> None:
     """Follow with the asynchronous client."""
-    from kubernetes_asyncio import client, config, watch  # noqa: PLC0415 - same
+    from kubernetes_asyncio import client, config, watch  # noqa: PLC0415 - each client loads only itself
 
     await config.load_kube_config()
     count = Count()
@@ -139,8 +139,8 @@ async def follow_kubernetes_asyncio() -> None:
 
 async def follow_lightkube() -> None:
     """Follow with lightkube."""
-    from lightkube import AsyncClient  # noqa: PLC0415 - same
-    from lightkube.resources.core_v1 import ConfigMap  # noqa: PLC0415 - same
+    from lightkube import AsyncClient  # noqa: PLC0415 - each client loads only itself
+    from lightkube.resources.core_v1 import ConfigMap  # noqa: PLC0415 - each client loads only itself
 
     count = Count()
     async for _ in AsyncClient().watch(ConfigMap, namespace="default", resource_version="1"):
@@ -151,7 +151,7 @@ async def follow_lightkube() -> None:
 
 async def follow_kr8s() -> None:
     """Follow with kr8s."""
-    import kr8s.asyncio  # noqa: PLC0415 - same
+    import kr8s.asyncio  # noqa: PLC0415 - each client loads only itself
 
     count = Count()
     api = await kr8s.asyncio.api()

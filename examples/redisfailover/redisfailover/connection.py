@@ -15,8 +15,7 @@ from redisfailover.observation import Address
 _TIMEOUT = 1.0
 
 
-# Any to the type checker: the library is checked alike where it is installed and where not.
-class Connection(Redis):  # type: ignore[misc]
+class Connection(Redis):  # type: ignore[misc]  # Any to the checker, so that it says the same with and without the library
     """One connection. Whoever is cancelled while it waits for an answer hears of that, once the answer is there."""
 
     @classmethod

@@ -116,7 +116,7 @@ class RuleTree:
         if self.others is not None:
             for name, child in value.items():
                 if name not in self.node.properties:
-                    self.others._visit(child, old_field(old, name), budget, (*steps, Key(name)), report)  # noqa: SLF001
+                    self.others._visit(child, old_field(old, name), budget, (*steps, Key(name)), report)  # noqa: SLF001 - as above
 
 
 def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:
