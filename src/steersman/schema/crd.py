@@ -127,7 +127,9 @@ def _storages(kinds: tuple[CustomClass, ...]) -> list[bool]:
         return [declared[0] is not False]
     if sum(bool(storage) for storage in declared) != 1:
         places = ", ".join(place_of(kind) for kind in kinds)
-        raise DeclarationError(f"exactly one version of a kind is stored: say storage=True in one of {places}")
+        raise DeclarationError(
+            f"exactly one version of a kind is stored: pass storage=True to @custom_resource in one of {places}"
+        )
     return [bool(storage) for storage in declared]
 
 
@@ -149,7 +151,7 @@ def check_same_kind(*kinds: CustomClass) -> None:
         ):
             if one != two:
                 raise DeclarationError(
-                    f"{place_of(kinds[0])} and {place_of(kind)} are no versions of one kind: their {what} differs"
+                    f"{place_of(kinds[0])} and {place_of(kind)} are not versions of one kind: their {what} differs"
                 )
 
 
