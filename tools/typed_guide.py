@@ -1,9 +1,10 @@
 """Follow a guide literally: save the files that it shows and type its commands in a shell, from top to bottom.
 
-A block whose first line is a comment with a file name (``# website.py``) is saved under that name; the next block of the
-same language without a name is added to it. The commands of console blocks are typed one after the other in one shell,
-so that ``cd`` and ``export`` last. Lines below a command are its expected output, as in `steersman.testing.transcripts`;
-a command without any must succeed. ``steer dev`` keeps its terminal; what follows is typed in a second one.
+A block whose first line is a comment with a file name (``# website.py``) is saved under that name; a Python block
+without a name is added to the file before it. The commands of console blocks are typed one after the other in one
+shell, so that ``cd`` and ``export`` last. Lines below a command are its expected output, as in
+`steersman.testing.transcripts`; a command without any must succeed. ``steer dev`` keeps its terminal; the commands
+below it are typed in a second one.
 """
 
 import os
@@ -81,7 +82,9 @@ class Terminal:
         self._shell.stdin.write(text.encode())
         self._shell.stdin.flush()
 
-    def _read_until(self, pattern: re.Pattern[str], command: str, within: float = PATIENCE) -> tuple[str, re.Match[str]]:
+    def _read_until(
+        self, pattern: re.Pattern[str], command: str, within: float = PATIENCE
+    ) -> tuple[str, re.Match[str]]:
         assert self._shell.stdout is not None  # noqa: S101 - a pipe was asked for
         seen, deadline = "", time.monotonic() + within
         while (found := pattern.search(seen)) is None:
@@ -145,4 +148,4 @@ def _expect(terminal: Terminal, step: Step) -> None:
             return
         if not step.expected or time.monotonic() > deadline:
             shown = "\n".join(step.expected) or "(success)"
-            raise AssertionError(f"$ {step.command}\nshould print\n{shown}\nand printed, with exit code {code},\n{output}")
+            raise AssertionError(f"$ {step.command}\nshould print\n{shown}\nand printed (exit code {code})\n{output}")

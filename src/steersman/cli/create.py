@@ -89,8 +89,11 @@ def webhook(  # noqa: PLR0913 - the options of the command, each by its name
     kept = [] if force else tree.existing(files)
     main_file, main = _main_of(tree, project)
     _put(tree, {**files, main_file: addition.registered(main, project)}, kept)
-    if not kept:
-        click.echo("Next: say what matters in the functions, and see which mechanism fits in docs/validation.md")
+    for name in files:
+        if name not in kept and "/webhooks/" in name and not name.endswith("__init__.py"):
+            click.echo(f"Next: write your rules into {name}, and run 'make test'")
+        elif name not in kept and name.endswith("_versions.py") and "/api/" in name:
+            click.echo(f"Next: list the renamed fields in {name}, or write functions there, and run 'make test'")
 
 
 def _main_of(tree: "Tree", project: "Project") -> tuple[str, str]:
@@ -109,6 +112,10 @@ def _put(tree: "Tree", files: dict[str, str], kept: list[str]) -> None:
         click.echo(f"kept {name}")
 
 
+def _reconciler_file(files: dict[str, str]) -> str:
+    return next(name for name in files if "/reconcilers/" in name)
+
+
 def _add(tree: "Tree", project: "Project", addition: "Addition", *, force: bool) -> None:
     from dataclasses import replace
 
@@ -119,8 +126,10 @@ def _add(tree: "Tree", project: "Project", addition: "Addition", *, force: bool)
     registering = replace(addition, controller=False) if new_version else addition
     _put(tree, {**files, main_file: registering.registered(main, project)}, kept)
     if not kept and addition.controller:
-        click.echo("Next: say what it does in the reconciler, and watch it with 'steer dev'")
+        click.echo(f"Next: write the reconciler in {_reconciler_file(files)}, and run it with 'steer dev'")
     if new_version:
+        kind = addition.api.kind
         click.echo(
-            "Next: say storage=True in the class of the stored version, and how they differ: renames or @converts"
+            f"Next: pass storage=True to @custom_resource in one version, and run 'steer create webhook --kind {kind} "
+            "--convert' if the versions differ"
         )

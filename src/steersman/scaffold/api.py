@@ -52,6 +52,11 @@ class Api:
         return "_".join(word.lower() for word in words(self.kind))
 
     @property
+    def versioned_kind(self) -> str:
+        """The name of its class beside classes of other versions, such as ``CustomPodV1alpha1``."""
+        return f"{self.kind}{self.version.capitalize()}"
+
+    @property
     def module(self) -> str:
         """The module of its classes."""
         return f"{self.variable}_{self.version}"
