@@ -34,10 +34,10 @@ def test_nothing_is_written_before_the_user_agrees(server: RunningServer, projec
     del project
     refused = steer("install", answer="n\n")
     assert refused.exit_code == 1
-    assert f"install 1 definitions: context steersman at {server.url}" in refused.stderr
+    assert f"install 1 CRDs: context steersman at {server.url}" in refused.stderr
     assert refused.stderr.endswith("nothing was changed\n")
     unanswered = steer("install")
-    assert "say --yes" in unanswered.stderr
+    assert "pass --yes" in unanswered.stderr
     assert names("crd") == []
     assert steer("install", answer="y\n").exit_code == 0
     assert names("crd") == ["ships.sea.mock.com"]
@@ -79,7 +79,7 @@ def test_an_operator_is_deployed_and_removed(server: RunningServer, project: Pat
     assert names("deployments") == []
     assert "fleet" not in names("clusterroles")
     assert names("ships") == ["ship-sample"]
-    assert "is not there" in steer("undeploy", "--yes").stdout
+    assert "does not exist" in steer("undeploy", "--yes").stdout
 
 
 def test_definitions_with_objects_are_not_removed_by_accident(server: RunningServer, project: Path) -> None:

@@ -44,7 +44,7 @@ def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, proj
     assert first.exit_code == 1
     assert f"context steersman at {server.url}" in first.stdout
     assert " bad  definition ships.sea.mock.com is not in the cluster\n      → run 'steer install'" in first.stdout
-    assert first.stderr == "steer: 1 thing is bad\n"
+    assert first.stderr == "steer: 1 check failed\n"
     steer("install", "--yes")
     second = steer("doctor")
     assert second.exit_code == 0, second.output

@@ -80,3 +80,12 @@ def programs_of(name: str, seen: set[str]) -> set[str]:
     needed = [Requirement(text) for text in found.requires or ()]
     wanted = [one.name for one in needed if one.marker is None or one.marker.evaluate({"extra": ""})]
     return programs.union(*(programs_of(one, seen) for one in wanted))
+
+
+def test_the_guides_have_the_words_that_people_search_for() -> None:
+    """Whoever knows Kubernetes, controller-runtime or kopf looks for their words."""
+    text = "".join(page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    words = ["CRD", "RBAC", "admission webhook", "leader election", "informer", "finalizer", "owner reference"]
+    assert [word for word in words if word.lower() not in text.lower()] == []
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").lower()
+    assert [word for word in words[:6] if word.lower() not in readme] == []

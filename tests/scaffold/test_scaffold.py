@@ -79,7 +79,7 @@ def test_a_name_that_is_no_label_or_package_is_refused(name: str) -> None:
 @pytest.mark.parametrize("domain", ["", "com", "a..b", "-a.com", "A.com", "a.com/x"])
 def test_a_domain_that_is_none_is_refused(domain: str) -> None:
     """API groups end in it."""
-    with pytest.raises(ConfigError, match="no domain"):
+    with pytest.raises(ConfigError, match="not a domain"):
         Project(name="a", domain=domain)
 
 

@@ -35,7 +35,7 @@ async def delete_all(client: "Client", objects: Iterable["Unstructured"], *, dry
     for obj in objects:
         found = await _find(client, obj)
         if found is None:
-            click.echo(f"{shown(obj)} is not there")
+            click.echo(f"{shown(obj)} does not exist")
         elif dry_run:
             click.echo(f"{shown(obj)} would be deleted")
         else:

@@ -21,13 +21,13 @@ _COLOURS = {"ok": "green", "note": "yellow", "bad": "red"}
 
 @click.command("doctor", short_help="Find out what is wrong.")
 @operator_option
-@click.option("--deployed", is_flag=True, help="Ask for the permissions of the deployed operator, not for yours.")
-@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters.")
+@click.option("--deployed", is_flag=True, help="Check the RBAC permissions of the deployed operator, not yours.")
+@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
 def command(*, target: str | None, deployed: bool, kubeconfig: Path | None, context: str | None) -> None:
-    """Look at Python, the project and the cluster, and say what to do about each finding. Nothing is written.
+    """Check Python, the project and the cluster: CRDs, RBAC permissions, webhooks, the Deployment. Print advice.
 
-    The exit code is 1 if something is bad.
+    Nothing is changed. The exit code is 1 if a check fails.
 
     \b
     Example:
@@ -35,7 +35,7 @@ def command(*, target: str | None, deployed: bool, kubeconfig: Path | None, cont
     """
     bad = asyncio.run(_examine(target, kubeconfig, context, deployed=deployed))
     if bad:
-        raise click.ClickException(f"{bad} {'thing is' if bad == 1 else 'things are'} bad")
+        raise click.ClickException(f"{bad} {'check' if bad == 1 else 'checks'} failed")
 
 
 async def _examine(target: str | None, kubeconfig: Path | None, context: str | None, *, deployed: bool) -> int:

@@ -14,7 +14,7 @@ _WEB = ("https://", "http://")
 
 @click.group("generate", short_help="Write classes for other people's kinds.")
 def command() -> None:
-    """Write code from what others declare. One's own kinds need none.
+    """Generate code from existing CRDs. Your own kinds need no generated code.
 
     \b
     Example:
@@ -22,14 +22,14 @@ def command() -> None:
     """
 
 
-@command.command("models", short_help="Write typed classes for custom resources.")
-@click.option("--from", "source", required=True, metavar="FILE|URL|cluster", help="Where the definitions are.")
-@click.option("--only", multiple=True, metavar="PLURAL.GROUP", help="Only this definition; several.")
+@command.command("models", short_help="Write typed classes for CRDs.")
+@click.option("--from", "source", required=True, metavar="FILE|URL|cluster", help="Source of the CRDs.")
+@click.option("--only", multiple=True, metavar="PLURAL.GROUP", help="Only this CRD; repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("models"), show_default=True, help="Folder.")
-@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters.")
+@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
 def models(source: str, only: tuple[str, ...], out: Path, kubeconfig: Path | None, context: str | None) -> None:
-    """Write a module of typed classes for each group and version of some definitions.
+    """Write a module of typed classes for each group and version of the CRDs.
 
     \b
     Examples:
@@ -49,10 +49,10 @@ def models(source: str, only: tuple[str, ...], out: Path, kubeconfig: Path | Non
 def _selected(found: list[dict[str, Any]], only: tuple[str, ...], source: str) -> list[Mapping[str, Any]]:
     definitions = {str(obj["metadata"]["name"]): obj for obj in found if obj.get("kind") == _KIND}
     if not definitions:
-        raise click.ClickException(f"{source} holds no {_KIND}")
+        raise click.ClickException(f"{source} contains no {_KIND}")
     for name in only:
         if name not in definitions:
-            raise click.ClickException(f"{source} holds no definition {name}, but {', '.join(sorted(definitions))}")
+            raise click.ClickException(f"{source} has no CRD {name}; it has {', '.join(sorted(definitions))}")
     return [definitions[name] for name in only or sorted(definitions)]
 
 
@@ -74,6 +74,6 @@ async def _from_cluster(kubeconfig: Path | None, context: str | None) -> list[di
     from steersman.transport.config import ClusterConfig
 
     config = ClusterConfig.load(kubeconfig, context=context)
-    click.echo(f"read definitions: context {config.context or '(none)'} at {config.server}", err=True)
+    click.echo(f"read CRDs: context {config.context or '(none)'} at {config.server}", err=True)
     async with Client.connect_to(config) as client:
         return [obj.content async for obj in client.list(GroupVersionKind("apiextensions.k8s.io", "v1", _KIND))]

@@ -1,4 +1,4 @@
-"""`steer install`: the definitions of the operator's kinds, in a cluster."""
+"""`steer install`: create or update the CRDs of the operator's kinds in a cluster."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from steersman.manager.operator import Operator
 
 
-@click.command("install", short_help="Create or update the definitions in a cluster.")
+@click.command("install", short_help="Create or update the CRDs in a cluster.")
 @operator_option
 @cluster_options
 def command(*, target: str | None, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
-    """Create or update the definitions of the operator's kinds, with the policies of their rules, and wait for them.
+    """Create or update the CRDs of the operator's kinds, and their admission policies; wait until they are served.
 
     \b
     Examples:
@@ -33,6 +33,6 @@ async def _install(operator: "Operator", access: Access) -> None:
 
     definitions = operator_definitions([operator])
     if not definitions:
-        raise click.ClickException(f"operator {operator.name} declares no custom kinds: there is nothing to install")
-    async with access.connect(f"install {len(definitions)} definitions", manager=operator.name) as client:
+        raise click.ClickException(f"operator {operator.name} declares no custom kinds: there are no CRDs to install")
+    async with access.connect(f"install {len(definitions)} CRDs", manager=operator.name) as client:
         await apply_all(client, [*definitions, *operator_policies([operator])], dry_run=access.dry_run)
