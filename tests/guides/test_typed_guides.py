@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tools.scaffold_check import NEEDS_CLUSTER
 from tools.typed_guide import follow
 
 ROOT = Path(__file__).parents[2]
 #: Commands that set up an environment: they need a network, and this one is set up.
-SET_UP = re.compile(r"pip install|python3 -m venv|\. \.venv/bin/activate|make (install|docker-build)|steer samples")
+SET_UP = re.compile(r"pip install|python3 -m venv|\. \.venv/bin/activate")
 #: Programs that a reader has before the first line.
 GIVEN = {"python3", "python", "pip", "make", "mkdir", "cd", "export", "kubectl", "."}
 
@@ -28,7 +29,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def is_typed(command: str) -> bool:
     """Return whether a command needs neither a network nor a cluster of the reader's."""
-    return SET_UP.match(command) is None
+    return SET_UP.match(command) is None and NEEDS_CLUSTER.match(command) is None
 
 
 @pytest.mark.parametrize("guide", ["first-operator", "development", "projects"])
