@@ -34,7 +34,7 @@ def test_nothing_is_written_before_the_user_agrees(server: RunningServer, projec
     del project
     refused = steer("install", answer="n\n")
     assert refused.exit_code == 1
-    assert f"install 1 CRDs: context steersman at {server.url}" in refused.stderr
+    assert f"install 1 CRD: context steersman at {server.url}" in refused.stderr
     assert refused.stderr.endswith("nothing was changed\n")
     unanswered = steer("install")
     assert "pass --yes" in unanswered.stderr

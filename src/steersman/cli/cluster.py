@@ -63,6 +63,11 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def crds(count: int) -> str:
+    """Return a number of CRDs as text."""
+    return f"{count} CRD" if count == 1 else f"{count} CRDs"
+
+
 def run(work: Awaitable[None]) -> None:
     """Run the asynchronous part of a command."""
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steersman.cli.cluster import Access, cluster_options, run
+from steersman.cli.cluster import Access, cluster_options, crds, run
 from steersman.cli.target import load_operator, operator_option
 
 if TYPE_CHECKING:
@@ -34,5 +34,5 @@ async def _install(operator: "Operator", access: Access) -> None:
     definitions = operator_definitions([operator])
     if not definitions:
         raise click.ClickException(f"operator {operator.name} declares no custom kinds: there are no CRDs to install")
-    async with access.connect(f"install {len(definitions)} CRDs", manager=operator.name) as client:
+    async with access.connect(f"install {crds(len(definitions))}", manager=operator.name) as client:
         await apply_all(client, [*definitions, *operator_policies([operator])], dry_run=access.dry_run)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steersman.cli.cluster import Access, cluster_options, run
+from steersman.cli.cluster import Access, cluster_options, crds, run
 from steersman.cli.target import load_operator, operator_option
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ async def _uninstall(operator: "Operator", access: Access, *, with_objects: bool
     from steersman.manager.definitions import operator_definitions, operator_policies
 
     definitions = operator_definitions([operator])
-    async with access.connect(f"delete {len(definitions)} CRDs", manager=operator.name) as client:
+    async with access.connect(f"delete {crds(len(definitions))}", manager=operator.name) as client:
         if not with_objects:
             await _refuse_objects(client, definitions)
         await delete_all(client, [*definitions, *operator_policies([operator])], dry_run=access.dry_run)
