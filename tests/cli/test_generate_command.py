@@ -103,3 +103,11 @@ def test_one_of_several_definitions_can_be_chosen(tmp_path: Path) -> None:
     answer = steer("generate", "models", "--from", str(DEFINITIONS), "--only", "no.example.com", "--out", str(tmp_path))
     assert answer.exit_code == 1
     assert "has no CRD no.example.com; it has widgets." in answer.stderr
+
+
+def test_generated_classes_pass_the_checks_of_a_project(project: Path) -> None:
+    """Descriptions come from the CRD; missing ones made `make check` of a new project fail."""
+    assert steer("generate", "models", "--from", str(DEFINITIONS), "--out", "fleet/others").exit_code == 0
+    command = [str(Path(sys.executable).with_name("ruff")), "check", "."]
+    answer = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)  # noqa: S603 - of this environment
+    assert answer.returncode == 0, answer.stdout
