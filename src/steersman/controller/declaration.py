@@ -28,6 +28,8 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     owns: tuple[type[KubeObject], ...] = ()
     #: Kinds whose objects trigger others, by a function.
     watches: tuple[Watch | Chosen, ...] = ()
+    #: Kinds whose objects a run may wait for (``Blocked``): single objects are watched while something waits for them.
+    waits_for: tuple[type[KubeObject], ...] = ()
     #: Which changes of the reconciled kind matter.
     when: Predicate = meaningful
     #: Which changes of owned kinds matter.
@@ -44,6 +46,8 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     optional: bool = False
     #: Call the function for objects that are being deleted as well.
     while_deleting: bool = False
+    #: Tell of runs that keep failing by the Ready condition and an event.
+    report_failures: bool = True
     #: Seconds that a key is held back for the cache to see what its last run wrote.
     hold: float = 10.0
 
