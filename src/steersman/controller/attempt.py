@@ -205,10 +205,10 @@ class Attempt(Generic[K]):
     async def _call_author(self, function: Callable[..., Any], *arguments: Any) -> None:
         limit = self._reconciler.options.timeout
         await call(function, *arguments, clock=self._clock, within=limit, is_stopping=self._is_stopping)
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            # The code has cancelled its task, or has kept a cancellation to itself.
-            await take_back_cancellation(unless=self._is_stopping)
+        if self._is_stopping():
+            # The code has kept the cancellation to itself.
+            raise asyncio.CancelledError
+        await take_back_cancellation(unless=self._is_stopping)
 
     async def _ensure_finalizer(self) -> None:
         if self._reconciler.finalizer in self._obj.metadata.finalizers:

@@ -1,9 +1,9 @@
 """What people are told about a failed run: the exception's type and text, on one line, bounded and without secrets.
 
 Conditions and events are read by more people than the operator's log, and an exception may quote anything. Masked are
-the contents of the Secrets that the run read, values that API servers quote, and what looks like a credential: passwords
-in URLs, ``password=…``, bearer tokens, private keys, long random texts. Text that was copied out of a Secret in an
-earlier run, and looks like a word, cannot be recognised.
+the contents of the Secrets that the run read, values that API servers quote, and what looks like a credential:
+passwords in URLs, ``password=…``, bearer tokens, private keys, long random texts. Text that was copied out of a Secret
+in an earlier run, and looks like a word, cannot be recognised.
 """
 
 import re
