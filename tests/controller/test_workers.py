@@ -1,7 +1,7 @@
 """Workers survive whatever an author's code does to the task it runs in; only the end of the operator ends them.
 
-A worker cannot tell a cancellation that an author caused from the one that stops it: both are the same exception. So each
-test has a cancellation, or another end, that nobody outside asked for.
+A worker cannot tell a cancellation that an author caused from the one that stops it: both are the same exception. So
+each test has a cancellation, or another end, that nobody outside asked for.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class AuthorsError(BaseException):
     """Not an ``Exception``, as some libraries have them."""
 
 
-class Unspeakable(Exception):
+class UnspeakableError(Exception):
     """Cannot be shown."""
 
     def __str__(self) -> str:
@@ -119,23 +119,23 @@ MISDEEDS = [
     raising(SystemExit(3)),
     raising(AuthorsError("mine")),
     raising(BaseExceptionGroup("many", [AuthorsError("mine"), asyncio.CancelledError()])),
-    raising(Unspeakable()),
+    raising(UnspeakableError()),
     raising(StopIteration()),
 ]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("misdeed", MISDEEDS, ids=lambda misdeed: misdeed.__qualname__)
-@pytest.mark.parametrize("timeout", [None, 3600.0])
+@pytest.mark.parametrize("limit", [None, 3600.0])
 async def test_a_worker_survives_what_an_author_does(
-    misdeed: Callable[[], Awaitable[None]], timeout: float | None
+    misdeed: Callable[[], Awaitable[None]], limit: float | None
 ) -> None:
     """One worker: if it ended, no object would be reconciled any more, and nothing would say so."""
     operator = Operator("surviving")
     good: list[int] = []
     bad = 0
 
-    @operator.reconciler(Widget, timeout=timeout)
+    @operator.reconciler(Widget, timeout=limit)
     async def reconcile(widget: Widget, _: Ctx) -> None:
         nonlocal bad
         if widget.name == "bad" and not bad:
@@ -145,21 +145,23 @@ async def test_a_worker_survives_what_an_author_does(
         good.append(widget.spec.size)
         widget.status.size = widget.spec.size
 
-    async with Cluster.start(clock=FakeClock(), seed=1) as cluster:
-        async with cluster.running(operator, options=OPTIONS) as manager:
-            await create(cluster, "bad", size=1)
-            await clock_of(cluster).advance(5.0)
-            for size in (2, 3):
-                await create(cluster, f"good-{size}", size=size)
-                await clock_of(cluster).advance(5.0)
-                await cluster.settle()
-            await resize(cluster, 4, "bad")
+    async with (
+        Cluster.start(clock=FakeClock(), seed=1) as cluster,
+        cluster.running(operator, options=OPTIONS) as manager,
+    ):
+        await create(cluster, "bad", size=1)
+        await clock_of(cluster).advance(5.0)
+        for size in (2, 3):
+            await create(cluster, f"good-{size}", size=size)
             await clock_of(cluster).advance(5.0)
             await cluster.settle()
-            assert {2, 3, 4} <= set(good)
-            assert [widget.status.size for widget in cluster.list(Widget)] == [4, 2, 3]
-            assert manager.readiness.failing() == {}
-            assert current().cancelling() == 0
+        await resize(cluster, 4, "bad")
+        await clock_of(cluster).advance(5.0)
+        await cluster.settle()
+        assert {2, 3, 4} <= set(good)
+        assert [widget.status.size for widget in cluster.list(Widget)] == [4, 2, 3]
+        assert manager.readiness.failing() == {}
+        assert current().cancelling() == 0
 
 
 async def test_a_cleanup_and_an_error_handler_may_do_the_same() -> None:
@@ -262,28 +264,30 @@ async def test_a_worker_that_fails_by_itself_is_replaced_told_and_not_ready_mean
     async def reconcile(widget: Widget, _: Ctx) -> None:
         seen.append(widget.name)
 
-    async with Cluster.start(clock=FakeClock(), seed=1) as cluster:
-        async with cluster.running(operator, options=OPTIONS) as manager:
-            (controller,) = manager.controllers
-            get = controller.queue.get
-            failures = 0
+    async with (
+        Cluster.start(clock=FakeClock(), seed=1) as cluster,
+        cluster.running(operator, options=OPTIONS) as manager,
+    ):
+        (controller,) = manager.controllers
+        get = controller.queue.get
+        failures = 0
 
-            async def failing() -> object:
-                nonlocal failures
-                failures += 1
-                if failures == 1:
-                    raise MemoryError("out of memory")
-                return await get()
+        async def failing() -> object:
+            nonlocal failures
+            failures += 1
+            if failures == 1:
+                raise MemoryError("out of memory")
+            return await get()
 
-            monkeypatch.setattr(controller.queue, "get", failing)
-            with caplog.at_level(logging.ERROR):
-                await create(cluster, "a")
-            assert "MemoryError: out of memory" in manager.readiness.failing()["workers/widget"]
-            assert any("replaced" in line.message for line in caplog.records)
-            await clock_of(cluster).advance(2.0)
-            await create(cluster, "b")
-            assert seen == ["a", "b"]
-            assert manager.readiness.failing() == {}
+        monkeypatch.setattr(controller.queue, "get", failing)
+        with caplog.at_level(logging.ERROR):
+            await create(cluster, "a")
+        assert "MemoryError: out of memory" in manager.readiness.failing()["workers/widget"]
+        assert any("replaced" in line.message for line in caplog.records)
+        await clock_of(cluster).advance(2.0)
+        await create(cluster, "b")
+        assert seen == ["a", "b"]
+        assert manager.readiness.failing() == {}
 
 
 async def test_a_mapping_that_raises_anything_does_not_stop_the_changes_that_follow() -> None:
