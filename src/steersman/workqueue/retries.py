@@ -15,7 +15,7 @@ Pure: time is a number that the caller hands in.
 
 import heapq
 from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -140,7 +140,8 @@ class Retries(Generic[K]):
 
     def _drop_stale(self) -> None:
         """Take entries from the top of the heaps whose keys do not wait any more."""
-        for heap in (self._early, self._due, self._latest):
+        heaps: tuple[list[Any], ...] = (self._early, self._due, self._latest)
+        for heap in heaps:
             while heap and self._current(heap[0][-1], heap[0][-2]) is None:
                 heapq.heappop(heap)
 
