@@ -82,6 +82,7 @@ class Context(Generic[K]):
         self._secrets: list[Any] = []
         #: Whether this run has set the Ready condition.
         self._said_ready = False
+        self._wrote_itself = False
 
     # Knowing.
 
@@ -239,12 +240,14 @@ class Context(Generic[K]):
 
     async def update(self, obj: C) -> C:
         """Send what changed in an object since it was read."""
+        self._wrote_itself = self._wrote_itself or obj is self._obj
         updated = await self._surroundings.client.update(obj)
         self._wrote(updated, before=obj.resource_version)
         return updated
 
     async def patch(self, obj: C, patch: dict[str, Any]) -> C:
         """Change parts of an object by a JSON merge patch."""
+        self._wrote_itself = self._wrote_itself or obj is self._obj
         patched = await self._surroundings.client.patch(obj, patch)
         self._wrote(patched, before=obj.resource_version)
         return patched
@@ -385,6 +388,11 @@ class Context(Generic[K]):
         own = getattr(self._obj, "status", None)
         ready = own.condition(READY) if self._said_ready and isinstance(own, Status) else None
         return ready is not None and ready.status != "True"
+
+    @property
+    def wrote_itself(self) -> bool:
+        """Whether this run has written the reconciled object beside its status."""
+        return self._wrote_itself
 
     def secrets_read(self) -> Iterator[bytes]:
         """Yield the contents of the Secrets that this run has read."""

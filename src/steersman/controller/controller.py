@@ -31,6 +31,7 @@ from steersman.controller.observer import ControllerObserver, NoObserver
 from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, Waiting
 from steersman.controller.surroundings import Events, Surroundings
 from steersman.controller.triggers import Trigger
+from steersman.controller.unsent_changes import Snapshot, advice, is_looked_at
 from steersman.controller.waits import Waits
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.informer.changes import Change, Deleted, Updated, record_of
@@ -101,6 +102,8 @@ class Controller(Generic[K]):
         #: The versions that this controller gave to objects, oldest first.
         self._own_versions: OrderedDict[tuple[str, ObjectKey, str], None] = OrderedDict()
         self._runs = 0
+        #: Advice about what the author's code does without effect, each once; tests fail on it.
+        self.mistakes: list[str] = []
         #: Runs of each key that failed in a row, counting those that asked for a retry.
         self._failing: dict[ObjectKey, int] = {}
         self._followings = Followings(parts.informers, reconciler.name, parts.namespaces)
@@ -312,6 +315,7 @@ class Controller(Generic[K]):
         ctx = self._context(obj, taken, written)
         started = self._clock.monotonic()
         self._observer.began()
+        snapshot = Snapshot(obj) if is_looked_at(self._runs) else None
         outcome: Outcome = Stopped()
         try:
             failures = self._failing.get(taken.key, 0)
@@ -320,11 +324,21 @@ class Controller(Generic[K]):
         finally:
             self._observer.ended(outcome, self._clock.monotonic() - started)
         self._note_run(taken, written)
+        if snapshot is not None and not ctx.wrote_itself:
+            self._look_for_mistakes(snapshot)
         if isinstance(outcome, Done):
             self._followings.keep(taken.key, ctx.followed)
         self._settle(taken, outcome, record, ctx)
         if _log.isEnabledFor(logging.DEBUG):
             self._log_run(taken, outcome, ctx, self._clock.monotonic() - started)
+
+    def _look_for_mistakes(self, snapshot: Snapshot) -> None:
+        """Say once what the author's code changes in vain."""
+        changed = snapshot.changed()
+        mistake = advice(self.reconciler.resource.gvk.kind, changed) if changed else ""
+        if mistake and mistake not in self.mistakes:
+            self.mistakes.append(mistake)
+            _log.warning("changes without effect: %s", mistake, extra={"controller": self.reconciler.name})
 
     @staticmethod
     def _log_run(taken: Wanted, outcome: Outcome, ctx: Context[K], seconds: float) -> None:

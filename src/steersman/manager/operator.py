@@ -69,6 +69,7 @@ class Operator(AdmissionDeclarations):
         failing set the condition Ready=False and record an event unless ``report_failures`` is off. The names are those
         of the controller in logs and metrics, and of the finalizer that a cleanup needs.
         """
+        _check_kind(kind)
         options = ReconcilerOptions(
             owns=tuple(owns),
             watches=tuple(watches),
@@ -166,7 +167,33 @@ class Operator(AdmissionDeclarations):
     def _add(self, reconciler: Reconciler[Any]) -> None:
         if any(known.name == reconciler.name for known in self._reconcilers):
             raise DeclarationError(f"operator {self.name!r} has two reconcilers named {reconciler.name!r}: name= one")
+        for known in self._reconcilers:
+            same = (reconciler.resource.gvk, reconciler.options.selector)
+            if (known.resource.gvk, known.options.selector) == same:
+                raise DeclarationError(
+                    f"operator {self.name!r} reconciles {known.resource.gvk} twice, by {known.name!r} and by "
+                    f"{reconciler.name!r}, which would overwrite each other's conditions: use one reconciler, "
+                    f"or give each a selector"
+                )
         self._reconcilers.append(reconciler)
 
     def __repr__(self) -> str:
         return f"<Operator {self.name} reconcilers={[reconciler.name for reconciler in self._reconcilers]}>"
+
+
+def _check_kind(kind: object) -> None:
+    """Reject what is not a kind, with the usual mistakes by name."""
+    if isinstance(kind, type) and issubclass(kind, KubeObject):
+        resource_of(kind)
+    elif isinstance(kind, type):
+        raise DeclarationError(
+            f"{kind.__module__}.{kind.__qualname__} is not a kind: derive it from Resource and decorate it with "
+            f'@custom_resource("group/version")'
+        )
+    elif callable(kind):
+        name = getattr(kind, "__name__", "function")
+        raise DeclarationError(
+            f"@operator.reconciler needs the kind to reconcile: write @operator.reconciler(MyKind) above {name}"
+        )
+    else:
+        raise DeclarationError(f"operator.reconciler needs the class of a kind, got {kind!r}")
