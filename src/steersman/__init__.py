@@ -11,7 +11,18 @@ from steersman.version import __version__
 if TYPE_CHECKING:
     from steersman.client.client import Client
     from steersman.controller.context import Context
-    from steersman.errors import Conflict, Deny, Forbidden, Invalid, NotFound, Permanent, Retry, SteersmanError
+    from steersman.errors import (
+        AlreadyOwned,
+        Blocked,
+        Conflict,
+        Deny,
+        Forbidden,
+        Invalid,
+        NotFound,
+        Permanent,
+        Retry,
+        SteersmanError,
+    )
     from steersman.manager.operator import Operator
     from steersman.objects.identity import GroupVersionKind, ObjectKey
     from steersman.objects.meta import Condition, ObjectMeta, meta
@@ -24,6 +35,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Admission": "webhook.admission",
+    "AlreadyOwned": "errors",
+    "Blocked": "errors",
     "Client": "client.client",
     "Condition": "objects.meta",
     "Conflict": "errors",
@@ -51,6 +64,8 @@ _HOMES = {
 
 __all__ = [
     "Admission",
+    "AlreadyOwned",
+    "Blocked",
     "Client",
     "Condition",
     "Conflict",
