@@ -11,7 +11,7 @@ from typing import Any
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError, ConnectionFailed, ConnectionLost, NoAnswer
-from steersman.protocol.http import Request, Response, Upgraded
+from steersman.protocol.http import Request, Response, Upgraded, WriteFence
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT
 from steersman.transport.config import ClusterConfig
 from steersman.transport.connection import Connection
@@ -174,11 +174,21 @@ class HttpTransport:
     async def _answer(self, connection: Connection, wire: Wire, request: Request, deadline: float | None) -> Response:
         answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         receiver = Whole(connection, answer, limit=self._limits.body, is_bodiless=request.method == "HEAD")
+        if request.fence is not None:
+            self._check_fence(request.fence, connection)
         connection.send(wire, receiver, silence=self._limits.idle, due=deadline)
         try:
             return await answer
         except asyncio.CancelledError:
             connection.cancel(receiver)
+            raise
+
+    def _check_fence(self, fence: WriteFence, connection: Connection) -> None:
+        """Raise unless the request may be sent now; the connection, which may have been waited for, stays usable."""
+        try:
+            fence.check()
+        except BaseException:
+            self._release(connection)
             raise
 
     async def _acquire(self, deadline: float | None) -> Connection:
@@ -231,6 +241,8 @@ class HttpTransport:
         connection = await self._dial()
         opened: asyncio.Future[ResponseStream] = asyncio.get_running_loop().create_future()
         try:
+            if request.fence is not None:
+                request.fence.check()
             connection.send(wire, Streamed(connection, opened, self._limits.stream_buffer), silence=idle)
             return connection, await opened
         except BaseException:
