@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from steersman.clock import Clock
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
-from steersman.controller.finalizers import add_finalizer, remove_finalizer
+from steersman.controller.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
 from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, RetryLater, outcome_of
 from steersman.controller.status_draft import READY, StatusDraft
 from steersman.objects.resource import KubeObject, Status
@@ -96,6 +96,8 @@ class Attempt(Generic[K]):
         cleanup, finalizer = self._reconciler.cleanup_function, self._reconciler.finalizer
         if cleanup is None or finalizer not in self._obj.metadata.finalizers:
             return Done()
+        if not await is_cleanup_due(self._ctx.client, self._obj, finalizer):
+            return Done()  # the cache is behind; its next event tells what there is now
         draft = StatusDraft(self._obj)
         outcome = await self._call(cleanup)
         if not isinstance(outcome, Done) or self._ctx.again_after is not None:
