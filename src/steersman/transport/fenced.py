@@ -38,6 +38,10 @@ class FencedTransport:
     def _marked(self, request: Request) -> Request:
         return request if request.method in SAFE_METHODS else replace(request, fence=self._fence)
 
+    async def ping(self) -> None:
+        """Ask the server for a sign of life."""
+        await self._inner.ping()
+
     async def close(self) -> None:
         """Close the inner transport."""
         await self._inner.close()

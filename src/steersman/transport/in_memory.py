@@ -69,6 +69,9 @@ class InMemoryTransport:
         finally:
             await self._end(exchange)
 
+    async def ping(self) -> None:
+        """Return at once: an app in the same process cannot be out of reach."""
+
     async def close(self) -> None:
         """Break all exchanges off."""
         self._closed = True
