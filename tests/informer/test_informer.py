@@ -197,6 +197,43 @@ async def test_a_silent_watch_is_found_and_replaced() -> None:
         assert names(informer) == ["a"]
 
 
+async def test_a_drip_of_bytes_does_not_keep_a_dead_watch() -> None:
+    """Bytes that never become an event keep nothing up to date, however regularly they come."""
+    server = ScriptedServer()
+    async with running(server, clock := FakeClock()) as (informer, _):
+        server.put("a", tell=False)
+        frame = server.frame("ADDED", server.objects["a"])
+        server.history.append((server.version, frame))
+        for byte in frame[:4]:
+            server.send(bytes([byte]))
+            await clock.advance(50.0)
+        assert names(informer) == ["a"]
+
+
+async def test_a_watch_that_the_server_does_not_end_is_ended_here() -> None:
+    """A server is asked to end each watch after 5 to 10 minutes; one that only repeats itself is not believed."""
+    server = ScriptedServer()
+    async with running(server, clock := FakeClock()) as (informer, _):
+        server.put("a", tell=False)
+        server.history.append((server.version, server.frame("ADDED", server.objects["a"])))
+        server.version -= 1
+        for _ in range(12):
+            server.send(server.bookmark())
+            await clock.advance(60.0)
+        assert names(informer) == ["a"]
+
+
+async def test_a_quiet_watch_with_bookmarks_is_left_alone() -> None:
+    """Silence is not death: a server has nothing to say about a kind that does not change."""
+    server = ScriptedServer()
+    async with running(server, clock := FakeClock()):
+        for _ in range(4):
+            await clock.advance(62.0)
+            server.send(server.bookmark())
+        await clock.settle()
+        assert server.log == ["watchlist@"]
+
+
 async def test_a_watch_cut_in_the_middle_of_an_event_loses_nothing() -> None:
     """Half an event is no event."""
     server = ScriptedServer()

@@ -23,7 +23,7 @@ from steersman.objects.codec import ObjectList, decode, decode_json, encode, enc
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured
 from steersman.protocol.list_watch import ListWatchSettings
-from steersman.protocol.options import DeleteOptions, GetOptions, ListOptions, LogOptions, Preconditions, WriteOptions
+from steersman.protocol.options import DeleteOptions, GetOptions, ListOptions, LogOptions, WriteOptions
 from steersman.protocol.requests import PatchType, Requests
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
@@ -296,9 +296,9 @@ class Client(Writing):
                 raise
 
     def _delete_options(self, target: Target, options: DeleteOptions | None) -> DeleteOptions:
-        if options is None:
-            uid = "" if isinstance(target, Ref) else target.uid
-            options = DeleteOptions(preconditions=Preconditions(uid=uid))
+        options = options or DeleteOptions()
+        if not isinstance(target, Ref) and not options.preconditions.uid:
+            options = replace(options, preconditions=replace(options.preconditions, uid=target.uid))
         return replace(options, dry_run=True) if self._options.dry_run else options
 
     async def delete_all(

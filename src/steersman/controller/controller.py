@@ -21,6 +21,7 @@ from steersman.controller.causes import Cause, What, cause_of
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.expectations import Target, Write
+from steersman.controller.external_writes import CarryOut, ExternalWrites, carry_out_at_once
 from steersman.controller.field_changes import changed_fields
 from steersman.controller.followings import Followings
 from steersman.controller.holds import Holds, Wanted
@@ -43,6 +44,7 @@ from steersman.informer.subscription import Subscription
 from steersman.objects.codec import decode
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured, resource_of
+from steersman.protocol.http import WriteFence
 from steersman.transport.services import HttpServices
 from steersman.workqueue.pending import LOW, NORMAL
 from steersman.workqueue.queue import QueueObserver, WorkQueue
@@ -75,6 +77,10 @@ class ControllerParts(Struct, frozen=True, kw_only=True):
     clock: Clock
     #: What reconcilers call beside the cluster.
     services: HttpServices
+    #: Checked right before each write to another system; ``None`` without leader election.
+    fence: WriteFence | None = None
+    #: Carries out writes to other systems.
+    carry_out: CarryOut = carry_out_at_once
     #: The namespaces to look at; none of them means all.
     namespaces: tuple[str, ...] = ()
     observer: ControllerObserver = _NO_OBSERVER
@@ -119,6 +125,9 @@ class Controller(Generic[K]):
             events=parts.events,
             applied=AppliedIntents(),
             services=parts.services,
+            external_writes=ExternalWrites(
+                parts.clock, parts.fence, parts.carry_out, parts.observer.external_write_ended
+            ),
             followings=self._followings,
             memories=Memories(),
             wake=self._wake,

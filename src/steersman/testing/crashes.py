@@ -158,7 +158,7 @@ class _Life:
         self._manager = Manager(
             [_instance(operator, fuse)],
             self._transport,
-            ManagerOptions(),
+            ManagerOptions(carry_out=fuse.carry_out),
             clock=self._clock,
             randomness=cluster.randomness,
             services=cluster.services.beside(self._clock, fuse.around),
