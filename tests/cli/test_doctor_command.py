@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 
 from steersman import meta
 from steersman.cli import main
-from steersman.cli.diagnosis import Level, definition_state, webhook_findings
+from steersman.cli.diagnosis import Level, definition_state
+from steersman.cli.webhook_diagnosis import webhook_findings
 from steersman.clock import RealClock
 from steersman.kinds.admissionregistration_v1 import (
     ServiceReference,
@@ -43,7 +44,8 @@ def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, proj
     first = steer("doctor")
     assert first.exit_code == 1
     assert f"context steersman at {server.url}" in first.stdout
-    assert " bad  definition ships.sea.mock.com is not in the cluster\n      → run 'steer install'" in first.stdout
+    missing = " bad  definition ships.sea.mock.com is not in the cluster: Ship (v1) is not served\n"
+    assert f"{missing}      → run 'steer install'" in first.stdout
     assert first.stderr == "steer: 1 thing is bad\n"
     steer("install", "--yes")
     second = steer("doctor")
@@ -138,6 +140,34 @@ def states() -> Iterator[tuple[dict[str, Any], Level, str]]:
     less = definition()
     less["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = {}
     yield less, Level.NOTE, "differs"
+
+
+def conversions() -> Iterator[tuple[dict[str, Any], dict[str, Any], Level, str]]:
+    """Yield definitions of two versions, found and wanted, and what must be said about their conversion."""
+    service = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": {"namespace": "a", "name": "b"}}}}
+    url = {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://c"}}}
+
+    def with_conversion(conversion: dict[str, Any] | None) -> dict[str, Any]:
+        made = definition()
+        old = {**made["spec"]["versions"][0], "name": "v1alpha1", "storage": False}
+        made["spec"]["versions"].append(old)
+        made["spec"] |= {"conversion": conversion} if conversion else {}
+        return made
+
+    yield with_conversion({"strategy": "None"}), with_conversion(service), Level.BAD, "lose fields silently"
+    yield with_conversion(service), with_conversion(service), Level.GOOD, "as declared"
+    yield with_conversion(service), with_conversion(None), Level.NOTE, "by service a/b, though"
+    yield with_conversion(url), with_conversion(service), Level.NOTE, "by https://c, not by service a/b"
+
+
+@pytest.mark.parametrize(("found", "wanted", "level", "what"), list(conversions()))
+def test_the_conversion_of_a_definition_is_compared(
+    found: dict[str, Any], wanted: dict[str, Any], level: Level, what: str
+) -> None:
+    """Without the conversion objects lose fields, and nothing else shows it."""
+    first = next(definition_state(found, wanted))
+    assert first.level is level
+    assert what in first.what
 
 
 @pytest.mark.parametrize(("found", "level", "what"), list(states()))

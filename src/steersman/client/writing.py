@@ -125,16 +125,19 @@ class Writing:
         request = requests.patch(key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource)
         return decode_as(_Answer, await self._session.send(request)).metadata
 
-    async def apply(self, obj: O, *, force: bool = False) -> O:
+    async def apply(self, obj: O, *, force: bool = False, resource_version: str = "") -> O:
         """Let the server make the fields that are set here so, and own them for this client's field manager.
 
         ``Conflict`` names the managers that own one of them, unless forced. What was set before and is left out now is
-        removed.
+        removed. With a ``resource_version`` it is also a ``Conflict`` if the object is at another one, forced or not.
         """
         requests, key = await self._session.locate(obj)
         options = _apply_options(self._options, force=force)
         intent = _intent(obj)
-        body = encode_json({**_identity(intent), **self._part(intent, requests)})
+        document = {**_identity(intent), **self._part(intent, requests)}
+        if resource_version:
+            document["metadata"]["resourceVersion"] = resource_version
+        body = encode_json(document)
         request = requests.patch(key, PatchType.APPLY, body, options, subresource=self._subresource)
         return self._read(obj, await self._session.send(request))
 
