@@ -114,6 +114,58 @@ def test_outside_of_a_project_only_the_rest_is_looked_at(
     assert "steer init NAME" in answer.stdout
 
 
+FOREIGN = '''
+"""An operator that needs kinds of other programs."""
+
+from steersman import Context, Operator
+from steersman.controller.triggers import Watch
+from steersman.kinds.core_v1 import ConfigMap
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.registry import declare
+from steersman.objects.resource import KubeObject
+
+
+@declare(ApiResource(gvk=GroupVersionKind("cert.example.com", "v1", "Certificate"), plural="certificates"))
+class Certificate(KubeObject):
+    pass
+
+
+@declare(ApiResource(gvk=GroupVersionKind("dns.example.com", "v1", "Zone"), plural="zones"))
+class Zone(KubeObject):
+    pass
+
+
+operator = Operator("fleet")
+
+
+@operator.reconciler(ConfigMap, owns=[Certificate], watches=[Watch(Zone, to=lambda _: [], optional=True)])
+async def reconcile(config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:
+    """Do nothing."""
+'''
+
+
+def test_an_operator_that_cannot_be_imported_is_bad(server: RunningServer, project: Path) -> None:
+    """It was a note with the advice to begin a project, and the exit code of success."""
+    del server
+    (project / "fleet/main.py").write_text("import nothing_like_this\n")
+    answer = steer("doctor")
+    assert answer.exit_code == 1
+    assert " bad  the operator cannot be loaded" in answer.stdout
+    assert "No module named 'nothing_like_this'" in answer.stdout
+
+
+def test_kinds_of_other_programs_that_are_not_served_are_named(server: RunningServer, project: Path) -> None:
+    """The operator would wait for them for ever; 'steer install' does not bring them."""
+    del server
+    (project / "fleet/main.py").write_text(FOREIGN)
+    answer = steer("doctor")
+    assert answer.exit_code == 1, answer.output
+    missing = " bad  the cluster does not serve Certificate (cert.example.com/v1), which the operator follows"
+    assert f"{missing}\n      → install the definition of certificates.cert.example.com" in answer.stdout
+    assert "note  the cluster does not serve Zone (dns.example.com/v1), which the operator follows" in answer.stdout
+    assert "ConfigMap" not in answer.stdout
+
+
 def definition(**status: Any) -> dict[str, Any]:
     """Make a definition as a server has it."""
     good = [{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}]

@@ -17,9 +17,12 @@ from steersman.kinds.authorization_v1 import (
     SubjectAccessReviewSpec,
 )
 from steersman.manager.install import client_config_of
+from steersman.manager.operator import Operator
 from steersman.manager.permissions import Grant
 from steersman.objects.identity import GroupVersionKind
+from steersman.objects.resource import KubeObject, resource_of
 from steersman.schema.crd_diff import crd_diff
+from steersman.schema.declaration import is_custom
 from steersman.schema.schema_diff import Severity
 
 _DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
@@ -102,6 +105,31 @@ def definition_state(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[
         yield bad(what, "see 'steer install --dry-run'")
     elif changes:
         yield note(f"definition {name} differs from the declared one", "run 'steer install'")
+
+
+async def kind_findings(client: Client, operator: Operator) -> AsyncIterator[Finding]:
+    """Yield the kinds of other programs that the operator follows, and that the cluster does not serve."""
+    for kind, is_optional in _foreign_kinds(operator).items():
+        gvk, gvr = resource_of(kind).gvk, resource_of(kind).gvr
+        if not gvk.group or await client.discovery.is_served(gvr):
+            continue
+        what = f"the cluster does not serve {gvk.kind} ({gvk.api_version}), which the operator follows"
+        if is_optional:
+            yield note(what, "it is optional: the operator works without it")
+        else:
+            yield bad(what, f"install the definition of {gvr.group_resource}, with that version")
+
+
+def _foreign_kinds(operator: Operator) -> dict[type[KubeObject], bool]:
+    """Return the kinds whose definitions the operator does not bring along, and whether it works without them."""
+    found: dict[type[KubeObject], bool] = {}
+    for reconciler in operator.reconcilers:
+        options = reconciler.options
+        named = [(reconciler.kind, options.optional), *((kind, False) for kind in options.owns)]
+        for kind, is_optional in [*named, *((watch.kind, watch.optional) for watch in options.watches)]:
+            if kind not in operator.kinds or not is_custom(kind):
+                found[kind] = found.get(kind, True) and is_optional
+    return found
 
 
 def conversion_finding(found: dict[str, Any], wanted: dict[str, Any]) -> Finding | None:

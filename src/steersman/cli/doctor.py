@@ -96,6 +96,10 @@ def _project(target: str | None) -> tuple["Declared | None", list["Finding"]]:
     try:
         found = declared(target)
         count = len(operator_definitions([found.operator]))
+    except click.BadParameter as error:
+        return None, [
+            bad(f"the operator cannot be loaded: {error.format_message()}", "correct it; --operator names another")
+        ]
     except click.UsageError as error:
         return None, [note(error.format_message(), "begin one with 'steer init NAME'")]
     except SteersmanError as error:
@@ -129,6 +133,8 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
             return
         definitions = definition_objects(found.operator, found.shape)
         async for finding in diagnosis.definition_findings(client, definitions):
+            yield finding
+        async for finding in diagnosis.kind_findings(client, found.operator):
             yield finding
         name, namespace = found.operator.name, found.shape.namespace
         account = f"system:serviceaccount:{namespace}:{name}" if deployed else ""
