@@ -1,5 +1,8 @@
 """`[tool.steersman]`: what it says about a deployment is in the manifests, the bundle and the values of the chart."""
 
+import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from steersman.protocol.manifests import load, load_documents
 from steersman.scaffold.manifests.bundle import bundle_files
 from steersman.scaffold.manifests.chart import chart_files
 from steersman.scaffold.manifests.plain import all_objects
+from steersman.scaffold.manifests.settings import SETTINGS as KEYS
 from steersman.scaffold.manifests.shape import Shape, shape_from
 from steersman.testing.cluster import Cluster
 from tests.scaffold.example_operator import operator
@@ -142,6 +146,17 @@ def test_settings_are_in_the_bundle() -> None:
     [container] = deployment["spec"]["template"]["spec"]["containers"]
     assert container["env"][0] == {"name": "REGION", "value": "north"}
     assert "--namespace=red" not in container["args"]
+
+
+def test_the_settings_of_the_guide_can_be_used() -> None:
+    """People copy them."""
+    guide = (Path(__file__).parents[2] / "docs/projects.md").read_text()
+    found = [tomllib.loads(text) for text in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)]
+    [settings] = [one["tool"]["steersman"] for one in found if "resources" in one["tool"]["steersman"]]
+    made = shape_from(settings, "custompod", version="1")
+    assert set(settings) == set(KEYS), "the guide shows every setting"
+    assert made.monitoring
+    assert made.volumes["/data"].source == {"csi": {"driver": "csi.example.com"}}
 
 
 @pytest.mark.parametrize(

@@ -321,3 +321,5 @@ _READERS: Final[dict[str, _Reader]] = {
     "volumes": _volumes,
     "monitoring": _flag,
 }
+#: The keys of a deployment's settings.
+SETTINGS: Final = tuple(_READERS)
