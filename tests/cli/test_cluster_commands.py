@@ -174,6 +174,20 @@ def test_breaking_changes_since_a_release_fail(project: Path) -> None:
     assert "neither a file nor a revision" in steer("manifests", "--against", "v9").stderr
 
 
+def test_arguments_that_the_operator_would_not_start_with_are_refused(project: Path) -> None:
+    """A typo in pyproject.toml is found here, not in the log of a pod that restarts for ever."""
+    settings = project / "pyproject.toml"
+    text = settings.read_text()
+    settings.write_text(text.replace("[tool.steersman]\n", '[tool.steersman]\nargs = ["--verbos"]\n'))
+    answer = steer("manifests")
+    assert answer.exit_code == 2
+    assert "[tool.steersman]: args: No such option '--verbos'" in answer.stderr
+    settings.write_text(text.replace("[tool.steersman]\n", '[tool.steersman]\nargs = ["--verbose"]\n'))
+    assert steer("manifests", "--monitoring").exit_code == 0
+    assert "- --verbose" in (project / "manifests/deployment.yaml").read_text()
+    assert "kind: PrometheusRule" in (project / "manifests/monitoring.yaml").read_text()
+
+
 @pytest.mark.parametrize("command", ["chart", "bundle"])
 def test_charts_and_bundles_are_written_and_checked(project: Path, command: str) -> None:
     """They are files like the manifests."""

@@ -375,7 +375,7 @@ async def test_resync_repeats_everything_to_those_who_asked_and_asks_no_server()
 
 @pytest.mark.parametrize(
     ("code", "reason", "error", "words"),
-    [(404, "NotFound", NotFound, "not served"), (403, "Forbidden", Forbidden, "not allowed")],
+    [(404, "NotFound", NotFound, "does not serve Widget"), (403, "Forbidden", Forbidden, "not allowed")],
 )
 async def test_a_kind_that_is_missing_or_forbidden_says_so_and_starts_when_it_comes(
     code: int, reason: str, error: type[Exception], words: str
@@ -412,7 +412,7 @@ async def test_a_kind_that_goes_takes_its_objects_along() -> None:
         server.close()
         await clock.advance(5.0)
         assert told == ["+a", "-a"]
-        assert "not served" in informer.freshness().reason
+        assert "does not serve Widget" in informer.freshness().reason
 
 
 async def test_waiting_for_sync_says_what_stands_in_the_way() -> None:

@@ -96,6 +96,10 @@ def _project(target: str | None) -> tuple["Declared | None", list["Finding"]]:
     try:
         found = declared(target)
         count = len(operator_definitions([found.operator]))
+    except click.BadParameter as error:
+        return None, [
+            bad(f"the operator cannot be loaded: {error.format_message()}", "correct it; --operator names another")
+        ]
     except click.UsageError as error:
         return None, [note(error.format_message(), "begin one with 'steer init NAME'")]
     except SteersmanError as error:
@@ -116,17 +120,21 @@ def _manifests(found: "Declared") -> Iterator["Finding"]:
 
 async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deployed: bool) -> AsyncIterator["Finding"]:
     from steersman.cli import diagnosis
+    from steersman.cli.webhook_diagnosis import webhook_findings
     from steersman.client.client import Client
-    from steersman.manager.definitions import operator_definitions
     from steersman.manager.permissions import grants_of
+    from steersman.scaffold.manifests.plain import definition_objects
 
     async with Client.connect_to(config) as client:
         yield await _server(client, config)
-        async for finding in diagnosis.webhook_findings(client):
+        async for finding in webhook_findings(client):
             yield finding
         if found is None:
             return
-        async for finding in diagnosis.definition_findings(client, operator_definitions([found.operator])):
+        definitions = definition_objects(found.operator, found.shape)
+        async for finding in diagnosis.definition_findings(client, definitions):
+            yield finding
+        async for finding in diagnosis.kind_findings(client, found.operator):
             yield finding
         name, namespace = found.operator.name, found.shape.namespace
         account = f"system:serviceaccount:{namespace}:{name}" if deployed else ""

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 @operator_option
 @image_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path("manifests"), show_default=True, help="Folder.")
+@click.option("--monitoring", is_flag=True, help="With a ServiceMonitor, alerts and a dashboard.")
 @click.option("--check", is_flag=True, help="Write nothing; fail if the folder is out of date.")
 @click.option("--against", metavar="RELEASE", help="Git revision, folder or file: fail on breaking changes of CRDs.")
-def command(*, target: str | None, image: str, out: Path, check: bool, against: str | None) -> None:
+def command(*, target: str | None, image: str, out: Path, monitoring: bool, check: bool, against: str | None) -> None:
     """Write CRDs, RBAC roles, webhooks and a Deployment: as YAML files, a kustomize base, and one install.yaml.
 
     \b
@@ -27,15 +28,19 @@ def command(*, target: str | None, image: str, out: Path, check: bool, against: 
       $ steer manifests --check               # in CI
       $ steer manifests --against v1.2.0      # before a release
     """
+    from dataclasses import replace
+
     from steersman.cli.output import write_or_check
     from steersman.cli.target import declared
     from steersman.scaffold.manifests.plain import manifest_files
 
     found = declared(target, image)
+    shape = replace(found.shape, monitoring=found.shape.monitoring or monitoring)
     if against is not None:
         _compare(found, against, out)
         return
-    write_or_check(out, manifest_files(found.operator, found.shape), check=check, command="steer manifests")
+    files = manifest_files(found.operator, shape)
+    write_or_check(out, files, check=check, command="steer manifests --monitoring" if monitoring else "steer manifests")
 
 
 def _compare(found: "Declared", release: str, out: Path) -> None:

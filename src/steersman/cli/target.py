@@ -93,4 +93,19 @@ def declared(target: str | None, image: str = "") -> Declared:
     root = Path.cwd()
     operator = load_operator(target)
     version = version_of(root)
-    return Declared(operator, shape_from(settings_of(root), name_of(operator), version=version, image=image), version)
+    shape = shape_from(settings_of(root), name_of(operator), version=version, image=image)
+    _check_arguments(shape.args)
+    return Declared(operator, shape, version)
+
+
+def _check_arguments(args: tuple[str, ...]) -> None:
+    """Reject arguments of the deployed ``steer run`` that it would not start with."""
+    if not args:
+        return
+    from steersman.cli.run import command
+    from steersman.errors import ConfigError
+
+    try:
+        command.make_context("run", list(args))
+    except click.UsageError as error:
+        raise ConfigError(f"pyproject.toml, [tool.steersman]: args: {error.format_message()}") from None

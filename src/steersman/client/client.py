@@ -159,11 +159,16 @@ class Client(Writing):
     @overload
     async def try_get(self, kind: GroupVersionKind, name: str, namespace: str | None = None) -> Unstructured | None: ...
     async def try_get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """Give an object, or ``None`` if there is none."""
+        """Return an object, or ``None`` if the API server says that there is none.
+
+        ``KindNotServed`` is raised: without its kind, and without an answer of the API server's own, nothing is known.
+        """
         try:
             return await self.get(kind, name, namespace)
-        except NotFound:
-            return None
+        except NotFound as error:
+            if error.is_object:
+                return None
+            raise
 
     async def try_get_metadata(
         self, kind: type[KubeObject] | GroupVersionKind, name: str, namespace: str | None = None
@@ -291,8 +296,8 @@ class Client(Writing):
         request = requests.delete(key, self._delete_options(target, options))
         try:
             await self._session.send(request)
-        except NotFound:
-            if not missing_ok:
+        except NotFound as error:
+            if not (missing_ok and error.is_object):
                 raise
 
     def _delete_options(self, target: Target, options: DeleteOptions | None) -> DeleteOptions:

@@ -53,7 +53,7 @@ from steersman.protocol.list_watch_messages import (
 )
 from steersman.protocol.options import ListOptions
 from steersman.protocol.requests import Requests
-from steersman.protocol.responses import body_of
+from steersman.protocol.responses import body_of, collection_error
 from steersman.protocol.watch_frames import Added, Applied, Bookmark, Deleted, Failed, Modified, RawEvent
 from steersman.transport.watch_stream import WatchStream, open_watch
 
@@ -108,7 +108,7 @@ class Watcher(Generic[O]):
     ) -> None:
         self._session = session
         self._kind = kind
-        self._kind_name = kind.kind if isinstance(kind, GroupVersionKind) else gvk_of(class_of(kind)).kind
+        self._gvk = kind if isinstance(kind, GroupVersionKind) else gvk_of(class_of(kind))
         self._namespace = namespace
         self._since = since
         self._state = State(settings, version=since)
@@ -211,7 +211,7 @@ class Watcher(Generic[O]):
 
     def _report(self, error: SteersmanError) -> None:
         if isinstance(error, TlsError) or (isinstance(error, ApiError) and not isinstance(error, _PASSING)):
-            self._failure = error
+            self._failure = collection_error(error, self._gvk)
         else:
             _log.info("watch failed, trying again", extra={"kind": described(self._kind), "error": str(error)})
 
@@ -296,8 +296,8 @@ class Watcher(Generic[O]):
         except DecodeError as error:
             _log.warning("left out what is no object", extra={"kind": described(self._kind), "error": str(error)})
             return None
-        if known.kind and known.kind != self._kind_name:
-            _log.warning("left out an object of another kind", extra={"kind": known.kind, "wanted": self._kind_name})
+        if known.kind and known.kind != self._gvk.kind:
+            _log.warning("left out an object of another kind", extra={"kind": known.kind, "wanted": self._gvk.kind})
             return None
         return known
 

@@ -41,7 +41,7 @@ from steersman.protocol.list_watch_messages import (
 )
 from steersman.protocol.options import ListOptions, WatchOptions
 from steersman.protocol.requests import Requests
-from steersman.protocol.responses import body_of
+from steersman.protocol.responses import body_of, collection_error
 from steersman.protocol.watch_frames import Added, Bookmark, Deleted, Failed, RawEvent
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
@@ -149,6 +149,7 @@ class Reflector:
         self._on_changes(changes)
 
     def _report(self, error: SteersmanError) -> None:
+        error = collection_error(error, self._source.requests.resource.gvk)
         level = logging.INFO if str(error) == str(self._error) else logging.WARNING
         _log.log(level, "list/watch failed, trying again", extra={"source": str(self._source), "error": str(error)})
         self._error = error

@@ -34,7 +34,7 @@ from steersman.manager.leadership import Leadership
 from steersman.manager.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
 from steersman.manager.webhook_metrics import WebhookMetrics
-from steersman.manager.webhooks import Webhooks, need_webhooks
+from steersman.manager.webhooks import Webhooks, converted_definitions, need_webhooks
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
 from steersman.randomness import Randomness
@@ -189,14 +189,16 @@ class Manager:
     async def _install(self, webhooks: Address | None) -> None:
         client = self._installer(self._operators[0].name)
         definitions, policies = list(self._options.definitions), []
+        converted: list[str] = []
         if self._options.install_crds:
             # Loaded here: the schema compiler is large, and operators whose definitions are installed do not need it.
             from steersman.manager.definitions import operator_definitions, operator_policies  # noqa: PLC0415 - see above
 
             definitions += operator_definitions(self._operators, webhooks)
             policies = operator_policies(self._operators)
+            converted = converted_definitions(self._operators)
         if definitions:
-            await install_definitions(client, definitions)
+            await install_definitions(client, definitions, converted=converted)
         for policy in policies:
             await client.apply(policy, force=True)
 
