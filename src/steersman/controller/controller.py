@@ -20,6 +20,7 @@ from steersman.controller.causes import Cause, What, cause_of
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.expectations import Target, Write
+from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
 from steersman.controller.field_changes import changed_fields
 from steersman.controller.followings import Followings
 from steersman.controller.holds import Holds, Wanted
@@ -71,6 +72,8 @@ class ControllerParts(Struct, frozen=True, kw_only=True):
     #: The namespaces to look at; none of them means all.
     namespaces: tuple[str, ...] = ()
     observer: ControllerObserver = _NO_OBSERVER
+    #: Notified of each exception that an author's function raises unexpectedly.
+    on_failure: FailureListener = ignore_failure
     queue_observer: QueueObserver | None = None
 
 
@@ -193,7 +196,8 @@ class Controller(Generic[K]):
             self._surroundings.applied.forget(target)
         try:
             keys = trigger.keys(change)
-        except Exception:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
+        except Exception as error:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
+            self._report(target.gvk.kind, record.key, error)
             _log.exception(
                 "cannot tell what a change is about",
                 extra={"controller": self.reconciler.name, "kind": target.gvk.kind, "key": str(record.key)},
@@ -309,12 +313,16 @@ class Controller(Generic[K]):
             self.queue.add_after(key, again_after, causes=(Cause(What.TIMER),))
 
     def _on_failure(self, taken: Wanted, error: BaseException, ctx: Context[K]) -> None:
+        self._report(self.reconciler.resource.gvk.kind, taken.key, error)
         seconds = self._retry(taken, None, type(error).__name__)
         why = [str(cause) for cause in taken.causes]
         # What servers and networks do needs no traceback; what the author's code does has one.
         trace = None if isinstance(error, SteersmanError) else error
         text = f"{type(error).__name__}: {error}"
         ctx.log.error("reconcile failed", exc_info=trace, extra={"error": text, "retry_in": seconds, "why": why})
+
+    def _report(self, kind: str, key: ObjectKey, error: BaseException) -> None:
+        self._parts.on_failure(ReconcileFailure(self.reconciler.name, kind, key, error))
 
     def _retry(self, taken: Wanted, after: float | None, detail: str) -> float:
         causes = (Cause(What.RETRY, detail=detail),)

@@ -18,6 +18,7 @@ from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller, ControllerParts
 from steersman.controller.declaration import Reconciler
+from steersman.controller.failures import FailureListener, ignore_failure
 from steersman.errors import LeadershipLost
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
@@ -74,6 +75,8 @@ class ManagerOptions:
     instance: str = ""
     #: How the API server reaches the operators' webhooks; without it they are not served.
     webhooks: Front | None = None
+    #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
+    on_failure: FailureListener = ignore_failure
 
 
 class Manager:
@@ -249,6 +252,7 @@ class Manager:
             namespaces=self._options.namespaces,
             observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),
+            on_failure=self._options.on_failure,
         )
         controller = Controller(reconciler, parts)
         controller.attach()
