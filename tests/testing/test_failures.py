@@ -126,7 +126,7 @@ async def test_a_mapping_that_crashes_fails_the_test(cluster: Cluster) -> None:
     async def reconcile(_: ConfigMap, __: Context[ConfigMap]) -> None:
         """Do nothing."""
 
-    with pytest.raises(AssertionError, match="Secret default/s .configmap.: ZeroDivisionError"):
+    with pytest.raises(AssertionError, match=r"Secret default/s .configmap.: ZeroDivisionError"):
         await _run(cluster, operator, _until_rest)
 
 

@@ -83,4 +83,7 @@ def _place(error: BaseException) -> str:
     """Return the innermost line of the author's own code."""
     frames = reversed(traceback.extract_tb(error.__traceback__))
     own = next((one for one in frames if not any(part in one.filename for part in _FOREIGN)), None)
-    return f"{own.filename}:{own.lineno} in {own.name}" if own is not None else ""
+    if own is not None:
+        return f"{own.filename}:{own.lineno} in {own.name}"
+    # A time limit raises its own error; where the author's code stood is known to the cancellation behind it.
+    return _place(error.__cause__) if error.__cause__ is not None else ""
