@@ -136,13 +136,13 @@ class Cluster:
                 watching_for_blocking_calls(operators, self.blocking_limit),
                 background(manager.run(), name="manager") as task,
             ):
-                await self._drive(wait_ready(manager.wait_ready(), task))
+                await self.drive(wait_ready(manager.wait_ready(), task))
                 try:
                     with self.attended(manager):
                         yield manager
                 finally:
                     task.cancel()
-                    await self._drive(_ended(task))
+                    await self.drive(_ended(task))
                     await transport.close()
 
     @property
@@ -154,9 +154,13 @@ class Cluster:
         """Fail at the end of the block if a reconcile failed unexpectedly in it; see ``running``."""
         return self._failures.judging(expect_failures)
 
+    def record_failure(self, failure: ReconcileFailure) -> None:
+        """Record a reconcile that failed; a `FailureListener` for managers that a test runs itself."""
+        self._failures.record(failure)
+
     def _listener(self, also: FailureListener = ignore_failure) -> FailureListener:
         def on_failure(failure: ReconcileFailure) -> None:
-            self._failures.record(failure)
+            self.record_failure(failure)
             also(failure)
 
         return on_failure
@@ -177,7 +181,7 @@ class Cluster:
 
     async def install(self, *kinds: type[KubeObject]) -> None:
         """Install the definitions of custom kinds without running an operator."""
-        await self._drive(install_definitions(self.client, definitions_of(kinds)))
+        await self.drive(install_definitions(self.client, definitions_of(kinds)))
 
     def informer(self, kind: type[K], selection: Selection | None = None) -> Informer[K]:
         """Make an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
@@ -244,8 +248,8 @@ class Cluster:
     def _version(self) -> str:
         return str(self.server.ledger.version)
 
-    async def _drive(self, work: Awaitable[None]) -> None:
-        """Wait for something that may need time to pass, also under a clock that stands still."""
+    async def drive(self, work: Awaitable[None]) -> None:
+        """Wait for something that may need time to pass; a fake clock is moved until it is done."""
         if not isinstance(self.clock, FakeClock):
             await work
             return
