@@ -231,7 +231,7 @@ async def test_a_mapping_that_raises_stops_nothing() -> None:
     async def reconcile(widget: Widget, _: Ctx) -> None:
         runs.append(widget.name)
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=KeyError) as cluster:
         await cluster.client.create(Secret(meta("s")))
         await create(cluster)
         assert runs == ["a"]

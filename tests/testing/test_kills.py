@@ -22,7 +22,7 @@ async def test_a_process_is_killed_at_its_write_and_another_takes_over() -> None
 
 async def test_a_target_must_be_an_operator() -> None:
     """A wrong name is told at once, not by a process that never becomes ready."""
-    with pytest.raises(ConfigError, match="is no Operator"):
+    with pytest.raises(ConfigError, match="is not an Operator"):
         await survive_kills("tests.testing.stamping:ConfigMap", _a_config_map_is_stamped)
 
 

@@ -19,6 +19,7 @@ from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller, ControllerParts
 from steersman.controller.declaration import Reconciler
 from steersman.controller.external_writes import CarryOut, carry_out_at_once
+from steersman.controller.failures import FailureListener, ignore_failure
 from steersman.errors import LeadershipLost
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
@@ -79,6 +80,8 @@ class ManagerOptions:
     webhooks: Front | None = None
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
     carry_out: CarryOut = carry_out_at_once
+    #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
+    on_failure: FailureListener = ignore_failure
 
 
 class Manager:
@@ -266,6 +269,7 @@ class Manager:
             namespaces=self._options.namespaces,
             observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),
+            on_failure=self._options.on_failure,
         )
         controller = Controller(reconciler, parts)
         controller.attach()
