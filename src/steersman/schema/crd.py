@@ -6,13 +6,13 @@ real server before it is given out; an error names the Python file and field tha
 
 from typing import Any, Final
 
-import yaml
 from msgspec import structs
 
 from steersman.errors import DeclarationError
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.codec import from_json
 from steersman.objects.resource import Resource
+from steersman.objects.yaml_writer import write_yaml
 from steersman.schema.crd_validation import validate_crd
 from steersman.schema.declaration import Column, Declaration, declaration_of, place_of
 from steersman.schema.field_errors import FieldError
@@ -235,14 +235,6 @@ def crd_object(*kinds: CustomClass) -> CustomResourceDefinition:
     return from_json(CustomResourceDefinition, crd_of(*kinds))
 
 
-class _PlainDumper(yaml.SafeDumper):
-    """Writes YAML without anchors: a schema that occurs twice is written twice."""
-
-    def ignore_aliases(self, _data: Any) -> bool:
-        """Never refer to an earlier node."""
-        return True
-
-
 def crd_yaml(*kinds: CustomClass) -> str:
     """Build the CustomResourceDefinition of a kind as YAML; the same classes always give the same text."""
-    return yaml.dump(crd_of(*kinds), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=120)
+    return write_yaml([crd_of(*kinds)])
