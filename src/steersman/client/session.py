@@ -38,16 +38,18 @@ class Session:
         self._by_kind: dict[GroupVersionKind, Requests] = {}
 
     async def send(self, request: Request) -> bytes:
-        """Send and give the body of a success; raise what any other answer means."""
+        """Send a request and return the body of a success; raise the error that any other response means."""
         response = await self.transport.request(request)
         if texts := warnings_of(response):
             self._warnings.show(texts)
         try:
             return body_of(response)
         except ApiError as error:
-            if is_confidential(request.target):
-                raise without_values(error) from None
-            raise
+            if not is_confidential(request.target):
+                raise
+            refusal = without_values(error)
+        # Outside the handler: inside it, even with `from None`, the quoted values would travel on in __context__.
+        raise refusal
 
     # Where kinds are served.
 
