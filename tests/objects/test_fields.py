@@ -117,10 +117,11 @@ def test_an_annotation_that_is_not_a_type_is_an_error(load: Load) -> None:
 
 def test_a_default_without_an_annotation_is_an_error() -> None:
     """The value hid the field: it was neither settable nor sent."""
-    with pytest.raises(DeclarationError, match=r"Bigger\.replicas: the field has a value but no annotation"):
 
-        class Smaller(Model):
-            replicas: int = 1
+    class Smaller(Model):
+        replicas: int = 1
+
+    with pytest.raises(DeclarationError, match=r"Bigger\.replicas: the field has a value but no annotation"):
 
         class Bigger(Smaller):
             replicas = 5

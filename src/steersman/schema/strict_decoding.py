@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from steersman.errors import DecodeError
-from steersman.schema.go_json import json_fault
+from steersman.schema.go_json import is_too_deep, json_fault
 from steersman.schema.type_checks import INT64_MAX, INT64_MIN
 
 _SUMMARY = 30
@@ -110,6 +110,8 @@ def _fast(raw: bytes) -> tuple[Any, bool]:
 
 def decode_json(raw: bytes) -> Decoded:
     """Decode a JSON text; raises `DecodeError` with the words of the server's own scanner."""
+    if is_too_deep(raw):
+        raise DecodeError("exceeded max depth")
     digits = raw.translate(_DIGITS)
     has_huge = _HUGE in digits
     duplicates: list[str] = []
