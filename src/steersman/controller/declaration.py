@@ -1,13 +1,13 @@
 """What an author declares: a function that reconciles a kind, its cleanup, and what else triggers it."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Chosen, Trigger, Watch, to_choosers, to_controller, to_itself, to_mapped
+from steersman.controller.triggers import Trigger, WatchedKind, to_controller, to_itself
 from steersman.errors import DeclarationError
 from steersman.informer.reader import StoreReader
 from steersman.objects.identity import ApiResource
@@ -27,7 +27,7 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     #: Kinds whose objects trigger the one that controls them.
     owns: tuple[type[KubeObject], ...] = ()
     #: Kinds whose objects trigger others, by a function.
-    watches: tuple[Watch | Chosen, ...] = ()
+    watches: tuple[WatchedKind[Any], ...] = ()
     #: Which changes of the reconciled kind matter.
     when: Predicate = meaningful
     #: Which changes of owned kinds matter.
@@ -102,12 +102,7 @@ class Reconciler(Generic[K]):
         for owned in options.owns:
             yield Trigger(owned, to_owner, options.owns_when)
         for watch in options.watches:
-            mapper = (
-                to_mapped(watch.kind, watch.to)
-                if isinstance(watch, Watch)
-                else to_choosers(reconciled, watch.kind, watch.by)
-            )
-            yield Trigger(watch.kind, mapper, watch.when, watch.optional)
+            yield watch.trigger(reconciled)
 
     def __repr__(self) -> str:
         return f"<Reconciler {self.name} of {self.resource.gvk}>"

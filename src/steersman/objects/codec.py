@@ -74,7 +74,7 @@ class _KindCodec:
     __slots__ = ("decoder", "prefix", "shape")
 
     def __init__(self, kind: type[KubeObject]) -> None:
-        self.decoder = _new_decoder(kind)
+        self.decoder: msgspec.json.Decoder[KubeObject] = _new_decoder(kind)
         self.prefix: bytes | None = None
         #: The whole tree of types, for the few objects that need it.
         self.shape: msgspec.inspect.Type | None = None
