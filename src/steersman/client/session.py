@@ -38,18 +38,20 @@ class Session:
         self._by_kind: dict[GroupVersionKind, Requests] = {}
 
     async def send(self, request: Request) -> bytes:
-        """Send a request and return the body of a success; raise what any other answer means."""
+        """Send a request and return the body of a success; raise the error that any other response means."""
         response = await self.transport.request(request)
         if texts := warnings_of(response):
             self._warnings.show(texts)
         try:
             return body_of(response)
         except ApiError as error:
-            if is_confidential(request.target):
-                raise without_values(error) from None
             if isinstance(error, NotFound):
                 raise await self._explained(request, error) from None
-            raise
+            if not is_confidential(request.target):
+                raise
+            refusal = without_values(error)
+        # Outside the handler: inside it, even with `from None`, the quoted values would travel on in __context__.
+        raise refusal
 
     async def _explained(self, request: Request, error: NotFound) -> NotFound:
         """Return what a 404 means: discovery tells whether the kind is served, where the answer names no object."""

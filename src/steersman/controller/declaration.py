@@ -2,13 +2,13 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Chosen, Trigger, Watch, to_choosers, to_controller, to_itself, to_mapped
+from steersman.controller.triggers import Trigger, WatchedKind, to_controller, to_itself
 from steersman.errors import DeclarationError
 from steersman.informer.reader import StoreReader
 from steersman.objects.identity import ApiResource
@@ -47,7 +47,7 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     #: Kinds whose objects trigger the one that controls them.
     owns: tuple[type[KubeObject], ...] = ()
     #: Kinds whose objects trigger others, by a function.
-    watches: tuple[Watch | Chosen, ...] = ()
+    watches: tuple[WatchedKind[Any], ...] = ()
     #: Kinds whose objects a run may wait for (``Blocked``): single objects are watched while something waits for them.
     waits_for: tuple[type[KubeObject], ...] = ()
     #: Which changes of the reconciled kind matter.
@@ -129,12 +129,7 @@ class Reconciler(Generic[K]):
         for owned in options.owns:
             yield Trigger(owned, to_owner, options.owns_when)
         for watch in options.watches:
-            mapper = (
-                to_mapped(watch.kind, watch.to)
-                if isinstance(watch, Watch)
-                else to_choosers(reconciled, watch.kind, watch.by)
-            )
-            yield Trigger(watch.kind, mapper, watch.when, watch.optional)
+            yield watch.trigger(reconciled)
 
     def __repr__(self) -> str:
         return f"<Reconciler {self.name} of {self.resource.gvk}>"

@@ -8,7 +8,7 @@ from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.declaration import ReconcileFunction, Reconciler, ReconcilerOptions
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Chosen, Watch
+from steersman.controller.triggers import WatchedKind
 from steersman.errors import DeclarationError
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
@@ -44,7 +44,7 @@ class Operator(AdmissionDeclarations):
         kind: type[K],
         *,
         owns: Iterable[type[KubeObject]] = (),
-        watches: Iterable[Watch | Chosen] = (),
+        watches: Iterable[WatchedKind[K]] = (),
         waits_for: Iterable[type[KubeObject]] = (),
         when: Predicate = meaningful,
         owns_when: Predicate = always,

@@ -6,11 +6,10 @@ real server before it is given out; an error names the Python file and field tha
 
 from typing import Any, Final
 
-from msgspec import structs
-
 from steersman.errors import DeclarationError
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.codec import from_json
+from steersman.objects.fields import fields_of
 from steersman.objects.resource import Resource
 from steersman.objects.yaml_writer import write_yaml
 from steersman.schema.crd_validation import validate_crd
@@ -30,7 +29,7 @@ def _root_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
     """Give the schema of a whole object, and note where its parts came from."""
     declaration = declaration_of(kind)
     schema: Schema = {"type": "object", "properties": {}}
-    fields = {info.name: info for info in structs.fields(kind)}
+    fields = {info.name: info for info in fields_of(kind)}
     for name in ("spec", "status"):
         tree = TypeTree(with_defaults=name == "spec")
         info = fields[name]

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from steersman.errors import DecodeError
 from steersman.objects.numbers import settled_number
-from steersman.schema.go_json import json_fault
+from steersman.schema.go_json import is_too_deep, json_fault
 
 _SUMMARY = 30
 #: A whole number of so few digits fits into a float.
@@ -108,6 +108,8 @@ def _fast(raw: bytes) -> tuple[Any, bool]:
 
 def decode_json(raw: bytes) -> Decoded:
     """Decode a JSON text; raises `DecodeError` with the words of the server's own scanner."""
+    if is_too_deep(raw):
+        raise DecodeError("exceeded max depth")
     digits = raw.translate(_DIGITS)
     has_huge = _HUGE in digits
     duplicates: list[str] = []
