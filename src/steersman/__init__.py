@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from steersman.controller.context import Context
     from steersman.controller.triggers import Chosen, Watch
     from steersman.errors import (
-        AlreadyOwned,
         Blocked,
         Conflict,
         Deny,
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Admission",
-    "AlreadyOwned",
     "Blocked",
     "Chosen",
     "Client",
@@ -76,8 +74,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.controller.context": ("Context",),
         "steersman.controller.triggers": ("Chosen", "Watch"),
         "steersman.errors": (
-            "AlreadyOwned",
-            "Blocked",
+                    "Blocked",
             "Conflict",
             "Deny",
             "Forbidden",

@@ -147,7 +147,7 @@ async def test_a_worker_survives_what_an_author_does(
 
     async with (
         Cluster.start(clock=FakeClock(), seed=1) as cluster,
-        cluster.running(operator, options=OPTIONS) as manager,
+        cluster.running(operator, options=OPTIONS, expect_failures=BaseException) as manager,
     ):
         await create(cluster, "bad", size=1)
         await clock_of(cluster).advance(5.0)
@@ -186,7 +186,7 @@ async def test_a_cleanup_and_an_error_handler_may_do_the_same() -> None:
         runs.append(type(error).__name__)
         current().cancel()
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=BaseException) as cluster:
         widget = await create(cluster)
         await clock_of(cluster).advance(1.0)
         await cluster.client.delete(widget)
@@ -218,7 +218,7 @@ async def test_a_stray_cancellation_does_not_let_an_object_be_worked_on_twice() 
         working -= 1
         ctx.event("Done", "once")
 
-    async with Cluster.start() as cluster, cluster.running(operator, options=OPTIONS):
+    async with Cluster.start() as cluster, cluster.running(operator, options=OPTIONS, expect_failures=BaseException):
         widget = await cluster.client.create(Widget(meta("a"), WidgetSpec(size=1)))
         await cluster.eventually(at_work.is_set)
         await cluster.client.patch(widget, {"spec": {"size": 2}})
@@ -245,7 +245,7 @@ async def test_a_real_stop_is_prompt_even_if_the_reconciler_keeps_it_to_itself()
 
     clock = FakeClock()
     async with Cluster.start(clock=clock, seed=1) as cluster:
-        async with cluster.running(operator, options=OPTIONS):
+        async with cluster.running(operator, options=OPTIONS, expect_failures=BaseException):
             await cluster.client.create(Widget(meta("a"), WidgetSpec(size=1)))
             await clock.settle()
             assert runs == 1
@@ -266,7 +266,7 @@ async def test_a_worker_that_fails_by_itself_is_replaced_told_and_not_ready_mean
 
     async with (
         Cluster.start(clock=FakeClock(), seed=1) as cluster,
-        cluster.running(operator, options=OPTIONS) as manager,
+        cluster.running(operator, options=OPTIONS, expect_failures=BaseException) as manager,
     ):
         (controller,) = manager.controllers
         get = controller.queue.get
@@ -307,7 +307,7 @@ async def test_a_mapping_that_raises_anything_does_not_stop_the_changes_that_fol
     async def reconcile(widget: Widget, _: Ctx) -> None:
         runs.append(widget.name)
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=BaseException) as cluster:
         await create(cluster)
         await cluster.client.create(ConfigMap(meta("bad")))
         await cluster.client.create(ConfigMap(meta("good")))
