@@ -82,13 +82,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     $KUBECONFIG, of the pod this runs in, or of ~/.kube/config. Webhooks are served where the API server can call them:
     on an embedded server that is known, on a cluster it is --webhook-service, on a laptop --webhook-url.
 
-    \b
-    Exit codes:
-      0  stopped by a signal; everything ended in order
-      1  failed, or ended at once by a second signal
-      2  an option, a file or a declaration cannot be used
-      3  lost the lease of the leader election
-      4  something did not stop within --grace seconds after a signal
+    Exit codes: 0 stopped in order, 1 failed or second signal, 2 wrong usage, 3 lost the lease, 4 overran --grace.
+
     \b
     Examples:
       $ steer run --embedded --dev
