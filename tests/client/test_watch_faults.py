@@ -42,6 +42,10 @@ class BreakingStream:
         """Give the rest at once."""
         return await self._stream.read()
 
+    def interrupt(self) -> None:
+        """Interrupt a read that waits."""
+        self._stream.interrupt()
+
     async def __anext__(self) -> bytes:
         """Give the next bytes, or what is left of them."""
         if self._ended is not None:

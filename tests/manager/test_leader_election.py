@@ -161,6 +161,22 @@ async def test_losing_touch_with_the_server_stops_writes_at_the_renew_deadline()
         assert await a.client.try_get(ConfigMap, "before") is not None
 
 
+async def test_the_loss_of_leadership_is_told_once() -> None:
+    """A process that has to end hears of it from the election itself: its event loop may be blocked."""
+    clock = FakeClock()
+    faults = Faults(ApiServer(clock=clock))
+    lost: list[float] = []
+    options = ElectionOptions(
+        name="op", namespace="default", identity="a", on_lost=lambda: lost.append(clock.monotonic())
+    )
+    link = Link(InMemoryTransport(faults, clock=clock), clock, Randomness(0))
+    async with elect_here(link, options) as leadership:
+        await leadership.wait_acquired()
+        faults.inject(Refuse(503, "ServiceUnavailable"), times=None)
+        await clock.advance(30.0)
+        assert lost == [10.0]
+
+
 @pytest.mark.parametrize(
     "fault", [Lose(), Reset(), Refuse(409, "Conflict"), Refuse(500), Refuse(429, "TooManyRequests")]
 )

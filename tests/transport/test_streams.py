@@ -8,6 +8,7 @@ from steersman.errors import BadAnswer, ConnectionLost, NoAnswer
 from steersman.protocol.http import Request, Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.limits import Limits
+from steersman.transport.stream import ResponseStream
 from tests.transport.conftest import Connect
 from tests.transport.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 
@@ -273,3 +274,18 @@ async def test_a_refused_upgrade_gives_the_answer(connected: Connect) -> None:
     ):
         assert isinstance(refused, Response)
         assert (refused.status, refused.body) == (403, b"no")
+
+
+async def test_an_interrupted_read_loses_nothing() -> None:
+    """A reader that looks after something else for a moment goes on where it was."""
+    stream = ResponseStream(200, [])
+    loop = asyncio.get_running_loop()
+    loop.call_soon(stream.interrupt)
+    with pytest.raises(TimeoutError):
+        await anext(stream)
+    stream.interrupt()  # nobody reads: no effect
+    loop.call_soon(stream.interrupt)
+    loop.call_soon(stream.feed, b"one")
+    assert await anext(stream) == b"one"
+    stream.feed(b"two")
+    assert await anext(stream) == b"two"

@@ -83,6 +83,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     The cluster is that of --kubeconfig, $KUBECONFIG, the service account of the pod, or ~/.kube/config. Webhooks are
     served behind a Service (--webhook-service) or at a URL (--webhook-url). A second signal stops the process at once.
 
+    Exit codes: 0 stopped in order, 1 failed or second signal, 2 wrong usage, 3 lost the lease, 4 overran --grace.
+
     \b
     Examples:
       $ steer run --embedded --dev
@@ -164,17 +166,25 @@ async def _run(
     """Run until stopped; with a namespace for the lease, even an empty one, an election decides who works."""
     from dataclasses import replace
 
+    from steersman.manager.forced_exit import AFTER_GRACE, force_exit_after
     from steersman.manager.leader_election import ElectionOptions
     from steersman.manager.main import run_operators
     from steersman.manager.signals import stop_on_signals
     from steersman.randomness import Randomness
 
-    async with stop_on_signals() as stop, cluster.config() as config:
+    loop = asyncio.get_running_loop()
+
+    def leave_soon() -> None:
+        message = "the process ends by force: leadership was lost and not everything stopped"
+        force_exit_after(AFTER_GRACE, _LOST_LEADERSHIP, message, loop=loop)
+
+    async with stop_on_signals(grace=options.grace) as stop, cluster.config() as config:
         if lease_namespace is not None:
             election = ElectionOptions(
                 name=operators[0].name,
                 namespace=lease_namespace or config.namespace,
                 identity=f"{options.instance}_{Randomness().uid()}",
+                on_lost=leave_soon,
             )
             options = replace(options, election=election)
         await run_operators(operators, config, options, stop)

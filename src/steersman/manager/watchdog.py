@@ -77,11 +77,11 @@ class _Heart:
             silent = self._clock.monotonic() - beat_at
             if looks == _LOOKS:
                 frame = sys._current_frames().get(self._thread)  # noqa: SLF001 - the documented way to see a thread
-                self._on_stall(silent, _place(frame))
+                self._on_stall(silent, place_of(frame))
 
 
-def _place(frame: FrameType | None) -> str:
-    """Name the innermost function that is not the standard library's, with what it called."""
+def place_of(frame: FrameType | None) -> str:
+    """Return the innermost function of a stack that is not the standard library's, with its file and line."""
     if frame is None:
         return "unknown"
     stack = traceback.extract_stack(frame)

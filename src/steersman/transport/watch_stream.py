@@ -1,11 +1,11 @@
 """The events of one watch, read from a transport until the server ends it or it is taken for dead."""
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Self, assert_never
 
-from steersman.clock import Clock
+from steersman.clock import Clock, Deadline
 from steersman.errors import ConnectionFailed, NoAnswer, TransportError
 from steersman.protocol.http import Request, Response
 from steersman.protocol.responses import error_of
@@ -32,7 +32,9 @@ async def open_watch(
                     raise error_of(Response(body.status, body.headers, await body.read()))
         except TimeoutError:
             raise NoAnswer(f"the server did not begin the watch within {OPENING:g} s") from None
-        yield WatchStream(body, transport, clock, lasts)
+        stream = WatchStream(body, transport, clock, lasts)
+        stack.callback(stream.close)
+        yield stream
 
 
 class WatchStream:
@@ -48,6 +50,8 @@ class WatchStream:
         self._clock = clock
         self._frames = WatchFrames()
         self._liveness = WatchLiveness(clock.monotonic(), lasts)
+        #: Interrupts a read; moving it for each read costs less than a timeout around each.
+        self._deadline = Deadline(clock, body.interrupt)
         self._has_ended = False
 
     def __aiter__(self) -> Self:
@@ -66,13 +70,12 @@ class WatchStream:
     async def _read(self) -> bytes | None:
         """Wait for bytes for as long as the watch may be alive; ``None`` at its end."""
         while True:
-            match self._liveness.step(self._clock.monotonic()):
+            now = self._clock.monotonic()
+            match self._liveness.step(now):
                 case KeepWaiting(seconds):
-                    try:
-                        async with self._clock.timeout(seconds):
-                            return await anext(self._body, None)
-                    except TimeoutError:
-                        continue
+                    self._deadline.set_at(now + seconds)
+                    with suppress(TimeoutError):
+                        return await anext(self._body, None)
                 case AskForLife():
                     await self._ask_for_life()
                 case GiveUp(reason):
@@ -86,6 +89,10 @@ class WatchStream:
         except TransportError as error:
             raise ConnectionFailed(f"the watch is quiet and the server does not answer: {error}") from None
         self._liveness.showed_life(self._clock.monotonic())
+
+    def close(self) -> None:
+        """Leave no timer behind."""
+        self._deadline.cancel()
 
     def __repr__(self) -> str:
         return f"<WatchStream {self._body!r} {self._frames!r}>"
