@@ -34,18 +34,16 @@ class Shape:
     def __post_init__(self) -> None:
         for namespace in (self.namespace, *self.watch):
             if faults := label_faults(namespace):
-                raise ConfigError(f"{namespace!r} is not a namespace name: {faults[0]}")
+                raise ConfigError(f"{namespace!r} is no namespace: {faults[0]}")
         if not self.image or any(letter.isspace() for letter in self.image):
-            raise ConfigError(
-                f"{self.image!r} is not an image name: write one such as registry.example.com/operator:1.0"
-            )
+            raise ConfigError(f"{self.image!r} is no image: write one such as registry.example.com/operator:1.0")
         if self.replicas < 1:
             raise ConfigError(f"an operator needs at least one replica, not {self.replicas}")
         for folder, claim in self.volumes.items():
             if not folder.startswith("/") or ":" in folder:
-                raise ConfigError(f"volumes: {folder!r} is not a folder for a claim: it must begin with /")
+                raise ConfigError(f"volumes: {folder!r} is no folder to mount a claim at: it must begin with /")
             if faults := subdomain_faults(claim):
-                raise ConfigError(f"volumes: {claim!r}, at {folder}, is not the name of a claim: {faults[0]}")
+                raise ConfigError(f"volumes: {claim!r}, at {folder}, is no name of a claim: {faults[0]}")
 
 
 def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str = "") -> Shape:
