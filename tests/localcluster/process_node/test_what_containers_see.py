@@ -302,7 +302,7 @@ def test_several_sources_share_a_projected_volume() -> None:
 def test_a_file_cannot_leave_its_volume(path: str) -> None:
     """A key's path is somebody's text."""
     items = [KeyToPath(key="k", path=path)]
-    with pytest.raises(MountError, match="is no path inside a volume"):
+    with pytest.raises(MountError, match="is not a path inside a volume"):
         files(Volume(name="v", secret=SecretVolumeSource(secret_name="s", items=items)))
 
 
