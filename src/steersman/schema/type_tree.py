@@ -185,8 +185,8 @@ class TypeTree:
         if model in self.open:
             chain = " → ".join(part.__name__ for part in (*self.open[self.open.index(model) :], model))
             raise DeclarationError(
-                f"{Origin(model)}: it contains itself ({chain}), which no Kubernetes schema can express; give the inner "
-                "field the type dict[str, Any], or constrain it with Opaque()"
+                f"{Origin(model)}: it contains itself ({chain}), which no Kubernetes schema can express; give the "
+                "inner field the type dict[str, Any], or constrain it with Opaque()"
             )
         self.open.append(model)
         try:
