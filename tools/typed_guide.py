@@ -50,10 +50,11 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number in (signal.SIGINT, signal.SIGKILL):
+        # Not SIGINT: programs started in the background of a script ignore it.
+        for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self._shell.pid, number)
-                self._shell.wait(20 if number is signal.SIGINT else None)
+                self._shell.wait(20 if number is signal.SIGTERM else None)
             except (ProcessLookupError, subprocess.TimeoutExpired):
                 continue
         self._shell.communicate()

@@ -26,7 +26,8 @@ GIVEN = {"python3", "python", "pip", "make", "mkdir", "cd", "export", "kubectl",
 def environment(tmp_path: Path) -> dict[str, str]:
     """Return the variables of a shell that finds the programs of this environment."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {"PATH": path, "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    cache = str(ROOT / ".mypy_cache" / "guides")
+    return {"PATH": path, "HOME": str(tmp_path), "LANG": "C.UTF-8", "MYPY_CACHE_DIR": cache}
 
 
 def is_typed(command: str) -> bool:

@@ -220,7 +220,7 @@ def test_conversions_are_between_versions_of_one_kind_and_only_one_a_way() -> No
 def test_a_path_that_names_no_field_is_refused(path: str) -> None:
     """A typo would silently convert nothing."""
     one, other = _pair(Registry())
-    with pytest.raises(DeclarationError, match="is no path of a field"):
+    with pytest.raises(DeclarationError, match="is not the path of a field"):
         renames(one, other, {path: ".spec.size"})
 
 

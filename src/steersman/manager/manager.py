@@ -170,7 +170,7 @@ class Manager:
             await self._install(None)
             return
         if self._options.webhooks is None:
-            _log.warning("webhooks are not served: say where they are called (--webhook-service, --webhook-url)")
+            _log.warning("webhooks are not served: pass --webhook-service or --webhook-url")
             await self._install(None)
             return
         numbers = WebhookMetrics()

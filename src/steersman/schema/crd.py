@@ -77,7 +77,7 @@ def _column_type(column: Column, root: Structural, kind: CustomClass) -> str:
     found = _COLUMN_TYPES.get(node.types[0] if node is not None and len(node.types) == 1 else "")
     if found is None or node is None:
         raise DeclarationError(
-            f"{place_of(kind)}: the type of {column} cannot be told from the schema: say "
+            f"{place_of(kind)}: the type of {column} cannot be derived from the schema: write "
             f"Column({column.name!r}, {column.path!r}, type='string')"
         )
     return "date" if node.schema.get("format") == "date-time" else found

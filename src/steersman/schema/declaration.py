@@ -110,9 +110,9 @@ def _group_version(kind: type, text: str) -> GroupVersion:
     if "." not in found.group:
         raise _refuse(kind, f"{text!r}: the group of a custom resource is a domain with at least one dot")
     if faults := subdomain_faults(found.group):
-        raise _refuse(kind, f"the group {found.group!r} is no good: {faults[0]}")
+        raise _refuse(kind, f"the group {found.group!r} is invalid: {faults[0]}")
     if faults := dns1035_faults(found.version):
-        raise _refuse(kind, f"the version {found.version!r} is no good: {faults[0]}")
+        raise _refuse(kind, f"the version {found.version!r} is invalid: {faults[0]}")
     return found
 
 
@@ -125,14 +125,14 @@ def _check_names(kind: type, resource: ApiResource) -> None:
     ):
         for name in names:
             if faults := dns1035_faults(name):
-                raise _refuse(kind, f"the {what} {name!r} is no good: {faults[0]}")
+                raise _refuse(kind, f"the {what} {name!r} is invalid: {faults[0]}")
 
 
 def _check_approval(kind: type, group: str, approval: str) -> None:
     if is_protected_group(group) and not approval:
         raise _refuse(
             kind,
-            f"the group {group!r} belongs to the Kubernetes community: say api_approved='<URL of the approval>', "
+            f"the group {group!r} belongs to the Kubernetes community: pass api_approved='<URL of the approval>', "
             "or 'unapproved, experimental-only'",
         )
 
@@ -168,7 +168,7 @@ def custom_resource(  # noqa: PLR0913 - the fields of a CustomResourceDefinition
         group, version = _group_version(cls, api_version)
         name = kind or cls.__name__
         if faults := kind_faults(name):
-            raise _refuse(cls, f"the kind {name!r} is no good: {faults[0]}")
+            raise _refuse(cls, f"the kind {name!r} is invalid: {faults[0]}")
         try:
             resource = ApiResource(
                 gvk=GroupVersionKind(group, version, name),
@@ -184,7 +184,7 @@ def custom_resource(  # noqa: PLR0913 - the fields of a CustomResourceDefinition
         _check_names(cls, resource)
         _check_approval(cls, group, api_approved)
         if deprecation_warning and not deprecated:
-            raise _refuse(cls, "deprecation_warning is only for deprecated versions: say deprecated=True")
+            raise _refuse(cls, "deprecation_warning is only for deprecated versions: pass deprecated=True")
         _DECLARATIONS[cls] = Declaration(
             resource=resource,
             columns=tuple(columns),
