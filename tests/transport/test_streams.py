@@ -8,6 +8,7 @@ from steersman.errors import BadAnswer, ConnectionLost, NoAnswer
 from steersman.protocol.http import Request, Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.limits import Limits
+from tests.support.waiting import happens
 from tests.transport.conftest import Connect
 from tests.transport.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 
@@ -240,7 +241,7 @@ async def test_leaving_the_block_closes_the_connection(connected: Connect) -> No
     async with scripted(script) as peer, connected(peer.url) as transport:
         async with transport.stream(WATCH):
             pass
-        await gone.wait()
+        await happens(gone, "the end of the connection")
 
 
 async def test_an_agreed_upgrade_gives_the_raw_connection(connected: Connect) -> None:
