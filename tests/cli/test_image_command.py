@@ -103,10 +103,10 @@ def test_what_is_missing_is_said_in_one_sentence(project: Path) -> None:
     """Each with the next step."""
     del project
     for arguments, message in (
-        (("build",), "--base names"),
+        (("build",), "pass --base"),
         (("build", "--with", "docker"), "--tag"),
         (("push", "fleet:1"), "names no registry"),
-        (("push", "127.0.0.1:1/fleet:1"), "no OCI image layout"),
+        (("push", "127.0.0.1:1/fleet:1"), "not an OCI image layout"),
     ):
         answer = steer("image", *arguments)
         assert answer.exit_code == 2

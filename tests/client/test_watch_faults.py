@@ -98,6 +98,9 @@ class FaultyTransport:
         """Never asked for here."""
         raise NotImplementedError
 
+    async def ping(self) -> None:
+        """Be there."""
+
     async def close(self) -> None:
         """Close what is behind it."""
         await self._inner.close()

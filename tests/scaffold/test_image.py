@@ -111,7 +111,7 @@ def test_an_index_cannot_name_files_outside(tmp_path: Path) -> None:
     index = base.index()
     index["manifests"][0]["digest"] = "sha256:../../../etc/passwd"
     (base.root / "index.json").write_text(json.dumps(index))
-    with pytest.raises(ConfigError, match="no sha256 digest"):
+    with pytest.raises(ConfigError, match="not a sha256 digest"):
         base.manifest("linux/amd64")
 
 

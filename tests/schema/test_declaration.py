@@ -210,7 +210,7 @@ def test_a_column_without_a_type_must_lead_to_a_plain_field() -> None:
 def test_versions_without_a_stored_one_are_refused() -> None:
     """A server needs to know which version it stores."""
     other = declared(GadgetSpec, kind="Gadget")
-    with pytest.raises(DeclarationError, match="say storage=True in one of"):
+    with pytest.raises(DeclarationError, match="pass storage=True to @custom_resource in one of"):
         crd_of(Gadget, other)
 
 

@@ -183,7 +183,7 @@ def test_the_home_directory_is_read_only_when_the_default_is_asked_for(
         ("- just\n- a list\n", "must be an object"),
         ("clusters: {name: c}", r"clusters"),
         ("users: [{name: u, user: {token: 12}}]", r"users\[0\].user.token"),
-        ("a: &a [x, x]\nb: &b [*a, *a]\n" + "c: " + "[" * 300 + "]" * 300, "deep"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\n" + "c: " + "[" * 3000 + "]" * 3000, "max depth"),
         ("---\na: 1\n---\nb: 2\n", "more than one document"),
     ],
     ids=["syntax", "duplicate key", "list", "wrong shape", "wrong type", "too deep", "two documents"],

@@ -180,12 +180,12 @@ def _body(request: Request, info: RequestInfo | None) -> Any:
 
 
 def _patch(body: bytes) -> Any:
-    from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - only whoever audits needs it
+    from steersman.objects.yaml_reader import YamlError, read_yaml  # noqa: PLC0415 - only an audited apply needs it
 
     try:
         # An apply may be YAML, and JSON is YAML.
-        return parse_yaml(body)[0]
-    except YamlFault:
+        return read_yaml(body).value
+    except YamlError:
         return None
 
 

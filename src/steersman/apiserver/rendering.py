@@ -34,9 +34,9 @@ def warning_header(text: str) -> tuple[str, str]:
 def write_document(document: Any, form: Form) -> bytes:
     """Write a document in the form that was asked for."""
     if form.media == YAML:
-        from steersman.apiserver.yaml_text import write_yaml  # noqa: PLC0415 - YAML answers are rare
+        from steersman.objects.yaml_writer import write_sorted_yaml  # noqa: PLC0415 - YAML answers are rare
 
-        return write_yaml(document)
+        return write_sorted_yaml(document).encode()
     if form.pretty:
         return json.dumps(document, indent=2, ensure_ascii=False).translate(_HTML).encode()
     return encode_json(document) + b"\n"

@@ -9,7 +9,7 @@ from typing import Any
 
 from steersman.apiserver import metadata as meta
 from steersman.apiserver.admission.chain import Admission
-from steersman.apiserver.bodies import Body, read_body
+from steersman.apiserver.bodies import Body, read_body, strict_warnings
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.empties import put_back, without_empties
 from steersman.apiserver.ledger import Ledger
@@ -156,7 +156,7 @@ class Writing:
             if options.field_validation == "Strict":
                 served = call.served
                 raise bad_request(cannot_handle_message(served.kind, served.version, strict_message(faults)))
-            call.warnings += faults
+            call.warnings += strict_warnings(faults)
         call.warnings += reading.warnings
 
     def create_object(self, call: Call, obj: Document, options: WriteOptions, *, is_owned: bool = False) -> bytes:

@@ -1,7 +1,7 @@
-"""Applying and deleting objects one by one, saying what became of each; or in a dry run, what would."""
+"""Apply and delete objects one by one, printing what became of each; or in a dry run, what would."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -10,20 +10,31 @@ if TYPE_CHECKING:
     from steersman.objects.resource import Unstructured
 
 
+#: Writes one object and returns it as the server has it then.
+Write: TypeAlias = "Callable[[Client, Unstructured], Awaitable[Unstructured]]"
+
+
 def shown(obj: "Unstructured") -> str:
-    """Name an object as people do: kind, namespace, name."""
+    """Return kind, namespace and name of an object."""
     place = f"{obj.namespace}/" if obj.namespace else ""
     return f"{obj.gvk.kind} {place}{obj.name}"
 
 
-async def apply_all(client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool) -> None:
+async def forced_apply(client: "Client", obj: "Unstructured") -> "Unstructured":
+    """Apply an object, taking over fields of other managers."""
+    return await client.apply(obj, force=True)
+
+
+async def apply_all(
+    client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool, write: Write = forced_apply
+) -> None:
     """Apply objects in their order; definitions are waited for, so that objects of their kinds can follow."""
     for obj in objects:
         if dry_run:
-            await _show(client, obj)
+            await _show(client, obj, write)
             continue
         before = await _find(client, obj)
-        applied = await client.apply(obj, force=True)
+        applied = await write(client, obj)
         if obj.gvk.kind == "CustomResourceDefinition":
             await client.wait_established(applied, timeout=60)
         unchanged = before is not None and before.resource_version == applied.resource_version
@@ -35,7 +46,7 @@ async def delete_all(client: "Client", objects: Iterable["Unstructured"], *, dry
     for obj in objects:
         found = await _find(client, obj)
         if found is None:
-            click.echo(f"{shown(obj)} is not there")
+            click.echo(f"{shown(obj)} does not exist")
         elif dry_run:
             click.echo(f"{shown(obj)} would be deleted")
         else:
@@ -52,14 +63,14 @@ async def _find(client: "Client", obj: "Unstructured") -> "Unstructured | None":
         return None
 
 
-async def _show(client: "Client", obj: "Unstructured") -> None:
+async def _show(client: "Client", obj: "Unstructured", write: Write) -> None:
     from steersman.errors import NotFound
     from steersman.scaffold.difference import difference
 
     before = await _find(client, obj)
     after: dict[str, Any]
     try:
-        after = (await client.dry_run().apply(obj, force=True)).content
+        after = (await write(client.dry_run(), obj)).content
     except NotFound:  # its kind or namespace would be made by an earlier object
         after = obj.content
     changes = difference(shown(obj), before.content if before is not None else None, after)

@@ -43,9 +43,9 @@ class Access:
 
 def _ask() -> None:
     try:
-        agreed = click.confirm("Go on?", err=True)
+        agreed = click.confirm("Continue?", err=True)
     except click.Abort:
-        raise click.ClickException("nothing was changed: nobody answered; say --yes, or name a --context") from None
+        raise click.ClickException("nothing was changed: no confirmation given; pass --yes or --context") from None
     if not agreed:
         raise click.ClickException("nothing was changed")
 
@@ -53,14 +53,19 @@ def _ask() -> None:
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that writes to a cluster."""
     options = (
-        click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters."),
-        click.option("--context", metavar="NAME", help="Context of the kubeconfig; naming it means you are sure."),
-        click.option("--yes", "-y", is_flag=True, help="Do not ask."),
+        click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file."),
+        click.option("--context", metavar="NAME", help="Context of the kubeconfig; also skips the question."),
+        click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation."),
         click.option("--dry-run", is_flag=True, help="Change nothing; show what would change."),
     )
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def crds(count: int) -> str:
+    """Return a number of CRDs as text."""
+    return f"{count} CRD" if count == 1 else f"{count} CRDs"
 
 
 def run(work: Awaitable[None]) -> None:

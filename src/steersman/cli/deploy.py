@@ -1,4 +1,4 @@
-"""`steer deploy`: the operator itself in a cluster, with definitions, permissions and all."""
+"""`steer deploy`: deploy the operator to a cluster, with CRDs, RBAC roles and webhooks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from steersman.cli.target import Declared
 
 
-@click.command("deploy", short_help="Deploy the operator to a cluster.")
+@click.command("deploy", short_help="Deploy the operator to a cluster, with CRDs, RBAC and webhooks.")
 @operator_option
 @image_option
 @cluster_options
 def command(
     *, target: str | None, image: str, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool
 ) -> None:
-    """Apply everything that `steer manifests` writes.
+    """Apply everything that `steer manifests` writes: CRDs, RBAC roles, webhooks and the Deployment.
 
     \b
     Examples:

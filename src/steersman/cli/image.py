@@ -1,4 +1,4 @@
-"""`steer image build` and `push`: an OCI image without a daemon, or with one that the user prefers."""
+"""`steer image build` and `push`: build an OCI image without a daemon, or with Docker or Podman."""
 
 import asyncio
 import platform
@@ -18,9 +18,9 @@ _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _OUT = Path("build/image")
 
 
-@click.group("image", short_help="Build and push the operator's image.")
+@click.group("image", short_help="Build and push the operator's container image.")
 def command() -> None:
-    """Build and push the operator's image, without Docker.
+    """Build and push the operator's container image, without Docker.
 
     \b
     Example:
@@ -30,15 +30,21 @@ def command() -> None:
 
 
 @command.command("build", short_help="Build the image.")
-@click.option("--base", type=click.Path(exists=True, path_type=Path), help="OCI layout of a Python image, or its tar.")
-@click.option("--out", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Layout to write.")
-@click.option("--platform", "wanted", metavar="OS/ARCH", help="Of the base; default: this machine's.")
-@click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Build the Dockerfile with this instead.")
-@click.option("--tag", metavar="IMAGE", help="Name of the image, for --with.")
+@click.option(
+    "--base", type=click.Path(exists=True, path_type=Path), help="OCI layout of a Python image, or its tar archive."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Folder of the OCI layout to write."
+)
+@click.option("--platform", "wanted", metavar="OS/ARCH", help="Platform of the base; default: this machine's.")
+@click.option(
+    "--with", "tool", type=click.Choice(["docker", "podman"]), help="Build the Dockerfile with this program instead."
+)
+@click.option("--tag", metavar="IMAGE", help="Name of the image; needed for --with.")
 def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None, tag: str | None) -> None:
-    """Build an image of three parts: the base, the packages installed here that the project needs, and its code.
+    """Build an image from the base, the installed packages that the project needs, and its code.
 
-    The same inputs give the same digest; SOURCE_DATE_EPOCH sets the time of its files.
+    The build is reproducible: the same inputs have the same digest. SOURCE_DATE_EPOCH sets the time of the files.
 
     \b
     Examples:
@@ -48,11 +54,11 @@ def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None,
     """
     if tool is not None:
         if not tag:
-            raise click.UsageError("--with needs the name of the image: --tag registry.example.com/name:1")
+            raise click.UsageError("--with needs a name for the image: pass --tag registry.example.com/name:1")
         _run(tool, "build", "-t", tag, ".")
         return
     if base is None:
-        raise click.UsageError("--base names the OCI layout of a Python image; or build with --with docker")
+        raise click.UsageError("pass --base with the OCI layout of a Python image, or --with docker")
     _build(base, out, wanted or f"linux/{_MACHINES.get(platform.machine(), platform.machine())}")
 
 
@@ -70,7 +76,7 @@ def _build(base: Path, out: Path, wanted: str) -> None:
         here = f"{sys.version_info.major}.{sys.version_info.minor}"
         there = python_of(layout, wanted)
         if there not in (None, here):
-            raise click.ClickException(f"{base} has Python {there}, but packages are installed here for {here}")
+            raise click.ClickException(f"{base} has Python {there}, but the packages here are installed for {here}")
         made = Layout(_emptied(out))
         digest = build(layout, _layers(root, recipe.epoch, project.package), recipe, made)
     click.echo(f"built {project.name}:{recipe.version} in {out}: {digest}")
@@ -89,10 +95,10 @@ def _layers(root: Path, epoch: int, package: str) -> list["Layer"]:
 
 
 def _emptied(out: Path) -> Path:
-    """Give an empty folder; what is removed for it can only be a former image."""
+    """Return an empty folder; only an existing OCI layout is removed for it."""
     if out.exists() and any(out.iterdir()):
         if not (out / "oci-layout").is_file():
-            raise click.ClickException(f"{out} is not empty and holds no image: nothing was written")
+            raise click.ClickException(f"{out} is not empty and is not an OCI layout: nothing was written")
         shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)
     return out
@@ -100,11 +106,13 @@ def _emptied(out: Path) -> Path:
 
 @command.command("push", short_help="Push the image.")
 @click.argument("reference", metavar="REGISTRY/NAME:TAG")
-@click.option("--from", "source", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Layout.")
-@click.option("--plain-http", is_flag=True, help="Do without TLS, also if the registry is on another machine.")
-@click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Push with this instead.")
+@click.option(
+    "--from", "source", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="OCI layout to push."
+)
+@click.option("--plain-http", is_flag=True, help="Allow a registry on another machine without TLS.")
+@click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Push with this program instead.")
 def push(reference: str, source: Path, *, plain_http: bool, tool: str | None) -> None:
-    """Push the image that was built. Logins are those of 'docker login' in ~/.docker/config.json.
+    """Push the image. Credentials are those of 'docker login' in ~/.docker/config.json.
 
     \b
     Example:
@@ -133,10 +141,10 @@ def _push(text: str, layout: "Layout", *, plain: bool) -> None:
 
 def _run(*arguments: str) -> None:
     if arguments[-1].startswith("-"):
-        raise click.UsageError(f"{arguments[-1]!r} is no image")
+        raise click.UsageError(f"{arguments[-1]!r} is not an image name")
     try:
         answer = subprocess.run(arguments, check=False)  # noqa: S603 - the tool that the user chose, no shell
     except FileNotFoundError:
         raise click.ClickException(f"{arguments[0]} is not installed") from None
     if answer.returncode:
-        raise click.ClickException(f"{arguments[0]} failed: see above")
+        raise click.ClickException(f"{arguments[0]} failed: see its output above")

@@ -1,4 +1,4 @@
-"""`steer undeploy`: takes the operator out of a cluster; the definitions and their objects stay."""
+"""`steer undeploy`: remove the operator from a cluster; the CRDs and their objects stay."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from steersman.cli.target import Declared
 
 
-@click.command("undeploy", short_help="Remove the operator from a cluster.")
+@click.command("undeploy", short_help="Remove the operator from a cluster; the CRDs stay.")
 @operator_option
 @cluster_options
 def command(*, target: str | None, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
-    """Delete what `steer deploy` made, but for the definitions: `steer uninstall` removes those.
+    """Delete everything that `steer deploy` created except the CRDs: `steer uninstall` deletes those.
 
     \b
     Example:

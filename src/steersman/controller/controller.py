@@ -14,12 +14,14 @@ from msgspec import Struct
 
 from steersman.client.client import Client
 from steersman.clock import Clock
+from steersman.concurrency import take_back_cancellation
 from steersman.controller.applied import AppliedIntents
 from steersman.controller.attempt import Attempt, describe
 from steersman.controller.causes import Cause, What, cause_of
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.expectations import Target, Write
+from steersman.controller.external_writes import CarryOut, ExternalWrites, carry_out_at_once
 from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
 from steersman.controller.field_changes import changed_fields
 from steersman.controller.followings import Followings
@@ -28,10 +30,12 @@ from steersman.controller.hot_loops import HotLoops
 from steersman.controller.malformed import REASON, mark_malformed
 from steersman.controller.memories import Memories
 from steersman.controller.observer import ControllerObserver, NoObserver
-from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped
+from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, Waiting
 from steersman.controller.surroundings import Events, Surroundings
 from steersman.controller.triggers import Trigger
-from steersman.errors import DecodeError, SteersmanError, WaitTimeout
+from steersman.controller.unsent_changes import Snapshot, advice, is_looked_at
+from steersman.controller.waits import Waits
+from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer, Selection
@@ -41,6 +45,7 @@ from steersman.informer.subscription import Subscription
 from steersman.objects.codec import decode
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured, resource_of
+from steersman.protocol.http import WriteFence
 from steersman.transport.services import HttpServices
 from steersman.workqueue.pending import LOW, NORMAL
 from steersman.workqueue.queue import QueueObserver, WorkQueue
@@ -52,6 +57,10 @@ _log = logging.getLogger("steersman.controller")
 
 #: How often a key whose object had changed meanwhile is tried again at once, and after how many seconds each.
 CONFLICT_RETRIES, CONFLICT_WAIT = 5, 0.01
+#: Seconds until a key looks again at an object that it waits for and that no watch shows.
+UNWATCHED_RECHECK = 30.0
+#: Seconds until a worker that failed outside the author's code begins again.
+WORKER_PAUSE = 1.0
 #: Own writes that are remembered, to know a run's causes for its own doing.
 _REMEMBERED_WRITES = 4096
 
@@ -69,6 +78,10 @@ class ControllerParts(Struct, frozen=True, kw_only=True):
     clock: Clock
     #: What reconcilers call beside the cluster.
     services: HttpServices
+    #: Checked right before each write to another system; ``None`` without leader election.
+    fence: WriteFence | None = None
+    #: Carries out writes to other systems.
+    carry_out: CarryOut = carry_out_at_once
     #: The namespaces to look at; none of them means all.
     namespaces: tuple[str, ...] = ()
     observer: ControllerObserver = _NO_OBSERVER
@@ -98,7 +111,16 @@ class Controller(Generic[K]):
         #: The versions that this controller gave to objects, oldest first.
         self._own_versions: OrderedDict[tuple[str, ObjectKey, str], None] = OrderedDict()
         self._runs = 0
+        #: Advice about what the author's code does without effect, each once; tests fail on it.
+        self.mistakes: list[str] = []
+        #: Runs of each key that failed in a row, counting those that asked for a retry.
+        self._failing: dict[ObjectKey, int] = {}
         self._followings = Followings(parts.informers, reconciler.name, parts.namespaces)
+        self._waits = Waits(parts.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
+        #: Set before the workers are cancelled: any cancellation before that is the doing of an author's code.
+        self._stopping = False
+        self._working = 0
+        self._worker_error = ""
         self._surroundings = Surroundings(
             client=parts.client,
             caches=self,
@@ -106,6 +128,9 @@ class Controller(Generic[K]):
             events=parts.events,
             applied=AppliedIntents(),
             services=parts.services,
+            external_writes=ExternalWrites(
+                parts.clock, parts.fence, parts.carry_out, parts.observer.external_write_ended
+            ),
             followings=self._followings,
             memories=Memories(),
             wake=self._wake,
@@ -144,8 +169,15 @@ class Controller(Generic[K]):
         """Work until the queue is shut down or this is cancelled."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                for number in range(self.reconciler.options.workers):
-                    tasks.create_task(self._work(), name=f"worker/{self.reconciler.name}/{number}")
+                workers = [
+                    tasks.create_task(self._keep_working(), name=f"worker/{self.reconciler.name}/{number}")
+                    for number in range(self.reconciler.options.workers)
+                ]
+                try:
+                    await asyncio.wait(workers)
+                except asyncio.CancelledError:
+                    self._stopping = True
+                    raise
         finally:
             self._holds.close()
 
@@ -172,7 +204,15 @@ class Controller(Generic[K]):
     def is_idle(self) -> bool:
         """Whether nothing is ready, under way, held back or waiting to be delivered."""
         waiting = any(subscription.backlog for _, _, subscription in self._subscriptions)
-        return self.queue.is_idle and not self._holds and not waiting and not self._followings.backlog
+        followed = self._followings.backlog or self._waits.backlog
+        return self.queue.is_idle and not self._holds and not waiting and not followed
+
+    def worker_problem(self) -> str:
+        """Return why fewer workers work than there should be; empty if all do."""
+        wanted = self.reconciler.options.workers
+        if self._working >= wanted:
+            return ""
+        return f"{self._working} of {wanted} workers run; {self._worker_error}".rstrip("; ")
 
     def _selection(self, kind: type[KubeObject]) -> Selection:
         namespaced = resource_of(kind).namespaced
@@ -185,7 +225,10 @@ class Controller(Generic[K]):
     # From a change to a key.
 
     def _wake(self, key: ObjectKey) -> None:
-        self.queue.add(key, priority=NORMAL, causes=(Cause(What.ASKED),))
+        self._wake_for(key, Cause(What.ASKED))
+
+    def _wake_for(self, key: ObjectKey, cause: Cause) -> None:
+        self.queue.add(key, priority=NORMAL, causes=(cause,))
 
     def on_change(self, trigger: Trigger, informer: Informer[Any], change: Change) -> None:
         """Take in one change of a watched kind."""
@@ -194,12 +237,16 @@ class Controller(Generic[K]):
         self._holds.observe(target, change, informer)
         if isinstance(change, Deleted):
             self._surroundings.applied.forget(target)
+        if self._waits:
+            self._waits.observe(target, change)
         try:
             keys = trigger.keys(change)
-        except Exception as error:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
+        except BaseException as error:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
+            failure = error
             self._report(target.gvk.kind, record.key, error)
-            _log.exception(
-                "cannot tell what a change is about",
+            _log.error(
+                "the mapping of a watched kind failed: what the change asks for is not known",
+                exc_info=failure,
                 extra={"controller": self.reconciler.name, "kind": target.gvk.kind, "key": str(record.key)},
             )
             return
@@ -216,12 +263,49 @@ class Controller(Generic[K]):
 
     # Working.
 
+    async def _keep_working(self) -> None:
+        """Work until there is nothing more to do or the controller stops; whatever else ends the work, begin again."""
+        pause = 0.0
+        while True:
+            try:
+                await self._clock.sleep(pause) if pause else None
+                self._working += 1
+                try:
+                    await self._work()
+                finally:
+                    self._working -= 1
+            except BaseException as error:
+                if self._is_the_end(error):
+                    raise
+                await take_back_cancellation(unless=self._is_stopping)
+                pause = 0.0 if isinstance(error, asyncio.CancelledError) else WORKER_PAUSE
+                self._note_worker(error, "a worker ended and was replaced")
+            else:
+                return
+
     async def _work(self) -> None:
         while (taken := await self.queue.get()) is not None:
             try:
                 await self._process(taken)
+            except BaseException as error:
+                if self._is_the_end(error):
+                    raise
+                await take_back_cancellation(unless=self._is_stopping)
+                self._note_worker(error, "a worker failed outside the reconciler; the object is tried again")
+                self._retry(taken, None, type(error).__name__)
             finally:
                 self.queue.done(taken.key)
+
+    def _is_stopping(self) -> bool:
+        return self._stopping
+
+    def _is_the_end(self, error: BaseException) -> bool:
+        """Return whether an exception ends a worker for good; what authors raise never comes here."""
+        return isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and self._stopping)
+
+    def _note_worker(self, error: BaseException, what: str) -> None:
+        self._worker_error = f"{type(error).__name__}: {text_of(error)}".rstrip(": ")
+        _log.error(what, exc_info=error, extra={"controller": self.reconciler.name, "error": self._worker_error})
 
     async def _process(self, taken: Wanted) -> None:
         key = taken.key
@@ -244,17 +328,30 @@ class Controller(Generic[K]):
         ctx = self._context(obj, taken, written)
         started = self._clock.monotonic()
         self._observer.began()
+        snapshot = Snapshot(obj) if is_looked_at(self._runs) else None
         outcome: Outcome = Stopped()
         try:
-            outcome = await Attempt(self.reconciler, obj, ctx, self._clock).run()
+            failures = self._failing.get(taken.key, 0)
+            attempt = Attempt(self.reconciler, obj, ctx, self._clock, failures=failures, is_stopping=self._is_stopping)
+            outcome = await attempt.run()
         finally:
             self._observer.ended(outcome, self._clock.monotonic() - started)
         self._note_run(taken, written)
+        if snapshot is not None and not ctx.wrote_itself:
+            self._look_for_mistakes(snapshot)
         if isinstance(outcome, Done):
             self._followings.keep(taken.key, ctx.followed)
         self._settle(taken, outcome, record, ctx)
         if _log.isEnabledFor(logging.DEBUG):
             self._log_run(taken, outcome, ctx, self._clock.monotonic() - started)
+
+    def _look_for_mistakes(self, snapshot: Snapshot) -> None:
+        """Say once what the author's code changes in vain."""
+        changed = snapshot.changed()
+        mistake = advice(self.reconciler.resource.gvk.kind, changed) if changed else ""
+        if mistake and mistake not in self.mistakes:
+            self.mistakes.append(mistake)
+            _log.warning("changes without effect: %s", mistake, extra={"controller": self.reconciler.name})
 
     @staticmethod
     def _log_run(taken: Wanted, outcome: Outcome, ctx: Context[K], seconds: float) -> None:
@@ -284,8 +381,7 @@ class Controller(Generic[K]):
     def _settle(self, taken: Wanted, outcome: Outcome, record: Record, ctx: Context[K]) -> None:
         """Decide when the key runs again."""
         key = taken.key
-        if not isinstance(outcome, Outdated):
-            self._conflicts.pop(key, None)
+        self._count(key, outcome)
         match outcome:
             case Done(again_after):
                 self._on_done(key, again_after)
@@ -300,6 +396,8 @@ class Controller(Generic[K]):
                 ctx.log.warning(
                     "reconcile gave up until the object changes", extra={"reason": reason, "error": message}
                 )
+            case Waiting():
+                self._on_waiting(key, outcome, ctx)
             case Failed(error):
                 self._on_failure(taken, error, ctx)
             case Stopped():
@@ -307,10 +405,32 @@ class Controller(Generic[K]):
             case _:
                 assert_never(outcome)
 
+    def _count(self, key: ObjectKey, outcome: Outcome) -> None:
+        """Count failures in a row, and forget what the last failure left behind."""
+        if isinstance(outcome, Outdated):
+            return
+        self._conflicts.pop(key, None)
+        if isinstance(outcome, (Failed, RetryLater)):
+            self._failing[key] = self._failing.get(key, 0) + 1
+            return
+        self._failing.pop(key, None)
+        if not isinstance(outcome, Waiting):
+            self._waits.forget(key)
+
     def _on_done(self, key: ObjectKey, again_after: float | None) -> None:
         self.queue.forget(key)
         if again_after is not None:
             self.queue.add_after(key, again_after, causes=(Cause(What.TIMER),))
+
+    def _on_waiting(self, key: ObjectKey, outcome: Waiting, ctx: Context[K]) -> None:
+        self.queue.forget(key)
+        cache = self._informers.get(outcome.kind)
+        shows = cache is not None and not cache.is_partial and cache.covers_namespace(outcome.key.namespace)
+        watched = self._waits.wait(key, outcome.kind, outcome.key, cache.store if cache is not None and shows else None)
+        recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
+        self.queue.add_after(key, recheck, causes=(Cause(What.TIMER),))
+        fields = {"reason": outcome.reason, "error": outcome.message, "watched": watched, "recheck": recheck}
+        ctx.log.info("reconcile waits for another object", extra=fields)
 
     def _on_failure(self, taken: Wanted, error: BaseException, ctx: Context[K]) -> None:
         self._report(self.reconciler.resource.gvk.kind, taken.key, error)
@@ -318,7 +438,7 @@ class Controller(Generic[K]):
         why = [str(cause) for cause in taken.causes]
         # What servers and networks do needs no traceback; what the author's code does has one.
         trace = None if isinstance(error, SteersmanError) else error
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {text_of(error)}"
         ctx.log.error("reconcile failed", exc_info=trace, extra={"error": text, "retry_in": seconds, "why": why})
 
     def _report(self, kind: str, key: ObjectKey, error: BaseException) -> None:
@@ -343,6 +463,7 @@ class Controller(Generic[K]):
                 causes=(Cause(What.RETRY, detail="Conflict"),),
             )
             return
+        self._failing[taken.key] = self._failing.get(taken.key, 0) + 1
         seconds = self._retry(taken, None, "Conflict")
         ctx.log.warning("reconcile keeps conflicting", extra={"error": message, "retry_in": seconds})
 
@@ -375,6 +496,8 @@ class Controller(Generic[K]):
         self._cool_until.pop(key, None)
         self._given_up.pop(key, None)
         self._conflicts.pop(key, None)
+        self._failing.pop(key, None)
+        self._waits.forget(key)
         self._followings.keep(key, set())
         self._surroundings.memories.forget(key)
 

@@ -78,12 +78,24 @@ _DECLARATIONS: "WeakKeyDictionary[type, Declaration]" = WeakKeyDictionary()
 
 
 def place_of(cls: type) -> str:
-    """Say where a class stands: its name, its file and line."""
+    """Return the name, version, file and line of a class: classes of two versions often have the same name."""
+    declared = _DECLARATIONS.get(cls)
+    version = f" {declared.resource.gvk.version}" if declared is not None else ""
     try:
         line = inspect.getsourcelines(cls)[1]
-        return f"{cls.__qualname__} ({inspect.getsourcefile(cls)}:{line})"
+        return f"{cls.__qualname__}{version} ({inspect.getsourcefile(cls)}:{line})"
     except (OSError, TypeError):
-        return f"{cls.__module__}.{cls.__qualname__}"
+        return f"{cls.__module__}.{cls.__qualname__}{version}"
+
+
+def names_of(one: type, other: type) -> tuple[str, str]:
+    """Return the names of two classes for use in suggested code, with their modules where the names alone are equal."""
+    if one.__name__ != other.__name__:
+        return one.__name__, other.__name__
+    modules = one.__module__, other.__module__
+    shortened = [module.rpartition(".")[2] for module in modules]
+    first, second = shortened if shortened[0] != shortened[1] else modules
+    return f"{first}.{one.__name__}", f"{second}.{other.__name__}"
 
 
 def _refuse(kind: type, what: str) -> DeclarationError:

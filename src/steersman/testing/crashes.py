@@ -296,6 +296,7 @@ class _Lives:
                 cluster.record_failure(failure)
 
         return ManagerOptions(
+            carry_out=fuse.carry_out,
             installer=InMemoryTransport(_WhileWhole(fuse, cluster.faults), clock=cluster.clock),
             webhooks=InProcessFront(service, serve),
             on_failure=on_failure,

@@ -55,8 +55,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine test on an event loop of its own; fail it if it leaves tasks behind."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
-    wanted = inspect.signature(pyfuncitem.obj).parameters
-    arguments = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
+    # As pytest does it: the signature would evaluate the annotations, which need not exist at run time.
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}  # noqa: SLF001 - see above
     asyncio.run(_without_leaks(pyfuncitem.obj, arguments, _limit_of(pyfuncitem)))
     return True
 

@@ -42,7 +42,7 @@ def needed_distributions(requirements: list[str]) -> list[Distribution]:
 def _name_of(requirement: str) -> str:
     match = _NAME.match(requirement)
     if match is None:
-        raise ConfigError(f"{requirement!r} is no requirement")
+        raise ConfigError(f"{requirement!r} is not a valid requirement")
     return re.sub(r"[-_.]+", "-", match[0]).lower()
 
 
@@ -85,7 +85,7 @@ def _linked(found: Distribution) -> Iterator[File]:
 def tree_files(folder: Path, place: str) -> Iterator[File]:
     """Give the files of a folder, without caches; links are not followed."""
     if not folder.is_dir():
-        raise ConfigError(f"{folder} is not there")
+        raise ConfigError(f"{folder} does not exist")
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         if path.is_file() and not path.is_symlink() and _LEFT_OUT.isdisjoint(inner.parts):
