@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.conftest import KUBECTL, RunningServer
 from tests.cli.dev.terminal import Dev
-from tests.scaffold.base_image import base_image
+from tests.support.base_image import base_image
 
 CLASSES = '''
 """CustomPod: keeps a number of pods."""
