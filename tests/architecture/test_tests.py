@@ -44,3 +44,20 @@ def test_a_bare_wait_is_recognised() -> None:
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.AsyncFunctionDef)
     assert _is_bare_wait(_last(function.body))
+
+
+#: Folders whose helpers others may use: shared ones, and the recordings of real servers.
+_SHARED = frozenset({"support", "contract"})
+
+
+def test_helpers_that_several_folders_use_are_in_support() -> None:
+    """Where they are found, and where nobody changes them for one folder alone."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        folder = path.relative_to(ROOT / "tests").parts[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+                source = (node.module or "").split(".")[1]
+                if source not in {folder, *_SHARED}:
+                    found.append(f"{path.relative_to(ROOT)}: {node.module}")
+    assert found == []

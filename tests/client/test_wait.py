@@ -14,7 +14,7 @@ from steersman.objects.codec import decode, encode_json
 from steersman.objects.resource import Unstructured
 from steersman.testing.fake_clock import FakeClock
 from tests.client.conftest import ScriptedTransport, failure
-from tests.client.test_watching import bookmark, frame, item
+from tests.support.watch_frames import bookmark, frame, item
 
 
 def line(document: dict[str, Any]) -> bytes:

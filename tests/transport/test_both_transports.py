@@ -17,8 +17,8 @@ from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import connect
 from steersman.transport.in_memory import InMemoryTransport
+from tests.support.peer import outcome, until
 from tests.support.waiting import happens
-from tests.transport.peer import outcome, until
 
 GET = Request("GET", "/x?y=z", {"accept": "a"})
 Serve = Callable[[App], AbstractAsyncContextManager[Transport]]

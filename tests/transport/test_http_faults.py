@@ -8,9 +8,9 @@ from steersman.protocol.http import Request, Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.config import TokenFromFile
 from steersman.transport.limits import Limits
+from tests.support.peer import OK, PeerConnection, Script, answer, answering, outcome, scripted, until
 from tests.support.waiting import happens
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, Script, answer, answering, outcome, scripted, until
 
 GET = Request("GET", "/")
 POST = Request("POST", "/", {}, b"{}")

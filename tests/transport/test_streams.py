@@ -8,9 +8,9 @@ from steersman.errors import BadAnswer, ConnectionLost, NoAnswer
 from steersman.protocol.http import Request, Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.limits import Limits
+from tests.support.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 from tests.support.waiting import happens
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 
 WATCH = Request("GET", "/api/v1/pods?watch=true")
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
