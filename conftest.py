@@ -12,6 +12,8 @@ import sys
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -61,7 +63,7 @@ class PageCode(pytest.Item):
                     modules.append(_new_module(f"docs_{self.path.stem.replace('-', '_')}"))
                 tree = ast.parse(block[1], filename=str(self.path))
                 ast.increment_lineno(tree, text.count("\n", 0, block.start(1)))
-                exec(compile(tree, str(self.path), "exec"), modules[-1].__dict__)  # noqa: S102 - our own pages
+                _run_block(compile(tree, str(self.path), "exec"), modules[-1])
             for test in [test for module in modules for test in _tests_of(module)]:
                 asyncio.run(test(**_arguments(test)))
         finally:
@@ -71,6 +73,28 @@ class PageCode(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Name the page."""
         return self.path, 0, f"guide: {self.name}"
+
+
+class _PageLoader(Loader):
+    """Runs the blocks of a page once more, for tests that import their operator afresh."""
+
+    def __init__(self) -> None:
+        self.blocks: list[types.CodeType] = []
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run all blocks that were run before."""
+        for block in self.blocks:
+            exec(block, module.__dict__)  # noqa: S102 - our own pages
+
+
+def _run_block(block: types.CodeType, module: types.ModuleType) -> None:
+    """Run a block in a module that can be imported again."""
+    if module.__spec__ is None:
+        module.__spec__ = ModuleSpec(module.__name__, _PageLoader(), origin=block.co_filename)
+    loader = module.__spec__.loader
+    if isinstance(loader, _PageLoader):
+        loader.blocks.append(block)
+    exec(block, module.__dict__)  # noqa: S102 - our own pages
 
 
 def _new_module(name: str) -> types.ModuleType:

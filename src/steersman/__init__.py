@@ -74,7 +74,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.controller.context": ("Context",),
         "steersman.controller.triggers": ("Chosen", "Watch"),
         "steersman.errors": (
-                    "Blocked",
+            "Blocked",
             "Conflict",
             "Deny",
             "Forbidden",

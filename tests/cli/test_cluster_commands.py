@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 from steersman.protocol.manifests import dump, load
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
 
 
 def steer(*arguments: str, answer: str = "") -> Result:

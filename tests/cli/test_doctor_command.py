@@ -25,7 +25,8 @@ from steersman.kinds.core_v1 import Service, ServicePort, ServiceSpec
 from steersman.serving.certificates import CertificateAuthority
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
 
 
 def steer(*arguments: str) -> Result:

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
-from tests.scaffold.base_image import base_image
+from tests.support.base_image import base_image
 
 
 def steer(*arguments: str) -> Result:

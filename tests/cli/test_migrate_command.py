@@ -7,7 +7,8 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
 
 NAME = "boats.sea.example.com"
 

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
 from tests.cli.dev.terminal import Dev
-from tests.scaffold.base_image import base_image
+from tests.support.base_image import base_image
+from tests.support.kubectl import KUBECTL
 
 CLASSES = '''
 """CustomPod: keeps a number of pods."""

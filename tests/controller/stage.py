@@ -13,7 +13,7 @@ from steersman.protocol.http import Peer, Request, Response, Stream, Upgraded
 from steersman.testing.cluster import Cluster
 from steersman.testing.failures import Expected
 from steersman.testing.fake_clock import FakeClock
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 Ctx = Context[Widget]
 OPTIONS = ManagerOptions(definitions=[DEFINITION])

@@ -7,7 +7,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse
 from tests.controller.stage import OPTIONS, Ctx, clock_of, create, only, running
-from tests.controller.widgets import Widget
+from tests.support.widgets import Widget
 
 
 def cleaning(log: list[str], clean: Callable[[], None] = lambda: None) -> Operator:

@@ -14,7 +14,7 @@ from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.controller.stage import OPTIONS, Ctx, clock_of, create, only, resize, running
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 # Status.
 

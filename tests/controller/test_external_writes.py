@@ -15,7 +15,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.crashes import survive_crashes
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.services import HttpServices
-from tests.transport.peer import outcome
+from tests.support.peer import outcome
 
 _log = logging.LoggerAdapter(logging.getLogger("steersman.test"))
 

@@ -17,7 +17,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Before, Lose, Refuse, Reset
 from tests.controller.stage import OPTIONS, Ctx, clock_of, counting, create, only, resize, running
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 # Failures.
 

@@ -14,7 +14,7 @@ from steersman.objects.meta import Condition, meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.faults import Refuse
 from tests.controller.stage import Ctx, clock_of, create, only, resize, running
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 
 def ready(cluster: Cluster) -> Condition | None:

@@ -10,7 +10,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse
 from tests.controller.stage import OPTIONS, Ctx, counting, create, resize
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 #: Nothing here depends on how fast the machine is.
 pytestmark = pytest.mark.usefixtures("fake_clock")

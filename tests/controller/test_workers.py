@@ -17,7 +17,7 @@ from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.controller.stage import OPTIONS, Ctx, clock_of, create, resize, running
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 
 class AuthorsError(BaseException):

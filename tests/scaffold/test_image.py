@@ -18,7 +18,7 @@ from steersman.scaffold.image.layer import File, layer_of
 from steersman.scaffold.image.layout import Layout, opened
 from steersman.scaffold.image.reference import Reference, kept_login
 from steersman.transport.config import Anonymous, Login
-from tests.scaffold.base_image import PYTHON, base_image
+from tests.support.base_image import PYTHON, base_image
 
 RECIPE = Recipe(name="fleet", version="1.0", target="fleet.main:operator", platform="linux/amd64")
 CODE = [File("app/code/fleet/main.py", b"print()\n"), File("app/code/run", b"#!/bin/sh\n", 0o755)]

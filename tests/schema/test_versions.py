@@ -14,7 +14,7 @@ from steersman.schema.crd import crd_of
 from steersman.schema.round_trips import check_round_trips
 from steersman.schema.versions import Versions
 from steersman.testing.round_trips import assert_round_trips
-from tests.schema.websites import GROUP, AlphaWebsite, BetaWebsite, Website
+from tests.support.websites import GROUP, AlphaWebsite, BetaWebsite, Website
 
 ALL = (Website, BetaWebsite, AlphaWebsite)
 V1, BETA, ALPHA = f"{GROUP}/v1", f"{GROUP}/v1beta1", f"{GROUP}/v1alpha1"

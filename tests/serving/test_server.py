@@ -12,6 +12,7 @@ from steersman.serving.limits import ServerLimits
 from steersman.serving.server import Listen, Server
 from steersman.testing.fake_clock import FakeClock
 from tests.serving.apps import RecordingApp, raw, serving, until
+from tests.support.waiting import happens
 
 
 def _get(path: str, *headers: str, method: str = "GET", version: str = "1.1") -> bytes:
@@ -228,7 +229,7 @@ async def test_work_for_a_client_that_left_is_cancelled() -> None:
         async with raw(server) as client:
             await client.send(_get("/work"))
             await started.wait()
-        await cancelled.wait()
+        await happens(cancelled, "the cancellation")
 
 
 async def test_a_slow_watcher_is_noticed_and_told_when_it_has_caught_up() -> None:
@@ -268,7 +269,7 @@ async def test_a_reader_that_never_reads_is_cut_off() -> None:
             stream.write(b"x" * 65536)
             await until(lambda: True)
         await clock.advance(60)
-        await closed.wait()
+        await happens(closed, "the end of the connection")
 
 
 async def test_a_slow_reader_of_a_large_answer_gets_its_time() -> None:

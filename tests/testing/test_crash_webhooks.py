@@ -9,7 +9,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.crashes import run_until_crash, survive_crashes
 from steersman.testing.fuse import Crash
 from steersman.webhook.admission import Admission
-from tests.schema.websites import AlphaWebsite, BetaSpec, BetaWebsite, Website
+from tests.support.websites import AlphaWebsite, BetaSpec, BetaWebsite, Website
 
 operator = Operator("web")
 operator.declare(BetaWebsite, AlphaWebsite)

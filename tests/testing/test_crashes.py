@@ -195,7 +195,7 @@ async def test_an_operator_that_a_function_makes_is_made_for_each_instance() -> 
         return operator
 
     assert len(await survive_crashes(make, _a_box_is_filled)) == 1
-    assert len(made) == 5
+    assert len(made) == 6
 
 
 async def test_an_operator_that_would_keep_its_memory_is_refused() -> None:

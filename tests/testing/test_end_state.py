@@ -50,6 +50,16 @@ def test_whom_a_uid_belongs_to_matters() -> None:
     assert "something gone" in difference(_state(_owner(), held), _state(_owner(), lost))
 
 
+def test_names_that_are_made_of_a_uid_do_not_matter() -> None:
+    """Many operators name children by the first part of their owner's uid."""
+
+    def state(uid: str) -> list[str]:
+        owner = {"kind": "Web", "metadata": {"name": "web", "uid": uid}}
+        return _state(owner, {"kind": "Task", "metadata": {"name": f"web-{uid[:8]}-1", "uid": UID_B}})
+
+    assert state(UID_A) == state("44444444-4444-4444-8444-444444444444")
+
+
 def test_a_name_is_not_replaced_inside_another() -> None:
     """The name of one may be the beginning of another's, which is not made up."""
     state = _state(_pod("web-abcde", UID_B), _owner("web-abcde-backup"))

@@ -14,8 +14,8 @@ from steersman.transport.config import TokenFromFile
 from steersman.transport.fenced import FencedTransport
 from steersman.transport.http import HttpTransport
 from steersman.transport.limits import Limits
+from tests.support.peer import OK, PeerConnection, answer, outcome, scripted, until
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, answer, outcome, scripted, until
 
 WRITE = Request("POST", "/x", {}, b"{}")
 READ = Request("GET", "/x")

@@ -14,8 +14,8 @@ from steersman.serving.tls import server_context
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.secret import Secret
 from steersman.transport.tls import ClientCertificate, TlsConfig, build_context
+from tests.support.peer import PeerConnection, scripted, until
 from tests.transport.conftest import Connect
-from tests.transport.peer import PeerConnection, scripted, until
 
 GET = Request("GET", "/")
 AUTHORITY = CertificateAuthority.create("test authority", clock=RealClock())

@@ -9,8 +9,9 @@ from steersman.protocol.http import Request, Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.limits import Limits
 from steersman.transport.stream import ResponseStream
+from tests.support.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
+from tests.support.waiting import happens
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 
 WATCH = Request("GET", "/api/v1/pods?watch=true")
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -241,7 +242,7 @@ async def test_leaving_the_block_closes_the_connection(connected: Connect) -> No
     async with scripted(script) as peer, connected(peer.url) as transport:
         async with transport.stream(WATCH):
             pass
-        await gone.wait()
+        await happens(gone, "the end of the connection")
 
 
 async def test_an_agreed_upgrade_gives_the_raw_connection(connected: Connect) -> None:

@@ -23,8 +23,8 @@ from steersman.transport.dial import SOCKET_OPTIONS
 from steersman.transport.http import HttpTransport
 from steersman.transport.tls import TlsConfig
 from steersman.transport.watch_stream import WatchStream, open_watch
+from tests.support.peer import OK, PeerConnection, answer, scripted, until
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, answer, scripted, until
 
 WATCH = Request("GET", "/api/v1/pods?watch=true")
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"

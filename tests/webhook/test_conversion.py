@@ -11,7 +11,7 @@ from steersman.objects.model import Model
 from steersman.objects.resource import Resource, Status
 from steersman.schema import converts, custom_resource, renames
 from steersman.webhook.conversion import Conversions
-from tests.schema.websites import GROUP, KINDS, AlphaWebsite, BetaWebsite, Website
+from tests.support.websites import GROUP, KINDS, AlphaWebsite, BetaWebsite, Website
 
 CONVERSIONS = Conversions([Website, BetaWebsite, AlphaWebsite, Pod])
 Document = dict[str, Any]

@@ -47,7 +47,8 @@ class Registry:
 
     def restore(self, declared: Mapping[GroupVersionKind, type[KubeObject]]) -> None:
         """Let kinds have the classes of an earlier ``declared()``, and forget kinds that were declared since."""
-        self._classes = WeakValueDictionary(declared)
+        self._classes.clear()
+        self._classes.update(declared)
 
     def __repr__(self) -> str:
         return f"<Registry kinds={len(self._classes)}>"

@@ -8,7 +8,6 @@ for nothing.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from typing import Literal, TypeAlias
 
 from steersman.apiserver.server import ApiServer
@@ -46,7 +45,7 @@ class ChangeCounts:
         wording = Wording([record.decode() for record in last.values()])
         counted: Counter[tuple[Verb, str]] = Counter()
         for event in self._events:
-            document = self._normalised(event.record.decode())
+            document = self._normalise(event.record.decode())
             if document is None or (event.type == "MODIFIED" and not self._is_update(event, document, wording)):
                 continue
             metadata = document["metadata"]
@@ -54,11 +53,8 @@ class ChangeCounts:
             counted[_VERBS[event.type], f"{document['kind']} {place}{wording.text(metadata['name'])}"] += 1
         return counted
 
-    def _normalised(self, document: Document) -> Document | None:
-        return self._normalise(deepcopy(document))
-
     def _is_update(self, event: Event, document: Document, wording: Wording) -> bool:
-        before = self._normalised(event.previous.decode()) if event.previous is not None else None
+        before = self._normalise(event.previous.decode()) if event.previous is not None else None
         return before is None or wording.of(_intent(before)) != wording.of(_intent(document))
 
 

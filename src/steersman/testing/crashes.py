@@ -38,7 +38,6 @@ from steersman.testing.fresh_import import ImportedOperator
 from steersman.testing.fuse import Crash, Doom, EachOnce, Fuse
 from steersman.testing.webhook_front import InProcessFront, WebhookGate, in_process_address
 from steersman.transport.in_memory import InMemoryTransport
-from steersman.webhook.address import Address
 
 #: What people do, and what they wait for: with ``cluster.client`` and ``cluster.eventually``.
 Story: TypeAlias = Callable[[Cluster], Awaitable[None]]
@@ -111,6 +110,7 @@ async def _run_story(
     expect: Expected = (),
 ) -> Ending:
     async with Cluster.start(clock=cluster_clock, seed=0) as cluster:
+        await maker.install(cluster)
         known = versions_of(cluster.server)
         changes = ChangeCounts(cluster.server, normalise)
         async with _dying_once(cluster, maker, crash, expect) as first:
@@ -131,7 +131,9 @@ async def dying_once(
 
     The block begins when the first instance runs, with the definitions of its kinds installed, and its webhooks.
     """
-    async with _dying_once(cluster, InstanceMaker(operator), crash, expect_failures) as first:
+    maker = InstanceMaker(operator)
+    await maker.install(cluster)
+    async with _dying_once(cluster, maker, crash, expect_failures) as first:
         yield first
 
 
@@ -160,7 +162,9 @@ async def dying_once_at_each_write(
     the first write at which none before it did: each dies at something else, all that is written is the end of one, and
     the last one lives on. The definitions of its kinds are installed; how it should end, the story has to say.
     """
-    lives = _Lives(cluster, InstanceMaker(operator))
+    maker = InstanceMaker(operator)
+    await maker.install(cluster)
+    lives = _Lives(cluster, maker)
     doom = EachOnce()
     written: list[list[str]] = []
 
@@ -183,7 +187,9 @@ async def run_until_crash(
     Afterwards nobody is left, and questions to webhooks are refused.
     """
     fuse = Fuse(cluster.faults, doom)
-    lives = _Lives(cluster, InstanceMaker(operator))
+    maker = InstanceMaker(operator)
+    await maker.install(cluster)
+    lives = _Lives(cluster, maker)
     with cluster.judging(expect_failures):
         await lives.live(fuse)
     lives.webhooks.close()
@@ -228,14 +234,17 @@ class InstanceMaker:
             raise ConfigError("the operator is made by a function: there is no original")
         return self._imported.original
 
-    async def install(self, client: Client, operator: Operator, webhooks: Address) -> None:
-        """Install the definitions and policies of an instance, with its webhooks, as a release of it would."""
+    async def install(self, cluster: Cluster) -> None:
+        """Install the definitions and policies of the operator, with its webhooks, as a release of it would."""
         if self._definitions is None:
             # Those of the original, if there is one: it takes time to make them of a class for the first time.
-            original = self._imported.original if self._imported is not None else operator
-            self._definitions = operator_definitions([original], webhooks)
-            self._policies = operator_policies([original])
-        await install_definitions(client, self._definitions)
+            operator = self._imported.original if self._imported is not None else self._made(Fuse(cluster.faults))
+            self._definitions = operator_definitions([operator], in_process_address(webhook_service(operator)))
+            self._policies = operator_policies([operator])
+        await cluster.drive(self._install(cluster.client, self._definitions))
+
+    async def _install(self, client: Client, definitions: list[Unstructured]) -> None:
+        await install_definitions(client, definitions)
         for policy in self._policies:
             await client.apply(policy, force=True)
 
@@ -245,9 +254,13 @@ class InstanceMaker:
         if self._imported is not None:
             with self._imported.fresh() as operator:
                 yield operator
-        elif self._function is not None:
-            takes_fuse = bool(inspect.signature(self._function).parameters)
-            yield self._function(fuse) if takes_fuse else self._function()
+        else:
+            yield self._made(fuse)
+
+    def _made(self, fuse: Fuse) -> Operator:
+        if self._function is None:
+            raise ConfigError("the operator is imported: no function makes it")
+        return self._function(fuse) if inspect.signature(self._function).parameters else self._function()
 
 
 class _Lives:
@@ -263,8 +276,6 @@ class _Lives:
         """Let one instance live until its fuse blows."""
         with self._maker.instance(fuse) as operator:
             service = webhook_service(operator)
-            if not self._started.is_set():
-                await self._maker.install(self._cluster.client, operator, in_process_address(service))
             options = self._options(service, fuse)
             try:
                 await _Life(self._cluster, operator, fuse, options).run(self._started.set)

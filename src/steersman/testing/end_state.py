@@ -10,7 +10,6 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from copy import deepcopy
 from typing import Any, TypeAlias
 
 from steersman.apiserver.server import ApiServer
@@ -24,6 +23,8 @@ Normalise: TypeAlias = Callable[[Document], Document | None]
 LEFT_OUT = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
 _UNCOMPARED = frozenset({"managedFields", "resourceVersion", "creationTimestamp"})
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+#: What names are often made with: the first part of a uid.
+_UID_BEGIN = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?![0-9a-f])")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
@@ -39,8 +40,10 @@ def versions_of(server: ApiServer) -> dict[str, int]:
 
 def end_state(server: ApiServer, known: Mapping[str, int], normalise: Normalise = as_it_is) -> list[str]:
     """Tell every object that came or changed since ``known`` was true, as text, in an order that does not change."""
-    fresh = [record.decode() for record in _records(server) if known.get(record.uid) != record.version]
-    return told(filter(None, map(normalise, deepcopy(fresh))), fresh)
+    fresh = [record for record in _records(server) if known.get(record.uid) != record.version]
+    # Each is decoded twice: to normalise one may change it.
+    documents = (normalise(record.decode()) for record in fresh)
+    return told(filter(None, documents), [record.decode() for record in fresh])
 
 
 def told(documents: Iterable[Document], present: Iterable[Document]) -> list[str]:
@@ -74,6 +77,7 @@ class Wording:
         self._assigned: dict[str, str] = {}
         self._numbers: dict[int, str] = {}
         self._uids: dict[str, str] = {}
+        self._uid_begins: dict[str, str] = {}
         for document in present:
             metadata = document["metadata"]
             if metadata.get("generateName"):
@@ -83,6 +87,7 @@ class Wording:
             metadata = document["metadata"]
             name = f"{document['kind']} {self.text(metadata['name'])}"
             self._uids[metadata["uid"]] = f"<uid of {name}>"
+            self._uid_begins[metadata["uid"][:8]] = f"<begin of uid of {name}>"
             for value, field in assigned_values(document):
                 self._assigned[str(value)] = f"<{field} of {name}>"
                 if isinstance(value, int):
@@ -115,4 +120,5 @@ class Wording:
             return "<time>"
         if self._pattern is not None:
             text = self._pattern.sub(lambda found: self._assigned[found[0]], text)
-        return _UID.sub(lambda found: self._uids.get(found[0], "<uid of something gone>"), text)
+        text = _UID.sub(lambda found: self._uids.get(found[0], "<uid of something gone>"), text)
+        return _UID_BEGIN.sub(lambda found: self._uid_begins.get(found[0], found[0]), text)

@@ -49,12 +49,8 @@ class ImportedOperator:
     @classmethod
     def find(cls, operator: Operator) -> "ImportedOperator":
         """Return where an operator can be imported from; ``ConfigError`` if it is not a module's own."""
-        packages = set(_packages_of(operator))
-        own = [module for name, module in sys.modules.items() if _top(name) in packages and _can_be_imported(module)]
-        for module in own:
-            for name, value in vars(module).items():
-                if value is operator:
-                    return cls(module.__name__, name)
+        for module, name in _holders(operator, frozenset(_packages_of(operator))):
+            return cls(module, name)
         raise ConfigError(
             f"operator {operator.name!r} cannot be imported afresh, because no module of its own has it as a global: "
             "after a crash it would remember what it kept in memory; pass a function that makes it, or "
@@ -75,15 +71,41 @@ class ImportedOperator:
     @contextmanager
     def fresh(self) -> Iterator[Operator]:
         """Import the operator once more for the block."""
+        others = self._others  # found before the modules are set aside
         with _set_aside(self.packages, self._codes):
             try:
-                module = import_module(self.module)
+                operator: Operator = getattr(import_module(self.module), self.name)
+                for module, _ in others:
+                    import_module(module)
             except Exception as error:
                 raise ConfigError(
                     f"{self.module} cannot be imported a second time ({type(error).__name__}: {error}); "
                     "a crash test does so for every instance of the operator: pass a function that makes it instead"
                 ) from error
-            yield getattr(module, self.name)
+            self._check(operator)
+            yield operator
+
+    @cached_property
+    def _others(self) -> tuple[tuple[str, str], ...]:
+        """Modules that use the operator: where reconcilers are registered by importing them, that must happen again."""
+        return tuple(_holders(self.original, self.packages))
+
+    def _check(self, operator: Operator) -> None:
+        """Reject an operator to which something was added that importing it again does not add."""
+        before = [one.name for one in self.original.reconcilers]
+        after = [one.name for one in operator.reconcilers]
+        if sorted(before) != sorted(after):
+            raise ConfigError(
+                f"{self.module}:{self.name} has reconcilers {after} when it is imported afresh, and {before} now: "
+                "pass 'module:operator' of the module that registers all of them, or a function that makes it"
+            )
+
+
+def _holders(operator: Operator, packages: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield the modules of packages that have an operator as a global, and its name there; the oldest first."""
+    for module_name, module in list(sys.modules.items()):
+        if _top(module_name) in packages and _can_be_imported(module):
+            yield from ((module_name, name) for name, value in list(vars(module).items()) if value is operator)
 
 
 def _packages_of(operator: Operator) -> Iterator[str]:

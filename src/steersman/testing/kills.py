@@ -23,7 +23,7 @@ from steersman.testing.end_state import Normalise, as_it_is, difference, end_sta
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.fuse import Crash, Fuse
 from steersman.testing.served import served
-from steersman.testing.webhook_front import InProcessFront, in_process_address
+from steersman.testing.webhook_front import InProcessFront
 
 #: In the environment, ``all`` means every write, before and after, whatever a test asks for.
 VARIABLE = "STEERSMAN_KILLS"
@@ -152,6 +152,7 @@ class _Run:
     async def failure(self, story: Story, normalise: Normalise) -> str:
         """Run it; return what is wrong with its end, empty if nothing is."""
         cluster = self._cluster
+        await self._maker.install(cluster)
         known = versions_of(cluster.server)
         changes = ChangeCounts(cluster.server, normalise)
 
@@ -159,7 +160,7 @@ class _Run:
             return difference(self._expected.state, end_state(cluster.server, known, normalise))
 
         try:
-            async with self._installed(), background(self._supervise(), name="supervisor"):
+            async with self._serving_webhooks(), background(self._supervise(), name="supervisor"):
                 await story(cluster)
                 await cluster.eventually(lambda: self._is_back or not self.fuse.is_cut)
                 await cluster.eventually(lambda: not wrong())
@@ -173,11 +174,10 @@ class _Run:
             await cluster.transport.close()
 
     @asynccontextmanager
-    async def _installed(self) -> AsyncIterator[None]:
-        """Install definitions, and let this process answer for the webhooks: it lives on when the operator does not."""
+    async def _serving_webhooks(self) -> AsyncIterator[None]:
+        """Let this process answer for the operator's webhooks: it lives on when the operator does not."""
         cluster, service = self._cluster, webhook_service(self._operator)
         async with AsyncExitStack() as stack:
-            await self._maker.install(cluster.client, self._operator, in_process_address(service))
             if need_webhooks([self._operator]):
                 front = InProcessFront(service, cluster.serve_webhooks)
                 webhooks = Webhooks(
