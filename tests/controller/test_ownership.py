@@ -265,3 +265,18 @@ async def test_authors_can_catch_the_error() -> None:
         await cluster.settle()
         assert [child.name for child in cluster.list(ConfigMap)] == ["shared", "shared-a"]
         assert set(owners) == {"field managers: steersman"}
+
+
+async def test_the_reconciled_object_itself_may_be_applied() -> None:
+    """A person made it, and the operator adds a label: that takes nothing over."""
+    operator = Operator("labelling")
+    operator.permit(Widget, "patch")
+
+    @operator.reconciler(Widget)
+    async def reconcile(widget: Widget, ctx: Ctx) -> None:
+        await ctx.apply(Widget(meta(widget.name, labels={"seen": "yes"}), widget.spec), owned=False)
+
+    async with running(operator) as cluster:
+        await create(cluster, size=3)
+        assert (only(cluster).labels, only(cluster).spec.size) == ({"seen": "yes"}, 3)
+        assert only(cluster).status.condition("Ready") is None

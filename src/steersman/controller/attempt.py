@@ -129,7 +129,13 @@ class Attempt(Generic[K]):
             # Nothing an author does may end the worker.
             if self._is_the_end(error):
                 raise
-            return await self._outcome_of(error)
+            outcome = await self._outcome_of(error)
+            if isinstance(outcome, (Failed, Outdated)):
+                # The framework's own write failed, such as that of the finalizer: the status would likely fail, too.
+                reason = CLEANUP_FAILED if self._obj.is_deleting else RECONCILE_FAILED
+                told = failure_text(outcome.error, self._ctx.secrets_read())
+                self._tell_failure(reason, told, after=FAILURES_REPORTED, has_status=False)
+            return outcome
 
     def _is_the_end(self, error: BaseException) -> bool:
         """Return whether an exception ends this worker: the operator stops, or the coroutine is being closed."""
@@ -251,11 +257,14 @@ class Attempt(Generic[K]):
             case _:
                 pass
 
-    def _tell_failure(self, reason: str, message: str, *, after: int) -> None:
-        """Report a failure once it has happened so often in a row that it does not seem to pass."""
+    def _tell_failure(self, reason: str, message: str, *, after: int, has_status: bool = True) -> None:
+        """Report a failure once it has happened so often in a row that it does not seem to pass.
+
+        Without a status that is written afterwards there is only the event.
+        """
         if self._failures + 1 < after or not self._reconciler.options.report_failures:
             return
-        if not self._ctx.author_said_not_ready:
+        if has_status and not self._ctx.author_said_not_ready:
             self._ctx.report(reason, message)
         self._ctx.event(reason, message, kind="Warning")
 

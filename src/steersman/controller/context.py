@@ -203,6 +203,9 @@ class Context(Generic[K]):
         self, claimant: Claimant, target: Target, intent: KubeObject, record: Record | None, applied_for: str
     ) -> Preconditions | None:
         """Return the preconditions of an apply if they are known without a look at the server."""
+        if target == self._target(self._obj):
+            # The reconciled object itself is no child: it may get fields of ours, whoever made it.
+            return Preconditions(uid=self._obj.uid)
         if record is not None and (claim := claimant.claim_cached(record)) is not None:
             return claim
         uid = self._surroundings.applied.uid_of(target, applied_for)
