@@ -118,9 +118,11 @@ class Attempt(Generic[K]):
         self._clock = clock
         self._failures = failures
         self._is_stopping = is_stopping
+        self._task: asyncio.Task[Any] | None = None
 
     async def run(self) -> Outcome:
         """Do what the object needs now; every failure becomes an outcome, and only the end of the operator escapes."""
+        self._task = _current_task()
         try:
             if self._obj.is_deleting and not self._reconciler.options.while_deleting:
                 return await self._clean_up()
@@ -140,7 +142,7 @@ class Attempt(Generic[K]):
     def _is_the_end(self, error: BaseException) -> bool:
         """Return whether an exception ends this worker: the operator stops, or the coroutine is being closed."""
         if isinstance(error, GeneratorExit):
-            return not _is_in_task()
+            return _current_task() is not self._task
         return isinstance(error, asyncio.CancelledError) and self._is_stopping()
 
     async def _outcome_of(self, error: BaseException) -> Outcome:
@@ -269,12 +271,12 @@ class Attempt(Generic[K]):
         self._ctx.event(reason, message, kind="Warning")
 
 
-def _is_in_task() -> bool:
-    """Return whether a task runs this code: a coroutine that is closed from outside is not in its task."""
+def _current_task() -> asyncio.Task[Any] | None:
+    """Return the task that runs this code; a coroutine that is closed from outside is not in its own, or in none."""
     try:
-        return asyncio.current_task() is not None
+        return asyncio.current_task()
     except RuntimeError:
-        return False
+        return None
 
 
 def describe(outcome: Outcome) -> str:
