@@ -234,14 +234,15 @@ async def test_a_stray_cancellation_does_not_let_an_object_be_worked_on_twice() 
 async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
     """An event loop that is torn down closes what is left: the run must not try to await anything then."""
     operator = Operator("closed")
+    errors: list[BaseException] = []
 
     @operator.reconciler(Widget)
     async def reconcile(_: Widget, __: Ctx) -> None:
         await asyncio.get_running_loop().create_future()
 
     @reconcile.on_error
-    async def on_error(_: Widget, __: Ctx, ___: BaseException) -> None:
-        await asyncio.get_running_loop().create_future()
+    async def on_error(_: Widget, __: Ctx, error: BaseException) -> None:
+        errors.append(error)
 
     async def begin() -> None:
         run.send(None)
@@ -255,6 +256,7 @@ async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
         run = Attempt(operator.reconcilers[0], widget, ctx, clock).run()
         await tasks.create_task(begin())
         run.close()
+        assert errors == []
 
 
 async def test_a_real_stop_is_prompt_even_if_the_reconciler_keeps_it_to_itself() -> None:
