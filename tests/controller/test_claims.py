@@ -61,6 +61,13 @@ def test_an_object_with_another_controller_is_never_taken(
     assert refused.value.owner == "Widget b"
 
 
+def test_a_controller_that_the_author_names_is_no_other_one() -> None:
+    """With owned=False the author may set an owner of their own, and applies the object again in the next run."""
+    reference = OwnerReference(api_version="v1", kind="ConfigMap", name="x", uid="uid-of-x", controller=True)
+    intent = ConfigMap(meta("child", "ns", owner_references=[reference]))
+    assert claimant(owned=False).claim_live(intent, live(controller="uid-of-x")) == Preconditions(uid="uid-of-child")
+
+
 def test_a_former_object_of_the_same_name_is_waited_for() -> None:
     """The garbage collector has not deleted its child yet."""
     with pytest.raises(Retry, match="belongs to an earlier Widget a"):
@@ -82,13 +89,13 @@ def test_a_cached_object_is_ours_only_by_its_controller_reference() -> None:
     """A cache has no field managers; and what it shows of another owner may be old."""
     reference = {"apiVersion": "runtime.example.com/v1", "kind": "Widget", "name": "a", "controller": True}
     ours = record("child", ownerReferences=[{**reference, "uid": "uid-of-a"}])
-    assert claimant().claim_cached(ours) == Preconditions(uid="uid-child")
+    assert claimant().claim_cached(INTENT, ours) == Preconditions(uid="uid-child")
     for other in (
         record("child", ownerReferences=[{**reference, "uid": "uid-of-b"}]),
         record("child", ownerReferences=[{**reference, "uid": "uid-of-a", "controller": False}]),
         record("child"),
     ):
-        assert claimant().claim_cached(other) is None
+        assert claimant().claim_cached(INTENT, other) is None
 
 
 def test_which_refusals_of_an_apply_mean_that_the_object_is_another() -> None:

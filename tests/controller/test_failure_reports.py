@@ -263,6 +263,29 @@ async def test_a_status_that_cannot_be_written_does_not_hide_the_failure() -> No
         assert events(cluster) == [("Warning", "ReconcileFailed")]
 
 
+async def test_a_finalizer_that_cannot_be_added_is_told_by_an_event() -> None:
+    """The author's function never runs then, so that nothing else would say why."""
+    operator = Operator("forbidden")
+    runs: list[str] = []
+
+    @operator.reconciler(Widget)
+    async def reconcile(widget: Widget, _: Ctx) -> None:
+        runs.append(widget.name)
+
+    @reconcile.cleanup
+    async def cleanup(_: Widget, __: Ctx) -> None:
+        pass
+
+    async with running(operator) as cluster:
+        refused = Refuse(422, "Invalid", "a policy says no")
+        cluster.faults.inject(refused, method="PATCH", path=r"/widgets/a\?", times=None)
+        await create(cluster)
+        await clock_of(cluster).advance(1.0)
+        assert runs == []
+        (event,) = cluster.list(Event)
+        assert (event.reason, event.note) == ("ReconcileFailed", "Invalid: a policy says no")
+
+
 # Without secrets.
 
 

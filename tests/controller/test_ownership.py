@@ -225,6 +225,18 @@ async def test_an_unwatched_child_is_looked_at_once() -> None:
         assert cluster.faults.count("PATCH", "/secrets/shared") == 3
 
 
+async def test_an_unwatched_child_that_was_changed_meanwhile_is_looked_at_again() -> None:
+    """It may belong to another owner by now: here a person has given it to one."""
+    async with running(applying(watched=False)) as cluster:
+        await create(cluster, size=1)
+        other = await cluster.client.create(ConfigMap(meta("other")))
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": other.uid, "controller": True}
+        await cluster.client.patch(await shared(cluster), {"metadata": {"ownerReferences": [owner]}})
+        await resize(cluster, 2)
+        assert (await shared(cluster)).data == {"size": "1"}
+        assert "ConfigMap other" in ready_of(only(cluster)).message
+
+
 async def test_without_force_the_manager_of_a_field_is_named_and_nothing_is_written() -> None:
     """A conflict about a field of our own object is the author's business, and told as one."""
     operator = Operator("polite")
@@ -265,3 +277,18 @@ async def test_authors_can_catch_the_error() -> None:
         await cluster.settle()
         assert [child.name for child in cluster.list(ConfigMap)] == ["shared", "shared-a"]
         assert set(owners) == {"field managers: steersman"}
+
+
+async def test_the_reconciled_object_itself_may_be_applied() -> None:
+    """A person made it, and the operator adds a label: that takes nothing over."""
+    operator = Operator("labelling")
+    operator.permit(Widget, "patch")
+
+    @operator.reconciler(Widget)
+    async def reconcile(widget: Widget, ctx: Ctx) -> None:
+        await ctx.apply(Widget(meta(widget.name, labels={"seen": "yes"}), widget.spec), owned=False)
+
+    async with running(operator) as cluster:
+        await create(cluster, size=3)
+        assert (only(cluster).labels, only(cluster).spec.size) == ({"seen": "yes"}, 3)
+        assert only(cluster).status.condition("Ready") is None

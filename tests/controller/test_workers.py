@@ -8,9 +8,12 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from steersman.controller.attempt import Attempt
 from steersman.controller.context import Context
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
@@ -226,6 +229,34 @@ async def test_a_stray_cancellation_does_not_let_an_object_be_worked_on_twice() 
         gate.set()
         await cluster.settle()
         assert most == 1
+
+
+async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
+    """An event loop that is torn down closes what is left: the run must not try to await anything then."""
+    operator = Operator("closed")
+    errors: list[BaseException] = []
+
+    @operator.reconciler(Widget)
+    async def reconcile(_: Widget, __: Ctx) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    @reconcile.on_error
+    async def on_error(_: Widget, __: Ctx, error: BaseException) -> None:
+        errors.append(error)
+
+    async def begin() -> None:
+        run.send(None)
+
+    clock = FakeClock()
+    async with Cluster.start(clock=clock, seed=1) as cluster, asyncio.TaskGroup() as tasks:
+        client = cluster.client
+        environment: Any = SimpleNamespace(client=client, clock=clock, caches=None)
+        widget = Widget(meta("a", "default", uid="u"), WidgetSpec())
+        ctx = Context(widget, environment, why=(), on_write=lambda *_, **__: None, fields={})
+        run = Attempt(operator.reconcilers[0], widget, ctx, clock).run()
+        await tasks.create_task(begin())
+        run.close()
+        assert errors == []
 
 
 async def test_a_real_stop_is_prompt_even_if_the_reconciler_keeps_it_to_itself() -> None:

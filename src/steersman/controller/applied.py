@@ -5,6 +5,7 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from steersman.controller.expectations import Target
+from steersman.protocol.options import Preconditions
 
 #: Intents that are remembered; forgetting one costs a request, nothing else.
 _REMEMBERED = 65_536
@@ -29,10 +30,12 @@ class AppliedIntents:
         known = self._known.get(target)
         return known is not None and known.version == version and known.intent == hash(intent)
 
-    def uid_of(self, target: Target, owner: str) -> str:
-        """Return the uid of an object that was applied for an owner; empty if it was not, or for another owner."""
+    def claim(self, target: Target, owner: str) -> Preconditions | None:
+        """Return the preconditions under which an object is still as it was applied for an owner, if it was."""
         known = self._known.get(target)
-        return known.uid if known is not None and known.owner == owner else ""
+        if known is None or known.owner != owner:
+            return None
+        return Preconditions(uid=known.uid, resource_version=known.version)
 
     def remember(self, target: Target, intent: bytes, *, version: str, uid: str, owner: str) -> None:
         """Note that an intent was applied for an owner, and the version and uid of the object after it."""

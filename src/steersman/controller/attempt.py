@@ -118,9 +118,11 @@ class Attempt(Generic[K]):
         self._clock = clock
         self._failures = failures
         self._is_stopping = is_stopping
+        self._task: asyncio.Task[Any] | None = None
 
     async def run(self) -> Outcome:
         """Do what the object needs now; every failure becomes an outcome, and only the end of the operator escapes."""
+        self._task = _current_task()
         try:
             if self._obj.is_deleting and not self._reconciler.options.while_deleting:
                 return await self._clean_up()
@@ -129,12 +131,18 @@ class Attempt(Generic[K]):
             # Nothing an author does may end the worker.
             if self._is_the_end(error):
                 raise
-            return await self._outcome_of(error)
+            outcome = await self._outcome_of(error)
+            if isinstance(outcome, (Failed, Outdated)):
+                # The framework's own write failed, such as that of the finalizer: the status would likely fail, too.
+                reason = CLEANUP_FAILED if self._obj.is_deleting else RECONCILE_FAILED
+                told = failure_text(outcome.error, self._ctx.secrets_read())
+                self._tell_failure(reason, told, after=FAILURES_REPORTED, has_status=False)
+            return outcome
 
     def _is_the_end(self, error: BaseException) -> bool:
         """Return whether an exception ends this worker: the operator stops, or the coroutine is being closed."""
         if isinstance(error, GeneratorExit):
-            return not _is_in_task()
+            return _current_task() is not self._task
         return isinstance(error, asyncio.CancelledError) and self._is_stopping()
 
     async def _outcome_of(self, error: BaseException) -> Outcome:
@@ -253,21 +261,24 @@ class Attempt(Generic[K]):
             case _:
                 pass
 
-    def _tell_failure(self, reason: str, message: str, *, after: int) -> None:
-        """Report a failure once it has happened so often in a row that it does not seem to pass."""
+    def _tell_failure(self, reason: str, message: str, *, after: int, has_status: bool = True) -> None:
+        """Report a failure once it has happened so often in a row that it does not seem to pass.
+
+        Without a status that is written afterwards there is only the event.
+        """
         if self._failures + 1 < after or not self._reconciler.options.report_failures:
             return
-        if not self._ctx.author_said_not_ready:
+        if has_status and not self._ctx.author_said_not_ready:
             self._ctx.report(reason, message)
         self._ctx.event(reason, message, kind="Warning")
 
 
-def _is_in_task() -> bool:
-    """Return whether a task runs this code: a coroutine that is closed from outside is not in its task."""
+def _current_task() -> asyncio.Task[Any] | None:
+    """Return the task that runs this code; a coroutine that is closed from outside is not in its own, or in none."""
     try:
-        return asyncio.current_task() is not None
+        return asyncio.current_task()
     except RuntimeError:
-        return False
+        return None
 
 
 def describe(outcome: Outcome) -> str:

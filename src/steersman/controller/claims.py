@@ -38,10 +38,10 @@ class Claimant(Struct, frozen=True):
     #: Whether an object that nobody controls may be taken over.
     adopt: bool
 
-    def claim_cached(self, record: Record) -> Preconditions | None:
+    def claim_cached(self, intent: KubeObject, record: Record) -> Preconditions | None:
         """Return the preconditions to apply a cached object; ``None`` if only the server knows whose it is."""
         controller = record.controller
-        if controller is None or controller.uid != self.owner.uid:
+        if controller is None or not self._is_ours(intent, controller.uid):
             return None
         return Preconditions(uid=record.uid)
 
@@ -51,7 +51,7 @@ class Claimant(Struct, frozen=True):
             return CREATE_ONLY
         controller = live.controller
         if controller is not None:
-            if controller.uid != self.owner.uid:
+            if not self._is_ours(intent, controller.uid):
                 raise self._refusal(intent, controller)
             return Preconditions(uid=live.uid)
         managers = dict.fromkeys(entry.manager or "unknown" for entry in live.metadata.managed_fields)
@@ -61,6 +61,12 @@ class Claimant(Struct, frozen=True):
             # Another owner may take it at the same moment: it must still be as it was read.
             return Preconditions(uid=live.uid, resource_version=live.resource_version)
         return Preconditions(uid=live.uid)
+
+    def _is_ours(self, intent: KubeObject, controller: str) -> bool:
+        """Return whether a controller is the reconciled object, or one that the author names in the intent."""
+        if controller == self.owner.uid:
+            return True
+        return any(owner.controller and owner.uid == controller for owner in intent.metadata.owner_references)
 
     def _refusal(self, intent: KubeObject, controller: OwnerReference) -> Exception:
         if self._is_predecessor(controller):

@@ -203,17 +203,16 @@ class Context(Generic[K]):
         self, claimant: Claimant, target: Target, intent: KubeObject, record: Record | None, applied_for: str
     ) -> Preconditions | None:
         """Return the preconditions of an apply if they are known without a look at the server."""
-        if record is not None and (claim := claimant.claim_cached(record)) is not None:
+        if target == self._target(self._obj):
+            # The reconciled object itself is no child: it may get fields of ours, whoever made it.
+            return Preconditions(uid=self._obj.uid)
+        if record is not None and (claim := claimant.claim_cached(intent, record)) is not None:
             return claim
-        uid = self._surroundings.applied.uid_of(target, applied_for)
-        if record is None:
-            informer = self._surroundings.caches.find(type(intent))
-            if informer is not None and covers(informer, intent.namespace, intent.labels):
-                return CREATE_ONLY
-            return Preconditions(uid=uid) if uid else None
-        # A shared object has no controller that could have changed since this process applied it.
-        is_same = uid == record.uid and not claimant.owned and record.controller is None
-        return Preconditions(uid=uid) if is_same else None
+        informer = self._surroundings.caches.find(type(intent))
+        if record is None and informer is not None and covers(informer, intent.namespace, intent.labels):
+            return CREATE_ONLY
+        # What this process applied is its own as long as nothing else has changed it.
+        return self._surroundings.applied.claim(target, applied_for)
 
     async def _apply_claimed(self, claimant: Claimant, intent: C, claim: Preconditions | None, *, force: bool) -> C:
         """Apply an object if it is ours, looking at the server where nothing else tells or the server disagrees."""

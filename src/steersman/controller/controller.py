@@ -5,16 +5,13 @@ begins before every cache it reads is complete, or before the caches have what i
 author's bug stops the others.
 """
 
-import asyncio
 import logging
-from collections import OrderedDict
 from typing import Any, Generic, TypeVar, assert_never
 
 from msgspec import Struct
 
 from steersman.client.client import Client
 from steersman.clock import Clock
-from steersman.concurrency import take_back_cancellation
 from steersman.controller.applied import AppliedIntents
 from steersman.controller.attempt import Attempt, describe
 from steersman.controller.causes import Cause, What, cause_of
@@ -26,15 +23,16 @@ from steersman.controller.failures import FailureListener, ReconcileFailure, ign
 from steersman.controller.field_changes import changed_fields
 from steersman.controller.followings import Followings
 from steersman.controller.holds import Holds, Wanted
-from steersman.controller.hot_loops import HotLoops
 from steersman.controller.malformed import REASON, mark_malformed
 from steersman.controller.memories import Memories
 from steersman.controller.observer import ControllerObserver, NoObserver
 from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, Waiting
+from steersman.controller.self_triggers import SelfTriggers
 from steersman.controller.surroundings import Events, Surroundings
 from steersman.controller.triggers import Trigger
 from steersman.controller.unsent_changes import Snapshot, advice, is_looked_at
 from steersman.controller.waits import Waits
+from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
@@ -59,10 +57,6 @@ _log = logging.getLogger("steersman.controller")
 CONFLICT_RETRIES, CONFLICT_WAIT = 5, 0.01
 #: Seconds until a key looks again at an object that it waits for and that no watch shows.
 UNWATCHED_RECHECK = 30.0
-#: Seconds until a worker that failed outside the author's code begins again.
-WORKER_PAUSE = 1.0
-#: Own writes that are remembered, to know a run's causes for its own doing.
-_REMEMBERED_WRITES = 4096
 
 
 _NO_OBSERVER = NoObserver()
@@ -103,13 +97,10 @@ class Controller(Generic[K]):
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
         self._holds = Holds(parts.clock, reconciler.options.hold, self._put_back)
         self._holds.on_expired = self._on_hold_expired
-        self._hot = HotLoops()
-        self._cool_until: dict[ObjectKey, float] = {}
+        self._own = SelfTriggers(reconciler.name, reconciler.resource.gvk.kind, parts.observer)
         #: Objects that are left alone until their uid or generation is another.
         self._given_up: dict[ObjectKey, tuple[str, object]] = {}
         self._conflicts: dict[ObjectKey, int] = {}
-        #: The versions that this controller gave to objects, oldest first.
-        self._own_versions: OrderedDict[tuple[str, ObjectKey, str], None] = OrderedDict()
         self._runs = 0
         #: Advice about what the author's code does without effect, each once; tests fail on it.
         self.mistakes: list[str] = []
@@ -117,10 +108,7 @@ class Controller(Generic[K]):
         self._failing: dict[ObjectKey, int] = {}
         self._followings = Followings(parts.informers, reconciler.name, parts.namespaces)
         self._waits = Waits(parts.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
-        #: Set before the workers are cancelled: any cancellation before that is the doing of an author's code.
-        self._stopping = False
-        self._working = 0
-        self._worker_error = ""
+        self._workers = Workers(reconciler.name, reconciler.options.workers, self._work, parts.clock)
         self._surroundings = Surroundings(
             client=parts.client,
             caches=self,
@@ -168,16 +156,7 @@ class Controller(Generic[K]):
     async def run(self) -> None:
         """Work until the queue is shut down or this is cancelled."""
         try:
-            async with asyncio.TaskGroup() as tasks:
-                workers = [
-                    tasks.create_task(self._keep_working(), name=f"worker/{self.reconciler.name}/{number}")
-                    for number in range(self.reconciler.options.workers)
-                ]
-                try:
-                    await asyncio.wait(workers)
-                except asyncio.CancelledError:
-                    self._stopping = True
-                    raise
+            await self._workers.run()
         finally:
             self._holds.close()
 
@@ -209,10 +188,7 @@ class Controller(Generic[K]):
 
     def worker_problem(self) -> str:
         """Return why fewer workers work than there should be; empty if all do."""
-        wanted = self.reconciler.options.workers
-        if self._working >= wanted:
-            return ""
-        return f"{self._working} of {wanted} workers run; {self._worker_error}".rstrip("; ")
+        return self._workers.problem()
 
     def _selection(self, kind: type[KubeObject]) -> Selection:
         namespaced = resource_of(kind).namespaced
@@ -257,55 +233,23 @@ class Controller(Generic[K]):
         cause = cause_of(target.gvk.kind, change)
         priority = LOW if cause.what in (What.EXISTS, What.RESYNC) else NORMAL
         for key in keys:
-            if isinstance(change, Updated) and self._hot.is_suspect(key, target):
-                self._hot.note_fields(key, target, changed_fields(change.old, change.new))
+            if isinstance(change, Updated) and self._own.hot.is_suspect(key, target):
+                self._own.hot.note_fields(key, target, changed_fields(change.old, change.new))
             self.queue.add(key, priority=priority, causes=(cause,))
 
     # Working.
-
-    async def _keep_working(self) -> None:
-        """Work until there is nothing more to do or the controller stops; whatever else ends the work, begin again."""
-        pause = 0.0
-        while True:
-            try:
-                await self._clock.sleep(pause) if pause else None
-                self._working += 1
-                try:
-                    await self._work()
-                finally:
-                    self._working -= 1
-            except BaseException as error:
-                if self._is_the_end(error):
-                    raise
-                await take_back_cancellation(unless=self._is_stopping)
-                pause = 0.0 if isinstance(error, asyncio.CancelledError) else WORKER_PAUSE
-                self._note_worker(error, "a worker ended and was replaced")
-            else:
-                return
 
     async def _work(self) -> None:
         while (taken := await self.queue.get()) is not None:
             try:
                 await self._process(taken)
             except BaseException as error:
-                if self._is_the_end(error):
+                if self._workers.is_the_end(error):
                     raise
-                await take_back_cancellation(unless=self._is_stopping)
-                self._note_worker(error, "a worker failed outside the reconciler; the object is tried again")
+                await self._workers.recover(error, "a worker failed outside the reconciler; the object is tried again")
                 self._retry(taken, None, type(error).__name__)
             finally:
                 self.queue.done(taken.key)
-
-    def _is_stopping(self) -> bool:
-        return self._stopping
-
-    def _is_the_end(self, error: BaseException) -> bool:
-        """Return whether an exception ends a worker for good; what authors raise never comes here."""
-        return isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and self._stopping)
-
-    def _note_worker(self, error: BaseException, what: str) -> None:
-        self._worker_error = f"{type(error).__name__}: {text_of(error)}".rstrip(": ")
-        _log.error(what, exc_info=error, extra={"controller": self.reconciler.name, "error": self._worker_error})
 
     async def _process(self, taken: Wanted) -> None:
         key = taken.key
@@ -314,7 +258,7 @@ class Controller(Generic[K]):
         record = self._informers[self.reconciler.kind].store.get(key)
         if record is None:
             self._forget(key)
-        elif not (self._is_left_alone(record) or self._is_echo(taken) or self._cools_down(taken)):
+        elif not (self._is_left_alone(record) or self._own.is_echo(taken) or self._cools_down(taken)):
             await self._reconcile(taken, record)
 
     async def _reconcile(self, taken: Wanted, record: Record) -> None:
@@ -332,11 +276,13 @@ class Controller(Generic[K]):
         outcome: Outcome = Stopped()
         try:
             failures = self._failing.get(taken.key, 0)
-            attempt = Attempt(self.reconciler, obj, ctx, self._clock, failures=failures, is_stopping=self._is_stopping)
+            attempt = Attempt(
+                self.reconciler, obj, ctx, self._clock, failures=failures, is_stopping=self._workers.is_stopping
+            )
             outcome = await attempt.run()
         finally:
             self._observer.ended(outcome, self._clock.monotonic() - started)
-        self._note_run(taken, written)
+        self._own.ran(taken, written, self._clock.monotonic())
         if snapshot is not None and not ctx.wrote_itself:
             self._look_for_mistakes(snapshot)
         if isinstance(outcome, Done):
@@ -367,7 +313,7 @@ class Controller(Generic[K]):
                 written.append(target)
             # A write that changed nothing found a version there that somebody else gave.
             if changed or not write.version:
-                self._remember_own(target, write)
+                self._own.wrote(target, write)
             self._holds.wrote(key, target, write, informer)
 
         fields = {
@@ -479,6 +425,14 @@ class Controller(Generic[K]):
             extra={"controller": self.reconciler.name, "key": str(key), "missing": [str(target) for target in missing]},
         )
 
+    def _cools_down(self, taken: Wanted) -> bool:
+        """Put off a key that triggers itself; return whether that was necessary."""
+        seconds = self._own.seconds_to_wait(taken, self._clock.monotonic())
+        if not seconds:
+            return False
+        self.queue.add_after(taken.key, seconds, priority=taken.priority, causes=taken.causes)
+        return True
+
     def _is_left_alone(self, record: Record) -> bool:
         state = self._given_up.get(record.key)
         if state is None:
@@ -492,8 +446,7 @@ class Controller(Generic[K]):
         """Remember nothing of an object that is gone."""
         self.queue.forget(key)
         self._holds.forget(key)
-        self._hot.forget(key)
-        self._cool_until.pop(key, None)
+        self._own.forget(key)
         self._given_up.pop(key, None)
         self._conflicts.pop(key, None)
         self._failing.pop(key, None)
@@ -512,71 +465,6 @@ class Controller(Generic[K]):
         failure = await mark_malformed(parts.client, self.reconciler.resource, record.data, str(error), parts.clock)
         if failure is not None:
             _log.warning("cannot set the condition of a malformed object", extra={**extra, "error": str(failure)})
-
-    # Own writes, and loops.
-
-    def _is_echo(self, taken: Wanted) -> bool:
-        """Tell whether a key is wanted only because its last run added the finalizer: that run went on with it."""
-        if not taken.causes or taken.causes[0].detail != "finalizers":
-            return False
-        kind = self.reconciler.resource.gvk.kind
-        return all(
-            cause.detail == "finalizers" and (cause.kind, cause.key) == (kind, taken.key) and self._is_own(cause)
-            for cause in taken.causes
-        )
-
-    def _remember_own(self, target: Target, write: Write) -> None:
-        self._own_versions[target.gvk.kind, target.key, write.version] = None
-        if len(self._own_versions) > _REMEMBERED_WRITES:
-            self._own_versions.popitem(last=False)
-
-    def _is_own(self, cause: Cause) -> bool:
-        return (cause.kind, cause.key, cause.version) in self._own_versions
-
-    def _is_by_itself(self, taken: Wanted) -> bool:
-        """Tell whether a key is wanted only because of what its last run wrote: it changed, or somebody deleted it."""
-        others = [cause for cause in taken.causes if not self._is_own(cause)]
-        if not others:
-            return bool(taken.causes)
-        if any(cause.what is not What.DELETED for cause in others):
-            return False
-        written = {(target.gvk.kind, target.key) for target in self._hot.writes(taken.key)}
-        return all((cause.kind, cause.key) in written for cause in others)
-
-    def _note_run(self, taken: Wanted, written: list[Target]) -> None:
-        key = taken.key
-        self._hot.ran(key, written, by_itself=self._is_by_itself(taken), now=self._clock.monotonic())
-        loop = self._hot.loop(key)
-        if loop is None:
-            if self._cool_until.pop(key, None) is not None:
-                self._observer.hot_loops(len(self._hot))
-            return
-        if not written:
-            return
-        self._cool_until[key] = self._clock.monotonic() + loop.wait
-        self._observer.hot_loops(len(self._hot))
-        _log.warning(
-            "an object triggers itself: its reconcile keeps writing the same object",
-            extra={
-                "controller": self.reconciler.name,
-                "key": str(key),
-                "target": str(loop.target),
-                "fields": list(loop.fields),
-                "runs": loop.runs,
-                "wait": loop.wait,
-            },
-        )
-
-    def _cools_down(self, taken: Wanted) -> bool:
-        """Put off a key that triggers itself; any other cause lets it run."""
-        until = self._cool_until.get(taken.key)
-        if until is None or not self._is_by_itself(taken):
-            return False
-        left = until - self._clock.monotonic()
-        if left <= 0:
-            return False
-        self.queue.add_after(taken.key, left, priority=taken.priority, causes=taken.causes)
-        return True
 
     def __repr__(self) -> str:
         return f"<Controller {self.reconciler.name} {self.queue!r} held={len(self._holds)}>"

@@ -10,6 +10,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable
 from typing import Final
+from urllib.parse import quote
 
 from steersman.errors import text_of
 from steersman.protocol.confidential import without_quoted_values
@@ -61,10 +62,11 @@ def _without_secrets(text: str, secrets: Iterable[bytes]) -> str:
 
 
 def _forms_of(secret: bytes) -> Iterable[str]:
-    """Yield how a secret is written in messages: as text, its lines, escaped as Python does, and in base64."""
+    """Yield how a secret is written in messages: as text, its lines, escaped, in base64, and in a URL."""
     text = secret.decode("utf-8", "replace")
     yield text
     yield text.strip()
     yield from (line.strip() for line in text.splitlines())
     yield repr(text)[1:-1]
     yield b64encode(secret).decode()
+    yield quote(text, safe="")
