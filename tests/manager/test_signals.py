@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.transport.peer import until
+from tests.support.peer import until
 
 from steersman.manager.signals import IMPATIENT, stop_on_signals
 
