@@ -37,6 +37,7 @@ class BreakingStream:
         self._ended: Exception | None = None
         self.status = stream.status
         self.headers = stream.headers
+        self.is_empty = True
 
     async def read(self) -> bytes:
         """Give the rest at once."""

@@ -133,6 +133,21 @@ async def test_a_watch_of_a_server_that_falls_silent_is_given_up_within_half_a_m
         assert isinstance(reader.failure, ConnectionFailed)
 
 
+async def test_a_watch_that_brings_events_is_kept_although_the_server_does_not_answer(connected: Connect) -> None:
+    """Another connection is not this one: requests may fail at a replica that this watch is not connected to."""
+    server, clock = WatchServer(), FakeClock()
+    server.is_alive = False
+    async with reading(server, connected, clock) as reader:
+        await until(lambda: reader.versions)
+        for _ in range(5):
+            await pass_time(clock, 20.0, reader)
+            await server.watches[0].send(chunk(BOOKMARK))
+        await pass_time(clock, 10.0, reader)
+        assert reader.failure is None
+        assert len(reader.versions) == 6
+        assert server.pings >= 4
+
+
 async def test_a_drip_of_bytes_is_no_progress(connected: Connect) -> None:
     """Neither in the middle of an event nor between events."""
     server, clock = WatchServer(), FakeClock()

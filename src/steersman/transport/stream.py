@@ -46,6 +46,11 @@ class ResponseStream:
         return self._size >= self._high_water
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no bytes wait for the reader."""
+        return not self._chunks
+
+    @property
     def is_ended(self) -> bool:
         """Whether nothing more will be added."""
         return self._ended

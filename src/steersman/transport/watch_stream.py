@@ -87,7 +87,8 @@ class WatchStream:
         try:
             await self._transport.ping()
         except TransportError as error:
-            raise ConnectionFailed(f"the watch is quiet and the server does not answer: {error}") from None
+            if self._body.is_empty:  # else the watch itself has shown life meanwhile
+                raise ConnectionFailed(f"the watch is quiet and the server does not answer: {error}") from None
         self._liveness.showed_life(self._clock.monotonic())
 
     def close(self) -> None:
