@@ -7,9 +7,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from tests.support.peer import until
 
 from steersman.manager.signals import IMPATIENT, stop_on_signals
+from tests.support.peer import until
 
 
 @pytest.fixture(autouse=True)
