@@ -65,11 +65,11 @@ async def delete_one(
 
 async def find(client: "Client", obj: "Unstructured") -> "Unstructured | None":
     """Return an object as the cluster has it; ``None`` also if its kind is not served."""
-    from steersman.errors import NotFound
+    from steersman.errors import KindNotServed
 
     try:
         return await client.try_get(obj.gvk, obj.name, obj.namespace or None)
-    except NotFound:  # the kind itself is not served
+    except KindNotServed:
         return None
 
 

@@ -54,7 +54,7 @@ def rollout_of(deployment: Deployment) -> Rollout:
     if updated < wanted:
         return Rollout(f"{updated} of {wanted} pods are new")
     if total > updated:
-        return Rollout(f"{total - updated} old pods have not ended")
+        return Rollout(f"old pods that have not ended: {total - updated}")
     if available < updated:
         return Rollout(f"{available} of {updated} new pods are ready")
     return Rollout(f"{available} pods are ready", is_complete=True)
