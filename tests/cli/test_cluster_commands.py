@@ -61,7 +61,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(server: RunningServer, proje
     assert first.exit_code == 0
     assert ["+", "image:", "fleet:1"] in [line.split() for line in first.stdout.splitlines()]
     assert names("deployments") == []
-    steer("deploy", "--yes", "--image", "fleet:1")
+    steer("deploy", "--yes", "--no-wait", "--image", "fleet:1")
     second = steer("deploy", "--dry-run", "--image", "fleet:2")
     changed = [line for line in second.stdout.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     assert [line.split() for line in changed] == [["-", "image:", "fleet:1"], ["+", "image:", "fleet:2"]]
@@ -71,7 +71,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(server: RunningServer, proje
 def test_an_operator_is_deployed_and_removed(server: RunningServer, project: Path) -> None:
     """Definitions and objects outlive the operator; everything else goes with it."""
     del server, project
-    assert steer("deploy", "--yes").exit_code == 0
+    assert steer("deploy", "--yes", "--no-wait").exit_code == 0
     assert names("deployments") == ["fleet"]
     assert "fleet" in names("clusterroles")
     assert steer("samples", "apply", "--yes").exit_code == 0

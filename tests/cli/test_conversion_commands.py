@@ -75,7 +75,7 @@ def conversion() -> dict[str, object]:
 def test_install_after_deploy_leaves_the_conversion_alone(server: RunningServer, buoys: Path) -> None:
     """It set the strategy to None, and objects of v1alpha1 lost their fields without a word."""
     del server, buoys
-    assert steer("deploy", "--yes").exit_code == 0
+    assert steer("deploy", "--yes", "--no-wait").exit_code == 0
     before = conversion()
     assert before["strategy"] == "Webhook"
     answer = steer("install", "--yes")
@@ -103,7 +103,7 @@ def test_doctor_sees_that_nothing_converts(server: RunningServer, buoys: Path) -
     """It said `as declared` of a definition whose objects lose fields, and `steer install` is no cure for it."""
     del server, buoys
     assert f"{DEFINITION} is not in the cluster: Buoy (v1, v1alpha1) is not served" in steer("doctor").stdout
-    steer("deploy", "--yes")
+    steer("deploy", "--yes", "--no-wait")
     patch = json.dumps([{"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}])
     kubectl("patch", "crd", DEFINITION, "--type", "json", "-p", patch)
     answer = steer("doctor").stdout
@@ -111,7 +111,7 @@ def test_doctor_sees_that_nothing_converts(server: RunningServer, buoys: Path) -
         f" bad  definition {DEFINITION} converts nothing between its versions: objects lose fields silently" in answer
     )
     assert "→ run 'steer deploy'" in answer
-    steer("deploy", "--yes")
+    steer("deploy", "--yes", "--no-wait")
     kubectl("delete", "service", "fleet-webhooks", "-n", "fleet-system")
     answer = steer("doctor").stdout
     assert f" bad  conversion of {DEFINITION} calls service fleet-system/fleet-webhooks, which is not there" in answer

@@ -58,7 +58,7 @@ def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, proj
 def test_what_the_deployed_operator_may_do_is_asked_for(server: RunningServer, project: Path) -> None:
     """A role that somebody took away stops the operator, and its own log may not even say so."""
     del server, project
-    steer("deploy", "--yes")
+    steer("deploy", "--yes", "--no-wait")
     account = "system:serviceaccount:fleet-system:fleet"
     assert f"  ok  {account} may do everything that the operator does" in steer("doctor", "--deployed").stdout
     kubectl("delete", "clusterrolebinding", "fleet")

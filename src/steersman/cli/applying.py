@@ -8,6 +8,7 @@ import click
 if TYPE_CHECKING:
     from steersman.client.client import Client
     from steersman.objects.resource import Unstructured
+    from steersman.protocol.options import DeleteOptions
 
 
 #: Writes one object and returns it as the server has it then.
@@ -33,7 +34,7 @@ async def apply_all(
         if dry_run:
             await _show(client, obj, write)
             continue
-        before = await _find(client, obj)
+        before = await find(client, obj)
         applied = await write(client, obj)
         if obj.gvk.kind == "CustomResourceDefinition":
             await client.wait_established(applied, timeout=60)
@@ -42,24 +43,33 @@ async def apply_all(
 
 
 async def delete_all(client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool) -> None:
-    """Delete objects in their order; what is not there is fine."""
+    """Delete objects in their order; those that are not there are fine."""
     for obj in objects:
-        found = await _find(client, obj)
-        if found is None:
-            click.echo(f"{shown(obj)} does not exist")
-        elif dry_run:
-            click.echo(f"{shown(obj)} would be deleted")
-        else:
-            await client.delete(obj, missing_ok=True)
-            click.echo(f"{shown(obj)} deleted")
+        await delete_one(client, obj, dry_run=dry_run)
 
 
-async def _find(client: "Client", obj: "Unstructured") -> "Unstructured | None":
-    from steersman.errors import NotFound
+async def delete_one(
+    client: "Client", obj: "Unstructured", *, dry_run: bool, options: "DeleteOptions | None" = None
+) -> bool:
+    """Delete an object and print what became of it; return whether it was there."""
+    found = await find(client, obj)
+    if found is None:
+        click.echo(f"{shown(obj)} does not exist")
+    elif dry_run:
+        click.echo(f"{shown(obj)} would be deleted")
+    else:
+        await client.delete(obj, options=options, missing_ok=True)
+        click.echo(f"{shown(obj)} deleted")
+    return found is not None
+
+
+async def find(client: "Client", obj: "Unstructured") -> "Unstructured | None":
+    """Return an object as the cluster has it; ``None`` also if its kind is not served."""
+    from steersman.errors import KindNotServed
 
     try:
         return await client.try_get(obj.gvk, obj.name, obj.namespace or None)
-    except NotFound:  # the kind itself is not served
+    except KindNotServed:
         return None
 
 
@@ -67,7 +77,7 @@ async def _show(client: "Client", obj: "Unstructured", write: Write) -> None:
     from steersman.errors import NotFound
     from steersman.scaffold.difference import difference
 
-    before = await _find(client, obj)
+    before = await find(client, obj)
     after: dict[str, Any]
     try:
         after = (await write(client.dry_run(), obj)).content

@@ -27,27 +27,32 @@ class Access:
     dry_run: bool
 
     @asynccontextmanager
-    async def connect(self, what: str, *, manager: str) -> AsyncIterator["Client"]:
-        """Connect under a field manager; first name the cluster and what will happen, and ask."""
+    async def connect(self, what: str, *, manager: str, ask: bool = True) -> AsyncIterator["Client"]:
+        """Connect under a field manager; first print the cluster and what will happen, and ask.
+
+        A command that has more to say before the question sets ``ask=False`` and calls ``confirm`` itself.
+        """
         from steersman.client.client import Client
         from steersman.transport.config import ClusterConfig
 
         config = ClusterConfig.load(self.kubeconfig, context=self.context)
         place = f"context {config.context or '(none)'} at {config.server}"
         click.echo(f"{'would ' if self.dry_run else ''}{what}: {place}", err=True)
-        if not (self.yes or self.context or self.dry_run):
-            _ask()
+        if ask:
+            self.confirm()
         async with Client.connect_to(config, field_manager=manager) as client:
             yield client
 
-
-def _ask() -> None:
-    try:
-        agreed = click.confirm("Continue?", err=True)
-    except click.Abort:
-        raise click.ClickException("nothing was changed: no confirmation given; pass --yes or --context") from None
-    if not agreed:
-        raise click.ClickException("nothing was changed")
+    def confirm(self) -> None:
+        """Ask for confirmation, unless the user has given it already; raise ``ClickException`` without it."""
+        if self.yes or self.context or self.dry_run:
+            return
+        try:
+            agreed = click.confirm("Continue?", err=True)
+        except click.Abort:
+            raise click.ClickException("nothing was changed: no confirmation given; pass --yes or --context") from None
+        if not agreed:
+            raise click.ClickException("nothing was changed")
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from steersman.cli.rollout import operator_pods, pod_problem, rollout_of
 from steersman.client.client import Client
-from steersman.client.interfaces import Ref
 from steersman.errors import Forbidden, NotFound
 from steersman.kinds.apps_v1 import Deployment
 from steersman.kinds.authorization_v1 import (
@@ -209,14 +209,23 @@ async def _may(client: Client, grant: Grant, verb: str, namespace: str, account:
 
 
 async def deployment_finding(client: Client, name: str, namespace: str) -> Finding:
-    """Tell how the deployed operator is."""
+    """Return how the deployed operator is: whether the pods of the last rollout are ready, not only those before."""
     try:
         found = await client.get(Deployment, name, namespace)
     except NotFound:
         return note(f"the operator is not deployed to {namespace}", "run 'steer deploy', or 'steer run' here")
     except Forbidden as error:
         return note(str(error))
-    ready = found.status.ready_replicas or 0
-    if ready:
-        return good(f"the operator is deployed to {namespace}: {ready} ready")
-    return bad(f"no pod of {Ref(Deployment, name, namespace)} is ready", f"see 'kubectl describe pods -n {namespace}'")
+    rollout = rollout_of(found)
+    what = f"the operator is deployed to {namespace}: {rollout.text}"
+    if rollout.is_complete:
+        return good(what)
+    try:
+        pods = await operator_pods(client, name, namespace)
+    except Forbidden:
+        pods = []
+    problems = [f"; pod {pod.name}: {problem}" for pod in pods if (problem := pod_problem(pod))]
+    is_waiting = not (problems or rollout.is_stuck) and found.status.ready_replicas
+    if is_waiting:
+        return note(f"{what}: a rollout is under way", "look again in a minute")
+    return bad(f"{what}{''.join(problems[:1])}", f"see 'kubectl describe pods -n {namespace}'")

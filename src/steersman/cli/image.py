@@ -4,18 +4,21 @@ import asyncio
 import platform
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from steersman.scaffold.image.layer import Layer
+    from steersman.scaffold.image.base import BaseImage
+    from steersman.scaffold.image.build import Recipe
+    from steersman.scaffold.image.layer import File, Layer
     from steersman.scaffold.image.layout import Layout
 
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _OUT = Path("build/image")
+#: Problems of libraries that a message names.
+_SHOWN = 5
 
 
 @click.group("image", short_help="Build and push the operator's container image.")
@@ -45,6 +48,7 @@ def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None,
     """Build an image from the base, the installed packages that the project needs, and its code.
 
     The build is reproducible: the same inputs have the same digest. SOURCE_DATE_EPOCH sets the time of the files.
+    Packages that the base's Python needs and shared libraries that it lacks are found here, not in the cluster.
 
     \b
     Examples:
@@ -63,44 +67,86 @@ def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None,
 
 
 def _build(base: Path, out: Path, wanted: str) -> None:
-    from steersman.scaffold.image.build import Recipe, build, epoch_from, python_of
+    from steersman.scaffold.image.base import read_base
+    from steersman.scaffold.image.build import Recipe, build, epoch_from
     from steersman.scaffold.image.layout import Layout, opened
     from steersman.scaffold.project import project_in, version_of
 
     root = Path.cwd()
     project = project_in(root)
+    _check_replaceable(out)
     recipe = Recipe(
         name=project.name, version=version_of(root), target=project.target, platform=wanted, epoch=epoch_from()
     )
     with opened(base) as layout:
-        here = f"{sys.version_info.major}.{sys.version_info.minor}"
-        there = python_of(layout, wanted)
-        if there not in (None, here):
-            raise click.ClickException(f"{base} has Python {there}, but the packages here are installed for {here}")
-        made = Layout(_emptied(out))
-        digest = build(layout, _layers(root, recipe.epoch, project.package), recipe, made)
+        found = read_base(layout, wanted)
+        layers = _layers(root, recipe, found, project.package)
+        digest = build(layout, layers, recipe, Layout(_emptied(out)))
     click.echo(f"built {project.name}:{recipe.version} in {out}: {digest}")
 
 
-def _layers(root: Path, epoch: int, package: str) -> list["Layer"]:
+def _python_of(found: "BaseImage") -> str:
+    """Return the full version of the image's Python; the packages installed here must be for it."""
+    here = platform.python_version()
+    if not found.python:
+        click.echo(f"note: the base does not say which Python it has: {here} is assumed", err=True)
+        return here
+    if found.python.split(".")[:2] != here.split(".")[:2]:
+        raise click.ClickException(
+            f"the base has Python {found.python}, but packages are installed here for {here}: use a base with the same "
+            "minor version, or run steer with that of the base"
+        )
+    if found.python.count(".") == 1:
+        click.echo(f"note: the base has some Python {found.python}: {here} is assumed", err=True)
+        return here
+    return found.python
+
+
+def _layers(root: Path, recipe: "Recipe", found: "BaseImage", package: str) -> list["Layer"]:
+    from steersman.scaffold.image.bytecode import with_bytecode
     from steersman.scaffold.image.contents import CODE, needed_distributions, package_files, tree_files
     from steersman.scaffold.image.layer import layer_of
+    from steersman.scaffold.image.markers import target_environment
     from steersman.scaffold.project import requirements_of
 
-    distributions = needed_distributions(requirements_of(root))
+    environment = target_environment(_python_of(found), recipe.platform)
+    packages = list(package_files(needed_distributions(requirements_of(root), environment)))
+    code = list(tree_files(root / package, f"{CODE}/{package}"))
+    _check_libraries([*packages, *code], found, recipe.platform)
     return [
-        layer_of("packages", package_files(distributions), epoch=epoch),
-        layer_of("code", tree_files(root / package, f"{CODE}/{package}"), epoch=epoch),
+        layer_of("packages", with_bytecode(packages), epoch=recipe.epoch),
+        layer_of("code", with_bytecode(code), epoch=recipe.epoch),
     ]
 
 
+def _check_libraries(files: "list[File]", found: "BaseImage", wanted: str) -> None:
+    """Reject an image whose extension modules cannot be loaded: the pod would fail at its first import."""
+    from steersman.scaffold.image.elf import library_problems
+
+    if not found.names:
+        click.echo("note: the layers of the base cannot be read: shared libraries are not checked", err=True)
+        return
+    if problems := library_problems(files, found.names, wanted.partition("/")[2]):
+        shown = "; ".join(problems[:_SHOWN]) + (
+            f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        )
+        hint = "" if "libc.so.6" in found.names else " (the base has no glibc: is it Alpine?)"
+        raise click.ClickException(
+            f"the image would not start: {shown}, which neither the base nor a package has{hint}"
+        )
+
+
+def _check_replaceable(out: Path) -> None:
+    """Reject a folder with anything else in it than an image that was built before."""
+    if out.exists() and any(out.iterdir()) and not (out / "oci-layout").is_file():
+        raise click.ClickException(f"{out} is not empty and holds no image: nothing was written")
+
+
 def _emptied(out: Path) -> Path:
-    """Return an empty folder; only an existing OCI layout is removed for it."""
-    if out.exists() and any(out.iterdir()):
-        if not (out / "oci-layout").is_file():
-            raise click.ClickException(f"{out} is not empty and is not an OCI layout: nothing was written")
+    """Return an empty folder; an image that was built before is removed."""
+    if out.exists():
         shutil.rmtree(out)
-    out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True)
     return out
 
 

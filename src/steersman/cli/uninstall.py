@@ -51,7 +51,7 @@ async def _uninstall(operator: "Operator", access: Access, *, with_objects: bool
 
 async def _refuse_objects(client: "Client", definitions: list["Unstructured"]) -> None:
     from steersman.client.interfaces import ALL_NAMESPACES
-    from steersman.errors import NotFound
+    from steersman.errors import KindNotServed
     from steersman.objects.identity import GroupVersionKind
 
     for definition in definitions:
@@ -60,7 +60,7 @@ async def _refuse_objects(client: "Client", definitions: list["Unstructured"]) -
         gvk = GroupVersionKind(spec["group"], stored, spec["names"]["kind"])
         try:
             count = len([obj async for obj in client.list(gvk, namespace=ALL_NAMESPACES)])
-        except NotFound:
+        except KindNotServed:
             continue
         if count:
             names = spec["names"]["plural"]
