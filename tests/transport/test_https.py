@@ -54,6 +54,13 @@ async def test_a_server_signed_by_the_given_authority_is_trusted(connected: Conn
         assert (await transport.request(GET)).status == 200
 
 
+async def test_the_certificate_of_the_server_itself_can_be_what_is_trusted(connected: Connect) -> None:
+    """Tests of other frameworks put a webhook's serving certificate into its caBundle, and Go takes it."""
+    config = TlsConfig(ca=SERVER.certificate.decode())
+    async with _https() as server, connected(server.url, tls=config) as transport:
+        assert (await transport.request(GET)).status == 200
+
+
 @pytest.mark.parametrize(
     ("config", "reason"),
     [

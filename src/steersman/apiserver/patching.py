@@ -29,7 +29,7 @@ from steersman.objects.codec import encode_json
 from steersman.protocol.patches import (
     MalformedPatch,
     PatchError,
-    TooManyOperations,
+    PatchTooExpensive,
     apply_json_patch,
     apply_merge_patch,
 )
@@ -120,7 +120,7 @@ class Patching:
         except WireTypeError as error:
             raise _UnreadableError(str(error), is_type=True) from None
         call.has_empties = reading.has_empty
-        faults = list(dict.fromkeys(reading.strict))
+        faults = reading.faults
         if faults and options.field_validation == "Strict":
             raise _UnreadableError(strict_message(faults))
         if options.field_validation == "Warn":
@@ -373,7 +373,7 @@ def patched(media: str, live: Document, patch: Any) -> Any:
         return apply_merge_patch(live, _without_nulls_in_lists(patch))
     try:
         return apply_json_patch(live, patch)
-    except TooManyOperations as error:
+    except PatchTooExpensive as error:
         raise Refusal(413, "RequestEntityTooLarge", f"Request entity too large: {error}") from None
     except MalformedPatch as error:
         raise bad_request(str(error)) from None

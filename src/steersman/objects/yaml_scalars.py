@@ -18,6 +18,8 @@ from steersman.objects.numbers import INT64_MAX, INT64_MIN, go_float, settled_nu
 _UINT64_MAX: Final = 2**64 - 1
 #: The longest text of a 64-bit integer: a sign, a prefix and 64 binary digits. Longer ones may have leading zeros.
 _LONGEST_INTEGER: Final = 67
+#: An integer of fewer digits fits into 64 bits.
+_SURELY_SMALL: Final = 19
 _PREFIX: Final = "tag:yaml.org,2002:"
 STR_TAG: Final = f"{_PREFIX}str"
 MERGE_TAG: Final = f"{_PREFIX}merge"
@@ -62,6 +64,8 @@ def plain_value(text: str) -> Any:
     """Return what an unquoted scalar without a tag stands for."""
     if text and text[0] not in _TELLING:
         return text
+    if len(text) < _SURELY_SMALL and text.isdecimal() and text.isascii() and text[0] != "0":
+        return int(text)
     return _settled(_resolved(text)[1])
 
 
