@@ -33,7 +33,7 @@ def _run(*command: str | Path) -> None:
     subprocess.run(command, check=True)  # noqa: S603 - commands of this file
 
 
-def test(version: str, arguments: Sequence[str]) -> str:
+def run_tests(version: str, arguments: Sequence[str]) -> str:
     """Run pytest on a version; return what to report about it."""
     begun = time.monotonic()
     try:
@@ -49,7 +49,7 @@ def test(version: str, arguments: Sequence[str]) -> str:
 
 def main(versions: Sequence[str], arguments: Sequence[str]) -> int:
     """Test every version, report all, and return 1 if tests failed on any."""
-    reports = {version: test(version, arguments) for version in versions}
+    reports = {version: run_tests(version, arguments) for version in versions}
     for version, report in reports.items():
         print(f"Python {version}: {report}")
     return int(any(report.startswith("FAILED") for report in reports.values()))
