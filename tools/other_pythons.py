@@ -43,7 +43,8 @@ def run_tests(version: str, arguments: Sequence[str]) -> str:
     release = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - of this file
     print(f"== {release}: pytest {' '.join(arguments)}", flush=True)
     # The cache of pytest belongs to the main environment: failures of another version must not end up in it.
-    code = subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *arguments], check=False).returncode  # noqa: S603 - of this file
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-rfE", *arguments]
+    code = subprocess.run(command, check=False).returncode  # noqa: S603 - of this file
     return f"{'FAILED' if code else 'passed'} in {time.monotonic() - begun:.0f} s"
 
 
