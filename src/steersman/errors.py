@@ -25,18 +25,29 @@
     ├── Deny                    what a validating or defaulting function raises to refuse a write
     └── ReconcileError          what a reconciler raises to steer its own retries
         ├── Retry               try again later
-        └── Permanent           do not try again until the object changes
+        ├── Permanent           do not try again until the object changes
+        └── Blocked             try again when another object appears or changes
+            └── AlreadyOwned    ``ctx.apply`` found an object that belongs to another owner
 
 An API failure is turned into its exception once, in ``protocol.responses``; everywhere else it is caught by meaning.
 """
 
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
 
 class SteersmanError(Exception):
     """The root: ``except SteersmanError`` catches whatever Steersman raises on purpose."""
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an exception, whatever its ``__str__`` does."""
+    try:
+        return str(error)
+    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit):  # noqa: BLE001 - the author's own method: its failure must not hide the one to be shown
+        return "(its text cannot be shown: __str__ failed)"
 
 
 class ConfigError(SteersmanError):
@@ -233,3 +244,41 @@ class Permanent(ReconcileError):
         super().__init__(message)
         self.reason = reason
         self.message = message
+
+
+class Blocked(ReconcileError):
+    """Wait until another object appears or changes; becomes a condition and a Warning event meanwhile.
+
+    ``kind``, ``name`` and ``namespace`` name that object as ``ctx.get`` does: without a namespace it is in that of the
+    reconciled object. The object is also reconciled again after ``recheck`` seconds, whether it was woken or not.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        *,
+        kind: type[Any],
+        name: str,
+        namespace: str | None = None,
+        recheck: float = 300.0,
+    ) -> None:
+        super().__init__(message)
+        if recheck <= 0:
+            raise ValueError(f"recheck must be a positive number of seconds, got {recheck}")
+        self.reason = reason
+        self.message = message
+        self.kind = kind
+        self.name = name
+        self.namespace = namespace
+        self.recheck = recheck
+
+
+class AlreadyOwned(Blocked):
+    """An object that ``ctx.apply`` was to write exists and belongs to another owner; ``owner`` says to which."""
+
+    REASON: ClassVar = "AlreadyOwned"
+
+    def __init__(self, message: str, *, kind: type[Any], name: str, namespace: str, owner: str) -> None:
+        super().__init__(self.REASON, message, kind=kind, name=name, namespace=namespace)
+        self.owner = owner

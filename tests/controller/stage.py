@@ -3,11 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from steersman.apiserver.server import ApiServer
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
+from steersman.protocol.http import Peer, Request, Response, Stream, Upgraded
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
@@ -58,3 +60,34 @@ def counting() -> tuple[Operator, list[Widget], Reconciler[Widget]]:
         runs.append(widget)
 
     return operator, runs, reconcile
+
+
+class _Exchange:
+    """An exchange that only keeps the answer."""
+
+    def __init__(self) -> None:
+        self.response: Response | None = None
+
+    @property
+    def peer(self) -> Peer:
+        return Peer("in-memory")
+
+    def respond(self, response: Response) -> None:
+        self.response = response
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
+        raise NotImplementedError
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> Upgraded:
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        raise NotImplementedError
+
+
+def send_now(server: ApiServer, request: Request) -> Response:
+    """Send a request between two steps of the event loop: for a write that races with one of the operator."""
+    exchange = _Exchange()
+    server.handle(request, exchange)
+    assert exchange.response is not None
+    return exchange.response

@@ -39,7 +39,7 @@ def clock_of(cluster: Cluster) -> FakeClock:
 def copier(runs: list[str], who: str = "op") -> Operator:
     """Give an operator that makes a Secret for each ConfigMap."""
     operator = Operator("op")
-    operator.permit(Secret, "create", "patch")
+    operator.permit(Secret, "get", "create", "patch")
 
     @operator.reconciler(ConfigMap)
     async def reconcile(source: ConfigMap, ctx: Context[ConfigMap]) -> None:

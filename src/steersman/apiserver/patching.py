@@ -135,8 +135,7 @@ class Patching:
         subresource = call.info.subresource
         if live is None and subresource and not served.strategy.creates_on_update(subresource):
             raise served.not_found(name)
-        if record is not None:
-            self._check_identity(served, record, config)
+        self._check_identity(served, name, record, config)
         merged = self._ownership.applied(
             served, live, config, call.manager, self._writing.now(), force=options.force, subresource=subresource
         )
@@ -172,9 +171,14 @@ class Patching:
         if place and place != call.info.namespace and call.served.namespaced:
             raise bad_request(WRONG_NAMESPACE)
 
-    def _check_identity(self, served: Served, record: Record, config: Document) -> None:
+    def _check_identity(self, served: Served, name: str, record: Record | None, config: Document) -> None:
+        """Reject an apply to another version than the live one, or with a uid to an object that does not exist."""
         metadata = config.get("metadata") or {}
-        if "resourceVersion" in metadata:
+        if record is None:
+            if uid := metadata.get("uid"):
+                why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                raise served.conflict(name, why)
+        elif "resourceVersion" in metadata:
             unconditional = served.strategy.unconditional_update
             self._writing.check_version(served, record, metadata, unconditional=unconditional)
 

@@ -21,10 +21,10 @@ from steersman.errors import NotFound
 from steersman.kinds.autoscaling_v1 import Scale
 from steersman.objects.codec import ObjectList, decode, decode_json, encode, encode_json
 from steersman.objects.identity import GroupVersionKind, ObjectKey
-from steersman.objects.resource import KubeObject, Unstructured
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured
 from steersman.protocol.list_watch import ListWatchSettings
 from steersman.protocol.options import DeleteOptions, GetOptions, ListOptions, LogOptions, Preconditions, WriteOptions
-from steersman.protocol.requests import PatchType
+from steersman.protocol.requests import PatchType, Requests
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
@@ -162,6 +162,18 @@ class Client(Writing):
         """Give an object, or ``None`` if there is none."""
         try:
             return await self.get(kind, name, namespace)
+        except NotFound:
+            return None
+
+    async def try_get_metadata(
+        self, kind: type[KubeObject] | GroupVersionKind, name: str, namespace: str | None = None
+    ) -> PartialObjectMetadata | None:
+        """Return the metadata of an object without its content, or ``None`` if there is no such object."""
+        requests = await self._session.requests(kind)
+        key = ObjectKey(self._session.scope(requests, namespace), name)
+        request = Requests(requests.resource, metadata_only=True).get(key, _NEWEST)
+        try:
+            return decode(PartialObjectMetadata, await self._session.send(request))
         except NotFound:
             return None
 

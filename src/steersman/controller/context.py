@@ -8,7 +8,7 @@ import asyncio
 import builtins
 import logging
 import threading
-from collections.abc import Callable, Coroutine, MutableMapping
+from collections.abc import Callable, Coroutine, Iterator, MutableMapping
 from copy import copy
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -16,15 +16,20 @@ from typing import Any, Generic, Protocol, TypeVar
 from steersman.client.client import Client
 from steersman.client.writing import Written
 from steersman.controller.causes import Cause
+from steersman.controller.claims import CREATE_ONLY, Claimant, is_outdated
 from steersman.controller.expectations import Target, Write
 from steersman.controller.followings import Followed, Told
-from steersman.controller.surroundings import EventKind, Surroundings, covers
+from steersman.controller.status_draft import READY
+from steersman.controller.surroundings import EventKind, Surroundings, covers, is_secret
+from steersman.errors import Conflict, Invalid
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
+from steersman.informer.record import Record
 from steersman.objects.codec import encode
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
 from steersman.objects.selectors import LabelSelector
+from steersman.protocol.options import Preconditions
 from steersman.transport.services import HttpService
 
 K = TypeVar("K", bound=KubeObject)
@@ -32,6 +37,8 @@ C = TypeVar("C", bound=KubeObject)
 T = TypeVar("T")
 
 
+#: How often an apply looks at the server when the object keeps changing between the look and the write.
+_CLAIM_TRIES = 4
 _controller_log = logging.getLogger("steersman.controller")
 
 
@@ -71,6 +78,11 @@ class Context(Generic[K]):
         self._again_after: float | None = None
         self._desired: set[Target] = set()
         self._followed: set[Followed] = set()
+        #: Secrets that this run has read or written: what they hold must not appear in a report.
+        self._secrets: list[Any] = []
+        #: Whether this run has set the Ready condition.
+        self._said_ready = False
+        self._wrote_itself = False
 
     # Knowing.
 
@@ -112,8 +124,12 @@ class Context(Generic[K]):
         key = self._key_for(kind, name, namespace)
         informer = self._surroundings.caches.find(kind)
         if informer is not None and self._shows(informer, key):
-            return informer.get(key)
-        return await self._surroundings.client.try_get(kind, key.name, key.namespace or None)
+            found = informer.get(key)
+        else:
+            found = await self._surroundings.client.try_get(kind, key.name, key.namespace or None)
+        if found is not None and is_secret(kind):
+            self._secrets.append(found)
+        return found
 
     async def list(
         self, kind: type[C], selector: LabelSelector | str | None = None, *, namespace: str | None = None
@@ -124,16 +140,23 @@ class Context(Generic[K]):
             place = ""
         informer = self._surroundings.caches.find(kind)
         if informer is not None and not informer.is_partial and (not place or informer.covers_namespace(place)):
-            return informer.list(selector, namespace=place or None)
-        labels = "" if selector is None else str(selector)
-        return [obj async for obj in self._surroundings.client.list(kind, namespace=place, label_selector=labels)]
+            found = informer.list(selector, namespace=place or None)
+        else:
+            labels = "" if selector is None else str(selector)
+            found = [obj async for obj in self._surroundings.client.list(kind, namespace=place, label_selector=labels)]
+        if is_secret(kind):
+            self._secrets += found
+        return found
 
     def owned(self, kind: type[C]) -> builtins.list[C]:
         """Give the objects of an owned kind that the reconciled one controls, by its uid, from the cache."""
         informer = self._surroundings.caches.find(kind)
         if informer is None:
             raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
-        return [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
+        found = [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
+        if is_secret(kind):
+            self._secrets += found
+        return found
 
     def orphans(self, kind: type[C], selector: LabelSelector) -> builtins.list[C]:
         """Give the objects of a watched kind, in the same namespace, that match and that nobody controls."""
@@ -144,25 +167,68 @@ class Context(Generic[K]):
 
     # Writing.
 
-    async def apply(self, obj: C, *, owned: bool = True, force: bool = True) -> C:
+    async def apply(self, obj: C, *, owned: bool = True, adopt: bool = False, force: bool = True) -> C:
         """Apply an object on the server as this operator's full intent, with the owner reference unless told otherwise.
 
         Nothing is sent if the same intent was applied last and the object has not changed since.
+
+        An existing object is written only if it is this operator's own: controlled by the reconciled object, or without
+        a controller and written by this operator before. Any other raises ``AlreadyOwned``, which becomes a condition
+        and an event unless it is caught. ``adopt`` takes over an object that has no controller, such as one made by a
+        person; an object with another controller is never taken. ``force`` overwrites fields that other managers have
+        set in it; without, that is a ``Conflict`` which names them.
         """
         intent = self._prepared(obj, owned=owned)
         target = self._target(intent)
         self._desired.add(target)
         data = encode(intent)
         before = ""
+        record: Record | None = None
         informer = self._surroundings.caches.find(type(obj))
         if informer is not None and (record := informer.store.get(target.key)) is not None:
             before = record.resource_version
             if self._surroundings.applied.is_current(target, data, before):
                 return informer.decode(record)
-        applied = await self._surroundings.client.apply(intent, force=force)
-        self._surroundings.applied.remember(target, data, applied.resource_version)
+        applied_for = self._obj.uid if owned else ""
+        claimant = Claimant(self._obj, self._surroundings.client.field_manager, owned, adopt)
+        claim = self._known_claim(claimant, target, intent, record, applied_for)
+        applied = await self._apply_claimed(claimant, intent, claim, force=force)
+        self._surroundings.applied.remember(
+            target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
+        )
         self._wrote(applied, before=before)
         return applied
+
+    def _known_claim(
+        self, claimant: Claimant, target: Target, intent: KubeObject, record: Record | None, applied_for: str
+    ) -> Preconditions | None:
+        """Return the preconditions of an apply if they are known without a look at the server."""
+        if target == self._target(self._obj):
+            # The reconciled object itself is no child: it may get fields of ours, whoever made it.
+            return Preconditions(uid=self._obj.uid)
+        if record is not None and (claim := claimant.claim_cached(intent, record)) is not None:
+            return claim
+        informer = self._surroundings.caches.find(type(intent))
+        if record is None and informer is not None and covers(informer, intent.namespace, intent.labels):
+            return CREATE_ONLY
+        # What this process applied is its own as long as nothing else has changed it.
+        return self._surroundings.applied.claim(target, applied_for)
+
+    async def _apply_claimed(self, claimant: Claimant, intent: C, claim: Preconditions | None, *, force: bool) -> C:
+        """Apply an object if it is ours, looking at the server where nothing else tells or the server disagrees."""
+        client = self._surroundings.client
+        looked = False
+        for tries_left in reversed(range(_CLAIM_TRIES)):
+            if claim is None:
+                live = await client.try_get_metadata(type(intent), intent.name, intent.namespace or None)
+                claim, looked = claimant.claim_live(intent, live), True
+            try:
+                return await client.apply(intent, force=force, preconditions=claim)
+            except (Conflict, Invalid) as error:
+                if not tries_left or not is_outdated(error, looked=looked):
+                    raise
+                claim = None
+        raise AssertionError("the last try returns or raises")
 
     async def create(self, obj: C, *, owned: bool = True) -> C:
         """Create an object, with the owner reference unless told otherwise."""
@@ -173,12 +239,14 @@ class Context(Generic[K]):
 
     async def update(self, obj: C) -> C:
         """Send what changed in an object since it was read."""
+        self._wrote_itself = self._wrote_itself or obj is self._obj
         updated = await self._surroundings.client.update(obj)
         self._wrote(updated, before=obj.resource_version)
         return updated
 
     async def patch(self, obj: C, patch: dict[str, Any]) -> C:
         """Change parts of an object by a JSON merge patch."""
+        self._wrote_itself = self._wrote_itself or obj is self._obj
         patched = await self._surroundings.client.patch(obj, patch)
         self._wrote(patched, before=obj.resource_version)
         return patched
@@ -207,6 +275,8 @@ class Context(Generic[K]):
         own = getattr(self._obj, "status", None)
         if not isinstance(own, Status):
             raise TypeError(f"the status of {type(self._obj).__name__} has no conditions: derive it from Status")
+        if type_ == READY:
+            self._said_ready = True
         now = self._surroundings.clock.now().replace(microsecond=0)
         return own.set_condition(type_, status, reason, message, now=now, generation=self._obj.generation)
 
@@ -281,6 +351,8 @@ class Context(Generic[K]):
 
     def _prepared(self, obj: C, *, owned: bool) -> C:
         """Give a copy with the namespace and the owner that it gets by default; the author's object stays as it is."""
+        if is_secret(type(obj)):
+            self._secrets.append(obj)
         prepared = copy(obj)
         prepared.metadata = copy(obj.metadata)
         if resource_of(type(obj)).namespaced and not obj.namespace:
@@ -295,6 +367,37 @@ class Context(Generic[K]):
             others = [owner for owner in obj.metadata.owner_references if owner.uid != reference.uid]
             prepared.metadata.owner_references = [*others, reference]
         return prepared
+
+    def report(self, reason: str, message: str) -> bool:
+        """Set Ready=False where the status has conditions; return whether this is news, also where it has none."""
+        own = getattr(self._obj, "status", None)
+        if not isinstance(own, Status):
+            return True
+        now = self._surroundings.clock.now().replace(microsecond=0)
+        return own.set_condition(READY, False, reason, message, now=now, generation=self._obj.generation)  # noqa: FBT003 - reads as the condition it is
+
+    @property
+    def author_said_ready(self) -> bool:
+        """Whether this run has set the Ready condition."""
+        return self._said_ready
+
+    @property
+    def author_said_not_ready(self) -> bool:
+        """Whether this run has set the Ready condition, and not to True: no report says it better."""
+        own = getattr(self._obj, "status", None)
+        ready = own.condition(READY) if self._said_ready and isinstance(own, Status) else None
+        return ready is not None and ready.status != "True"
+
+    @property
+    def wrote_itself(self) -> bool:
+        """Whether this run has written the reconciled object beside its status."""
+        return self._wrote_itself
+
+    def secrets_read(self) -> Iterator[bytes]:
+        """Yield the contents of the Secrets that this run has read."""
+        for secret in self._secrets:
+            yield from (secret.data or {}).values()
+            yield from (text.encode() for text in (secret.string_data or {}).values())
 
     def note_write(self, obj: KubeObject) -> None:
         """Hold the key back until the cache has the reconciled object as it was just written."""

@@ -224,6 +224,7 @@ class Manager:
             self._background += [(operator.name, client, function) for function in operator.background_functions]
         self.metrics.observe(self._controllers, informers)
         for controller in self._controllers:
+            self.readiness.add(f"workers/{controller.reconciler.name}", controller.worker_problem)
             for informer in controller.required_informers():
                 self.readiness.add(f"informer/{informer.resource.gvr}", freshness_check(informer))
 

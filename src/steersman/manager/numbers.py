@@ -75,7 +75,7 @@ class ControllerNumbers:
             case Failed(error):
                 self.errors += 1
                 self.timeouts += outcome.is_timeout
-                self.panics += isinstance(error, SystemExit)
+                self.panics += not isinstance(error, Exception)
             case GaveUp():
                 self.errors += 1
                 self.terminal += 1

@@ -4,6 +4,7 @@ Declared classes enter by themselves. A kind has one class; a second one is refu
 """
 
 import gc
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -49,8 +50,13 @@ def _place(kind: type) -> str:
 
 
 def _is_reload(known: type, kind: type) -> bool:
-    """Tell a module that was loaded again from a real clash: same module and name, at its top level."""
-    return _place(known) == _place(kind) and "<locals>" not in kind.__qualname__
+    """Return whether a module was loaded again, and is not just declaring a class of the same name once more."""
+    if _place(known) != _place(kind) or "<locals>" in kind.__qualname__:
+        return False
+    module = sys.modules.get(kind.__module__)
+    # Importlib's own mark of the first run of a module. Then a name that is taken was taken by an earlier line of it.
+    is_first_run = getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return not (is_first_run and vars(module).get(kind.__name__) is known)
 
 
 #: Where declarations enter unless they are told otherwise.

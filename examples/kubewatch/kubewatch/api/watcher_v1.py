@@ -2,8 +2,8 @@
 
 from typing import Annotated, Literal
 
-from steersman import Model, Resource, Status, custom_resource, sparse
-from steersman.objects import GroupVersionResource
+from steersman import Model, Resource, Status, custom_resource
+from steersman.objects import GroupVersionResource, sparse
 from steersman.schema import Column, Maximum, Minimum, MinItems, MinLength, Rule, constrained
 
 Event = Literal["create", "update", "delete"]

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from steersman import Model, Resource, Status, custom_resource, sparse
-from steersman.objects import IntOrString
+from steersman import Model, Resource, Status, custom_resource
+from steersman.objects import IntOrString, sparse
 from steersman.schema import Column, ListMap, Maximum, Minimum, Opaque, Pattern, Rule, Scale, constrained
 
 Retain = Literal["Retain", "Delete"]
