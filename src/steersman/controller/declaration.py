@@ -46,9 +46,9 @@ def check_function(function: Callable[..., object], arguments: tuple[str, ...], 
 
 
 def _signature(function: Callable[..., object]) -> inspect.Signature:
-    """Return the signature without evaluating annotations: they may name what is imported for type checkers only."""
+    """Return the signature; its annotations may name what is imported for type checkers only."""
     if sys.version_info >= (3, 14):
-        return inspect.signature(function, annotation_format=annotationlib.Format.STRING)
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
     return inspect.signature(function)
 
 
