@@ -28,7 +28,7 @@ test: $(DEV) ## Run all tests
 	$(BIN)/pytest -q -n $(WORKERS)
 
 test-pythons: $(DEV) ## Run core tests on other Pythons, which it finds or fetches: PYTHONS="3.14" TESTS=
-	PYTHONS="$(PYTHONS)" $(BIN)/python -m tools.test_pythons -q -n $(WORKERS) $(TESTS)
+	PYTHONS="$(PYTHONS)" $(BIN)/python -m tools.other_pythons -q -n $(WORKERS) $(TESTS)
 
 test-databases: $(DATABASES) ## Test the database operators on real servers, which it fetches if need be
 	STEERSMAN_DATABASES=1 $(BIN)/pytest -q -n $(WORKERS) $(wildcard examples/*/tests/databases)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from steersman.controller.context import Context
     from steersman.controller.triggers import Chosen, Watch
     from steersman.errors import (
+        AlreadyOwned,
         Blocked,
         Conflict,
         Deny,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from steersman.manager.operator import Operator
     from steersman.objects.identity import GroupVersionKind, ObjectKey
     from steersman.objects.meta import Condition, ObjectMeta, meta
-    from steersman.objects.model import Model, field, sparse
+    from steersman.objects.model import Model, field
     from steersman.objects.quantity import Quantity
     from steersman.objects.resource import Resource, Status, Unstructured
     from steersman.objects.times import Duration
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Admission",
+    "AlreadyOwned",
     "Blocked",
     "Chosen",
     "Client",
@@ -64,7 +66,6 @@ __all__ = [
     "custom_resource",
     "field",
     "meta",
-    "sparse",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -74,6 +75,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.controller.context": ("Context",),
         "steersman.controller.triggers": ("Chosen", "Watch"),
         "steersman.errors": (
+            "AlreadyOwned",
             "Blocked",
             "Conflict",
             "Deny",
@@ -87,7 +89,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.manager.operator": ("Operator",),
         "steersman.objects.identity": ("GroupVersionKind", "ObjectKey"),
         "steersman.objects.meta": ("Condition", "ObjectMeta", "meta"),
-        "steersman.objects.model": ("Model", "field", "sparse"),
+        "steersman.objects.model": ("Model", "field"),
         "steersman.objects.quantity": ("Quantity",),
         "steersman.objects.resource": ("Resource", "Status", "Unstructured"),
         "steersman.objects.times": ("Duration",),

@@ -48,6 +48,14 @@ def test_what_is_not_a_kind_is_named(kind: Any, message: str) -> None:
         Operator("op").reconciler(kind)
 
 
+def test_annotations_of_a_reconciler_are_not_evaluated() -> None:
+    """They may name what is imported for type checkers only; since Python 3.14 without quotes."""
+    name = "Unknown" if sys.version_info >= (3, 14) else "'Unknown'"
+    namespace: dict[str, Any] = {}
+    exec(f"async def reconcile(widget: {name}, ctx: {name}) -> None: ...", namespace)  # noqa: S102 - the line is here
+    assert Operator("op").reconciler(Widget)(namespace["reconcile"]).kind is Widget
+
+
 async def one(_: Any) -> None:
     """Take one argument."""
 

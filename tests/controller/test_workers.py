@@ -15,6 +15,7 @@ import pytest
 
 from steersman.controller.attempt import Attempt
 from steersman.controller.context import Context
+from steersman.controller.run_record import RunRecord
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
@@ -252,8 +253,9 @@ async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
         client = cluster.client
         environment: Any = SimpleNamespace(client=client, clock=clock, caches=None)
         widget = Widget(meta("a", "default", uid="u"), WidgetSpec())
-        ctx = Context(widget, environment, why=(), on_write=lambda *_, **__: None, fields={})
-        run = Attempt(operator.reconcilers[0], widget, ctx, clock).run()
+        record = RunRecord(widget, environment.caches, on_write=lambda *_, **__: None)
+        ctx = Context(record, environment, why=(), fields={})
+        run = Attempt(operator.reconcilers[0], record, ctx, clock).run()
         await tasks.create_task(begin())
         run.close()
         assert errors == []

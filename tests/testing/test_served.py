@@ -10,8 +10,8 @@ from steersman import Client, meta
 from steersman.clock import RealClock
 from steersman.errors import Unauthorized
 from steersman.kinds.core_v1 import ConfigMap
+from steersman.testing import served
 from steersman.testing.cluster import Cluster
-from steersman.testing.served import served
 from tests.support.kubectl import KUBECTL
 
 

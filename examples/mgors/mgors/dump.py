@@ -17,7 +17,7 @@ from bson.codec_options import CodecOptions
 from bson.raw_bson import RawBSONDocument
 from pymongo import WriteConcern
 from steersman import Model, SteersmanError
-from steersman.objects.codec import decode_as, encode_json
+from steersman.objects import decode_as, encode_json
 
 from mgors.connections import Member, Mongo
 

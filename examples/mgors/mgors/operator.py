@@ -1,7 +1,6 @@
 """The operator, made for how it is to carry out what it decides: at once, or as a test wants it."""
 
-from steersman import Operator
-from steersman.controller.triggers import Watch
+from steersman import Operator, Watch
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, Secret, Service

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from steersman.scaffold.manifests.shape import shape_from
-from steersman.scaffold.project import settings_of
+from steersman.scaffold import settings_of, shape_from
 
 from mgors.settings import Settings
 

@@ -31,9 +31,17 @@ from steersman.controller.outcome import (
     Waiting,
     outcome_of,
 )
-from steersman.controller.status_draft import CLEANUP_FAILED, RECONCILE_FAILED, RETRYING, StatusDraft, waiting_message
+from steersman.controller.run_record import RunRecord
+from steersman.controller.status_draft import (
+    CLEANUP_FAILED,
+    READY,
+    RECONCILE_FAILED,
+    RETRYING,
+    StatusDraft,
+    waiting_message,
+)
 from steersman.errors import AlreadyOwned, SteersmanError, text_of
-from steersman.objects.resource import KubeObject
+from steersman.objects.resource import KubeObject, Status
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -105,7 +113,7 @@ class Attempt(Generic[K]):
     def __init__(
         self,
         reconciler: Reconciler[K],
-        obj: K,
+        record: RunRecord[K],
         ctx: Context[K],
         clock: Clock,
         *,
@@ -113,7 +121,8 @@ class Attempt(Generic[K]):
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._reconciler = reconciler
-        self._obj = obj
+        self._obj = record.obj
+        self._record = record
         self._ctx = ctx
         self._clock = clock
         self._failures = failures
@@ -135,7 +144,7 @@ class Attempt(Generic[K]):
             if isinstance(outcome, (Failed, Outdated)):
                 # The framework's own write failed, such as that of the finalizer: the status would likely fail, too.
                 reason = CLEANUP_FAILED if self._obj.is_deleting else RECONCILE_FAILED
-                told = failure_text(outcome.error, self._ctx.secrets_read())
+                told = failure_text(outcome.error, self._record.secrets())
                 self._tell_failure(reason, told, after=FAILURES_REPORTED, has_status=False)
             return outcome
 
@@ -161,7 +170,7 @@ class Attempt(Generic[K]):
             draft.retire_failure(succeeded=isinstance(outcome, Done))
             draft.observe_generation()
         await self._write_status(draft, outcome)
-        return Done(self._ctx.again_after) if isinstance(outcome, Done) else outcome
+        return Done(self._record.again_after) if isinstance(outcome, Done) else outcome
 
     async def _clean_up(self) -> Outcome:
         cleanup, finalizer = self._reconciler.cleanup_function, self._reconciler.finalizer
@@ -173,19 +182,19 @@ class Attempt(Generic[K]):
         outcome = await self._call(cleanup)
         if isinstance(outcome, Stopped):
             return outcome
-        if not isinstance(outcome, Done) or self._ctx.again_after is not None:
+        if not isinstance(outcome, Done) or self._record.again_after is not None:
             self._tell(outcome, failed=CLEANUP_FAILED)
             if isinstance(outcome, Done):
                 draft.retire_failure(succeeded=True)
             await self._write_status(draft, outcome)
             # Asked to come back: the cleanup has begun something that is not over yet, so the finalizer stays.
-            return Done(self._ctx.again_after) if isinstance(outcome, Done) else outcome
+            return Done(self._record.again_after) if isinstance(outcome, Done) else outcome
         left = await remove_finalizer(self._ctx.client, self._obj, finalizer)
         if left is not None and left.metadata.finalizers:
-            self._ctx.note_write(left)
+            self._record.wrote_own(left)
         else:
             # The server answers the end of an object with the version that it had before.
-            self._ctx.note_end()
+            self._record.ended()
         return Done()
 
     async def _call(self, function: Callable[..., Any]) -> Outcome:
@@ -224,7 +233,7 @@ class Attempt(Generic[K]):
         if self._reconciler.finalizer in self._obj.metadata.finalizers:
             return
         updated = await add_finalizer(self._ctx.client, self._obj, self._reconciler.finalizer)
-        self._ctx.note_write(updated)
+        self._record.wrote_own(updated)
         self._obj.metadata.finalizers = updated.metadata.finalizers
         self._obj.metadata.resource_version = updated.metadata.resource_version
 
@@ -238,7 +247,7 @@ class Attempt(Generic[K]):
             self._ctx.log.warning("the status of a failed run was not written", extra={"error": text_of(error)})
             return
         if written is not None:
-            self._ctx.note_status(written)
+            self._record.wrote_status(written)
 
     # Telling people.
 
@@ -246,20 +255,28 @@ class Attempt(Generic[K]):
         """Say in the object's conditions and events why it is not as it should be."""
         match outcome:
             case GaveUp(reason, message):
-                self._ctx.report(reason, message)
+                self._report(reason, message)
                 self._ctx.event(reason, message, kind="Warning")
             case Waiting(reason, message, kind, key):
                 if reason != AlreadyOwned.REASON:
                     message = waiting_message(message, f"{kind.__name__} {key}")
-                if self._ctx.report(reason, message):
+                if self._report(reason, message):
                     self._ctx.event(reason, message, kind="Warning")
             case Failed(error) | Outdated(error):
-                self._tell_failure(failed, failure_text(error, self._ctx.secrets_read()), after=FAILURES_REPORTED)
+                self._tell_failure(failed, failure_text(error, self._record.secrets()), after=FAILURES_REPORTED)
             case RetryLater(message):
-                if not self._ctx.author_said_ready:
+                if not self._record.said_ready:
                     self._tell_failure(RETRYING, message, after=RETRIES_REPORTED)
             case _:
                 pass
+
+    def _report(self, reason: str, message: str) -> bool:
+        """Set Ready=False where the status has conditions; return whether this is news, also where it has none."""
+        own = getattr(self._obj, "status", None)
+        if not isinstance(own, Status):
+            return True
+        now = self._clock.now().replace(microsecond=0)
+        return own.set_condition(READY, False, reason, message, now=now, generation=self._obj.generation)  # noqa: FBT003 - reads as the condition it is
 
     def _tell_failure(self, reason: str, message: str, *, after: int, has_status: bool = True) -> None:
         """Report a failure once it has happened so often in a row that it does not seem to pass.
@@ -268,8 +285,8 @@ class Attempt(Generic[K]):
         """
         if self._failures + 1 < after or not self._reconciler.options.report_failures:
             return
-        if has_status and not self._ctx.author_said_not_ready:
-            self._ctx.report(reason, message)
+        if has_status and not self._record.said_not_ready:
+            self._report(reason, message)
         self._ctx.event(reason, message, kind="Warning")
 
 

@@ -8,26 +8,26 @@ import asyncio
 import builtins
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from copy import copy
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from steersman.client.client import Client
-from steersman.client.writing import Written
 from steersman.controller.causes import Cause
 from steersman.controller.claims import CREATE_ONLY, Claimant, is_outdated
-from steersman.controller.expectations import Target, Write
-from steersman.controller.followings import Followed, Told
+from steersman.controller.expectations import Target
+from steersman.controller.followings import Told
+from steersman.controller.run_record import RunRecord, target_of
 from steersman.controller.status_draft import READY
-from steersman.controller.surroundings import EventKind, Surroundings, covers, is_secret
+from steersman.controller.surroundings import EventKind, Surroundings, covers
 from steersman.errors import Conflict, Invalid
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.informer.record import Record
 from steersman.objects.codec import encode
 from steersman.objects.identity import ApiResource, ObjectKey
-from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
+from steersman.objects.resource import KubeObject, Status, resource_of
 from steersman.objects.selectors import LabelSelector
 from steersman.protocol.options import Preconditions
 from steersman.transport.services import HttpService
@@ -40,16 +40,6 @@ T = TypeVar("T")
 #: How often an apply looks at the server when the object keeps changing between the look and the write.
 _CLAIM_TRIES = 4
 _controller_log = logging.getLogger("steersman.controller")
-
-
-class OnWrite(Protocol):
-    """Told of each write."""
-
-    def __call__(self, target: Target, write: Write, informer: Informer[Any], *, changed: bool) -> None:
-        """Take note of an object that was written, what that left behind, and the replica that will show it.
-
-        ``changed`` tells whether the object was created or changed, and not deleted or left as it was.
-        """
 
 
 class ContextLog(logging.LoggerAdapter[logging.Logger]):
@@ -65,24 +55,16 @@ class Context(Generic[K]):
     """One run of a reconciler for one object."""
 
     def __init__(
-        self, obj: K, surroundings: Surroundings, *, why: tuple[Cause, ...], on_write: OnWrite, fields: dict[str, Any]
+        self, run: RunRecord[K], surroundings: Surroundings, *, why: tuple[Cause, ...], fields: dict[str, Any]
     ) -> None:
-        self._obj = obj
+        self._obj = run.obj
+        self._run = run
         self._surroundings = surroundings
         self._why = why
         self._fields = fields
         self._log: ContextLog | None = None
-        self._on_write = on_write
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self._again_after: float | None = None
-        self._desired: set[Target] = set()
-        self._followed: set[Followed] = set()
-        #: Secrets that this run has read or written: what they hold must not appear in a report.
-        self._secrets: list[Any] = []
-        #: Whether this run has set the Ready condition.
-        self._said_ready = False
-        self._wrote_itself = False
 
     # Knowing.
 
@@ -107,16 +89,6 @@ class Context(Generic[K]):
         """Give the time, in UTC, by the clock that everything here goes by."""
         return self._surroundings.clock.now()
 
-    @property
-    def followed(self) -> set[Followed]:
-        """What this run followed."""
-        return self._followed
-
-    @property
-    def again_after(self) -> float | None:
-        """Seconds after which the author asked for another run."""
-        return self._again_after
-
     # Reading.
 
     async def get(self, kind: type[C], name: str, namespace: str | None = None) -> C | None:
@@ -127,8 +99,8 @@ class Context(Generic[K]):
             found = informer.get(key)
         else:
             found = await self._surroundings.client.try_get(kind, key.name, key.namespace or None)
-        if found is not None and is_secret(kind):
-            self._secrets.append(found)
+        if found is not None:
+            self._run.saw([found])
         return found
 
     async def list(
@@ -144,8 +116,7 @@ class Context(Generic[K]):
         else:
             labels = "" if selector is None else str(selector)
             found = [obj async for obj in self._surroundings.client.list(kind, namespace=place, label_selector=labels)]
-        if is_secret(kind):
-            self._secrets += found
+        self._run.saw(found)
         return found
 
     def owned(self, kind: type[C]) -> builtins.list[C]:
@@ -154,8 +125,7 @@ class Context(Generic[K]):
         if informer is None:
             raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
         found = [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
-        if is_secret(kind):
-            self._secrets += found
+        self._run.saw(found)
         return found
 
     def orphans(self, kind: type[C], selector: LabelSelector) -> builtins.list[C]:
@@ -179,8 +149,8 @@ class Context(Generic[K]):
         set in it; without, that is a ``Conflict`` which names them.
         """
         intent = self._prepared(obj, owned=owned)
-        target = self._target(intent)
-        self._desired.add(target)
+        target = target_of(intent)
+        self._run.desired.add(target)
         data = encode(intent)
         before = ""
         record: Record | None = None
@@ -196,14 +166,14 @@ class Context(Generic[K]):
         self._surroundings.applied.remember(
             target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
         )
-        self._wrote(applied, before=before)
+        self._run.wrote(applied, before=before)
         return applied
 
     def _known_claim(
         self, claimant: Claimant, target: Target, intent: KubeObject, record: Record | None, applied_for: str
     ) -> Preconditions | None:
         """Return the preconditions of an apply if they are known without a look at the server."""
-        if target == self._target(self._obj):
+        if target == target_of(self._obj):
             # The reconciled object itself is no child: it may get fields of ours, whoever made it.
             return Preconditions(uid=self._obj.uid)
         if record is not None and (claim := claimant.claim_cached(intent, record)) is not None:
@@ -233,37 +203,36 @@ class Context(Generic[K]):
     async def create(self, obj: C, *, owned: bool = True) -> C:
         """Create an object, with the owner reference unless told otherwise."""
         created = await self._surroundings.client.create(self._prepared(obj, owned=owned))
-        self._desired.add(self._target(created))
-        self._wrote(created, before="")
+        self._run.desired.add(target_of(created))
+        self._run.wrote(created, before="")
         return created
 
     async def update(self, obj: C) -> C:
         """Send what changed in an object since it was read."""
-        self._wrote_itself = self._wrote_itself or obj is self._obj
+        self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
         updated = await self._surroundings.client.update(obj)
-        self._wrote(updated, before=obj.resource_version)
+        self._run.wrote(updated, before=obj.resource_version)
         return updated
 
-    async def patch(self, obj: C, patch: dict[str, Any]) -> C:
-        """Change parts of an object by a JSON merge patch."""
-        self._wrote_itself = self._wrote_itself or obj is self._obj
-        patched = await self._surroundings.client.patch(obj, patch)
-        self._wrote(patched, before=obj.resource_version)
+    async def patch(self, obj: C, patch: dict[str, Any], *, status: bool = False) -> C:
+        """Change parts of an object by a JSON merge patch, with ``status`` by way of its status subresource."""
+        self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
+        client = self._surroundings.client
+        patched = await (client.status.patch(obj, patch) if status else client.patch(obj, patch))
+        self._run.wrote(patched, before=obj.resource_version)
         return patched
 
     async def delete(self, obj: KubeObject) -> None:
         """Delete an object; one that is gone already is fine. One of the same name that came later is not touched."""
         await self._surroundings.client.delete(obj, missing_ok=True)
-        informer = self._surroundings.caches.find(type(obj))
-        if informer is not None and covers(informer, obj.namespace, obj.labels):
-            self._on_write(self._target(obj), Write(obj.uid, ""), informer, changed=False)
+        self._run.deleted(obj)
 
     async def prune(self, *kinds: type[KubeObject]) -> builtins.list[ObjectKey]:
         """Delete the owned objects of these kinds that this run has neither applied nor created; give their keys."""
         pruned = []
         for kind in kinds:
             for child in self.owned(kind):
-                if self._target(child) not in self._desired and not child.is_deleting:
+                if target_of(child) not in self._run.desired and not child.is_deleting:
                     await self.delete(child)
                     pruned.append(child.key)
         return pruned
@@ -276,7 +245,7 @@ class Context(Generic[K]):
         if not isinstance(own, Status):
             raise TypeError(f"the status of {type(self._obj).__name__} has no conditions: derive it from Status")
         if type_ == READY:
-            self._said_ready = True
+            self._run.said_ready = True
         now = self._surroundings.clock.now().replace(microsecond=0)
         return own.set_condition(type_, status, reason, message, now=now, generation=self._obj.generation)
 
@@ -288,7 +257,8 @@ class Context(Generic[K]):
         """Run again after so many seconds if this run succeeds, even if nothing changes; the shortest wish counts."""
         if seconds <= 0:
             raise ValueError(f"requeue_after needs a positive number of seconds, got {seconds}")
-        self._again_after = seconds if self._again_after is None else min(self._again_after, seconds)
+        wished = self._run.again_after
+        self._run.again_after = seconds if wished is None else min(wished, seconds)
 
     def waker(self) -> Callable[[], None]:
         """Give a function that asks for another run of this object, at any later time and from any thread.
@@ -314,7 +284,7 @@ class Context(Generic[K]):
         follow any more ends, and everything ends with the object. ``client.discovery`` finds the resource. Where the
         selection names no namespaces, those count that the operator is limited to.
         """
-        self._followed.add((resource.gvk, selection))
+        self._run.followed.add((resource.gvk, selection))
         return self._surroundings.followings.follow(self._obj.key, resource, selection, told)
 
     def http(self, url: str) -> HttpService:
@@ -358,14 +328,9 @@ class Context(Generic[K]):
     def _shows(informer: Informer[Any], key: ObjectKey) -> bool:
         return not informer.is_partial and informer.covers_namespace(key.namespace)
 
-    @staticmethod
-    def _target(obj: KubeObject) -> Target:
-        return Target(gvk_of(obj), obj.key)
-
     def _prepared(self, obj: C, *, owned: bool) -> C:
         """Give a copy with the namespace and the owner that it gets by default; the author's object stays as it is."""
-        if is_secret(type(obj)):
-            self._secrets.append(obj)
+        self._run.saw([obj])
         prepared = copy(obj)
         prepared.metadata = copy(obj.metadata)
         if resource_of(type(obj)).namespaced and not obj.namespace:
@@ -380,61 +345,6 @@ class Context(Generic[K]):
             others = [owner for owner in obj.metadata.owner_references if owner.uid != reference.uid]
             prepared.metadata.owner_references = [*others, reference]
         return prepared
-
-    def report(self, reason: str, message: str) -> bool:
-        """Set Ready=False where the status has conditions; return whether this is news, also where it has none."""
-        own = getattr(self._obj, "status", None)
-        if not isinstance(own, Status):
-            return True
-        now = self._surroundings.clock.now().replace(microsecond=0)
-        return own.set_condition(READY, False, reason, message, now=now, generation=self._obj.generation)  # noqa: FBT003 - reads as the condition it is
-
-    @property
-    def author_said_ready(self) -> bool:
-        """Whether this run has set the Ready condition."""
-        return self._said_ready
-
-    @property
-    def author_said_not_ready(self) -> bool:
-        """Whether this run has set the Ready condition, and not to True: no report says it better."""
-        own = getattr(self._obj, "status", None)
-        ready = own.condition(READY) if self._said_ready and isinstance(own, Status) else None
-        return ready is not None and ready.status != "True"
-
-    @property
-    def wrote_itself(self) -> bool:
-        """Whether this run has written the reconciled object beside its status."""
-        return self._wrote_itself
-
-    def secrets_read(self) -> Iterator[bytes]:
-        """Yield the contents of the Secrets that this run has read."""
-        for secret in self._secrets:
-            yield from (secret.data or {}).values()
-            yield from (text.encode() for text in (secret.string_data or {}).values())
-
-    def note_write(self, obj: KubeObject) -> None:
-        """Hold the key back until the cache has the reconciled object as it was just written."""
-        self._wrote(obj, before=self._obj.resource_version)
-
-    def note_status(self, written: Written) -> None:
-        """Hold the key back until the cache has the reconciled object with the status that was just written."""
-        obj = self._obj
-        informer = self._surroundings.caches.find(type(obj))
-        if informer is not None and covers(informer, obj.namespace, written.labels or {}):
-            changed = written.resource_version != obj.resource_version
-            self._on_write(self._target(obj), Write(written.uid, written.resource_version), informer, changed=changed)
-
-    def note_end(self) -> None:
-        """Hold the key back until the cache has seen that the reconciled object is gone."""
-        informer = self._surroundings.caches.find(type(self._obj))
-        if informer is not None and covers(informer, self._obj.namespace, self._obj.labels):
-            self._on_write(self._target(self._obj), Write(self._obj.uid, "", is_end=True), informer, changed=False)
-
-    def _wrote(self, obj: KubeObject, *, before: str) -> None:
-        informer = self._surroundings.caches.find(type(obj))
-        if informer is not None and covers(informer, obj.namespace, obj.labels):
-            changed = before != obj.resource_version
-            self._on_write(self._target(obj), Write(obj.uid, obj.resource_version), informer, changed=changed)
 
     def __repr__(self) -> str:
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"

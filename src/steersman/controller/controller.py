@@ -27,6 +27,7 @@ from steersman.controller.malformed import REASON, mark_malformed
 from steersman.controller.memories import Memories
 from steersman.controller.observer import ControllerObserver, NoObserver
 from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, Waiting
+from steersman.controller.run_record import RunRecord
 from steersman.controller.self_triggers import SelfTriggers
 from steersman.controller.surroundings import Events, Surroundings
 from steersman.controller.triggers import Trigger
@@ -269,7 +270,8 @@ class Controller(Generic[K]):
             return
         self._runs += 1
         written: list[Target] = []
-        ctx = self._context(obj, taken, written)
+        run = self._run_record(obj, taken.key, written)
+        ctx = self._context(run, taken)
         started = self._clock.monotonic()
         self._observer.began()
         snapshot = Snapshot(obj) if is_looked_at(self._runs) else None
@@ -277,16 +279,16 @@ class Controller(Generic[K]):
         try:
             failures = self._failing.get(taken.key, 0)
             attempt = Attempt(
-                self.reconciler, obj, ctx, self._clock, failures=failures, is_stopping=self._workers.is_stopping
+                self.reconciler, run, ctx, self._clock, failures=failures, is_stopping=self._workers.is_stopping
             )
             outcome = await attempt.run()
         finally:
             self._observer.ended(outcome, self._clock.monotonic() - started)
         self._own.ran(taken, written, self._clock.monotonic())
-        if snapshot is not None and not ctx.wrote_itself:
+        if snapshot is not None and not run.wrote_itself:
             self._look_for_mistakes(snapshot)
         if isinstance(outcome, Done):
-            self._followings.keep(taken.key, ctx.followed)
+            self._followings.keep(taken.key, run.followed)
         self._settle(taken, outcome, record, ctx)
         if _log.isEnabledFor(logging.DEBUG):
             self._log_run(taken, outcome, ctx, self._clock.monotonic() - started)
@@ -305,9 +307,7 @@ class Controller(Generic[K]):
         fields = {"result": describe(outcome), "seconds": round(seconds, 6), "why": why}
         ctx.log.debug("reconciled", extra={**fields, "more_causes": taken.dropped_causes})
 
-    def _context(self, obj: K, taken: Wanted, written: list[Target]) -> Context[K]:
-        key = taken.key
-
+    def _run_record(self, obj: K, key: ObjectKey, written: list[Target]) -> RunRecord[K]:
         def on_write(target: Target, write: Write, informer: Informer[Any], *, changed: bool) -> None:
             if changed:
                 written.append(target)
@@ -316,13 +316,16 @@ class Controller(Generic[K]):
                 self._own.wrote(target, write)
             self._holds.wrote(key, target, write, informer)
 
+        return RunRecord(obj, self._surroundings.caches, on_write)
+
+    def _context(self, run: RunRecord[K], taken: Wanted) -> Context[K]:
         fields = {
             "controller": self.reconciler.name,
             "kind": self.reconciler.resource.gvk.kind,
-            "key": str(key),
+            "key": str(taken.key),
             "reconcile": self._runs,
         }
-        return Context(obj, self._surroundings, why=taken.causes, on_write=on_write, fields=fields)
+        return Context(run, self._surroundings, why=taken.causes, fields=fields)
 
     def _settle(self, taken: Wanted, outcome: Outcome, record: Record, ctx: Context[K]) -> None:
         """Decide when the key runs again."""

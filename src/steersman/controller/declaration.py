@@ -1,6 +1,7 @@
 """What an author declares: a function that reconciles a kind, its cleanup, and what else triggers it."""
 
 import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -13,6 +14,9 @@ from steersman.errors import DeclarationError
 from steersman.informer.reader import StoreReader
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
+
+if sys.version_info >= (3, 14):
+    import annotationlib
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -30,7 +34,7 @@ def check_function(function: Callable[..., object], arguments: tuple[str, ...], 
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise DeclarationError(f"{name} contains a yield, so that calling it runs nothing: {what} awaits or returns")
     try:
-        signature = inspect.signature(function)
+        signature = _signature(function)
     except (TypeError, ValueError):
         # Some functions of C extensions do not tell.
         return
@@ -39,6 +43,13 @@ def check_function(function: Callable[..., object], arguments: tuple[str, ...], 
     except TypeError as error:
         wanted = f"async def {getattr(function, '__name__', 'function')}({', '.join(arguments)})"
         raise DeclarationError(f"{name}{signature}: {error}; {what} is declared as {wanted}") from None
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    """Return the signature; its annotations may name what is imported for type checkers only."""
+    if sys.version_info >= (3, 14):
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+    return inspect.signature(function)
 
 
 class ReconcilerOptions(Struct, frozen=True, kw_only=True):

@@ -9,14 +9,12 @@ if TYPE_CHECKING:
     from steersman.localcluster.process_node.faults import PodFaults
     from steersman.localcluster.process_node.node import ProcessNode
     from steersman.localcluster.process_node.options import ProcessNodeOptions
-    from steersman.localcluster.simulated_node.node import simulated_node
 
 __all__ = [
     "PodFaults",
     "ProcessNode",
     "ProcessNodeOptions",
     "local_operators",
-    "simulated_node",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -26,6 +24,5 @@ __getattr__, __dir__ = lazy_names(
         "steersman.localcluster.process_node.faults": ("PodFaults",),
         "steersman.localcluster.process_node.node": ("ProcessNode",),
         "steersman.localcluster.process_node.options": ("ProcessNodeOptions",),
-        "steersman.localcluster.simulated_node.node": ("simulated_node",),
     },
 )

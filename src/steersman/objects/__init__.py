@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from steersman.objects.cron import CronSchedule, ScheduleError
     from steersman.objects.identity import ApiResource, GroupVersionKind, GroupVersionResource, ObjectKey
     from steersman.objects.int_or_string import IntOrString
+    from steersman.objects.model import sparse
     from steersman.objects.resource import KubeObject
     from steersman.objects.selectors import LabelSelector
     from steersman.objects.times import Duration, MicroTime, format_time
@@ -42,6 +43,7 @@ __all__ = [
     "encode_json",
     "format_time",
     "from_json",
+    "sparse",
     "to_json",
 ]
 
@@ -61,6 +63,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.objects.cron": ("CronSchedule", "ScheduleError"),
         "steersman.objects.identity": ("ApiResource", "GroupVersionKind", "GroupVersionResource", "ObjectKey"),
         "steersman.objects.int_or_string": ("IntOrString",),
+        "steersman.objects.model": ("sparse",),
         "steersman.objects.resource": ("KubeObject",),
         "steersman.objects.selectors": ("LabelSelector",),
         "steersman.objects.times": ("Duration", "MicroTime", "format_time"),

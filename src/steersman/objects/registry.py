@@ -31,7 +31,7 @@ class Registry:
             del known
             gc.collect()
             known = self._classes.get(gvk)
-            if known is not None:
+            if known is not None and not _is_abandoned(known):
                 raise DeclarationError(
                     f"{gvk} is declared twice: by {_place(known)} and by {_place(kind)}; a kind has one class"
                 )
@@ -66,6 +66,15 @@ def _is_reload(known: type, kind: type) -> bool:
     # Importlib's own mark of the first run of a module. Then a name that is taken was taken by an earlier line of it.
     is_first_run = getattr(getattr(module, "__spec__", None), "_initializing", False)
     return not (is_first_run and vars(module).get(kind.__name__) is known)
+
+
+def _is_abandoned(kind: type) -> bool:
+    """Return whether a class stood in a module that failed to load, or was removed.
+
+    It may live on: typing caches ``Resource[Spec, Status]``, and a Spec with a method, or on Python 3.14 with
+    annotations, refers to all that its module has defined.
+    """
+    return kind.__module__ not in sys.modules and "<locals>" not in kind.__qualname__
 
 
 #: Where declarations enter unless they are told otherwise.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from steersman.testing.fuse import Crash, EachOnce, Fuse, Moment
     from steersman.testing.kills import VARIABLE, survive_kills
     from steersman.testing.round_trips import assert_round_trips
+    from steersman.testing.served_cluster import served
     from steersman.testing.transcripts import console_blocks, replay
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "dying_once_at_each_write",
     "replay",
     "run_until_crash",
+    "served",
     "survive_crashes",
     "survive_kills",
 ]
@@ -53,6 +55,7 @@ __getattr__, __dir__ = lazy_names(
         "steersman.testing.fuse": ("Crash", "EachOnce", "Fuse", "Moment"),
         "steersman.testing.kills": ("VARIABLE", "survive_kills"),
         "steersman.testing.round_trips": ("assert_round_trips",),
+        "steersman.testing.served_cluster": ("served",),
         "steersman.testing.transcripts": ("console_blocks", "replay"),
     },
 )

@@ -22,7 +22,7 @@ from steersman.testing.crashes import Ending, InstanceMaker, Story, run_story, w
 from steersman.testing.end_state import Normalise, as_it_is, difference, end_state, versions_of
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.fuse import Crash, Fuse
-from steersman.testing.served import served
+from steersman.testing.served_cluster import served
 from steersman.testing.webhook_front import InProcessFront
 
 #: In the environment, ``all`` means every write, before and after, whatever a test asks for.

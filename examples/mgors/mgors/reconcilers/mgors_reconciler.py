@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from steersman import Context, Retry, meta
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import ConfigMap, Pod
-from steersman.protocol.options import DeleteOptions
+from steersman.protocol import DeleteOptions
 
 from mgors.access import ensure_admin, ensure_keyfile, give_access
 from mgors.acting import Hands, act

@@ -11,7 +11,7 @@ from pathlib import Path
 from steersman import Context, Permanent
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
-from steersman.objects.cron import ScheduleError
+from steersman.objects import ScheduleError
 
 from redisfailover.actions import Action, Configure, Failover, Promote, Replace, Reset
 from redisfailover.api.redis_failover_v1 import BackupRecord, BackupSettings, RedisFailover

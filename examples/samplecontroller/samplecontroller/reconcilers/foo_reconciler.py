@@ -1,7 +1,6 @@
 """What the operator does for a Foo: the Deployment that it names, as it should be."""
 
-from steersman import Blocked, Context, Permanent, meta
-from steersman.errors import AlreadyOwned
+from steersman import AlreadyOwned, Blocked, Context, Permanent, meta
 from steersman.kinds.apps_v1 import Deployment, DeploymentSpec
 from steersman.kinds.core_v1 import Container, PodSpec, PodTemplateSpec
 from steersman.kinds.meta_v1 import LabelSelector

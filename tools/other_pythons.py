@@ -33,7 +33,7 @@ def _run(*command: str | Path) -> None:
     subprocess.run(command, check=True)  # noqa: S603 - commands of this file
 
 
-def test(version: str, arguments: Sequence[str]) -> str:
+def run_tests(version: str, arguments: Sequence[str]) -> str:
     """Run pytest on a version; return what to report about it."""
     begun = time.monotonic()
     try:
@@ -43,13 +43,14 @@ def test(version: str, arguments: Sequence[str]) -> str:
     release = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603 - of this file
     print(f"== {release}: pytest {' '.join(arguments)}", flush=True)
     # The cache of pytest belongs to the main environment: failures of another version must not end up in it.
-    code = subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *arguments], check=False).returncode  # noqa: S603 - of this file
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-rfE", *arguments]
+    code = subprocess.run(command, check=False).returncode  # noqa: S603 - of this file
     return f"{'FAILED' if code else 'passed'} in {time.monotonic() - begun:.0f} s"
 
 
 def main(versions: Sequence[str], arguments: Sequence[str]) -> int:
     """Test every version, report all, and return 1 if tests failed on any."""
-    reports = {version: test(version, arguments) for version in versions}
+    reports = {version: run_tests(version, arguments) for version in versions}
     for version, report in reports.items():
         print(f"Python {version}: {report}")
     return int(any(report.startswith("FAILED") for report in reports.values()))
