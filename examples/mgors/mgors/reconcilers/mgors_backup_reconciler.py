@@ -1,6 +1,7 @@
 """What the operator does for a MgorsBackup: a dump of a secondary, which goes when the object does."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,8 +11,8 @@ from mgors import dump
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, destination_of, folder_at
-from mgors.connections import CarryOut, MemberError
-from mgors.finding import find_door, find_members
+from mgors.connections import Connector, MemberError
+from mgors.discovery import find_connector, find_members
 from mgors.maintenance import let_go, try_hold
 from mgors.members import State
 from mgors.settings import Settings
@@ -23,7 +24,7 @@ _AT_ONCE, _SOON = 0.001, 2.0
 class MgorsBackupReconciler:
     """Reconciles backups."""
 
-    carry_out: CarryOut
+    connect: Callable[[str], Connector]
 
     async def reconcile(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
         """Wait for the Lease and for a member; then say so, and then do it: what runs is seen to run."""
@@ -53,14 +54,14 @@ class MgorsBackupReconciler:
 
     async def _dump(self, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
         """Dump a secondary: that costs the primary nothing. A set with one member has only that."""
-        door = await find_door(mgors, ctx, self.carry_out)
-        found = await find_members(mgors, ctx, door)
+        connector = await find_connector(mgors, ctx, self.connect)
+        found = await find_members(mgors, ctx, connector)
         source = found.get(State.SECONDARY) or found.get(State.PRIMARY)
         if source is None:
             raise MemberError(f"no member of {mgors.name} can be read now")
         status = backup.status
         folder = folder_at(status.destination, Settings.read(os.environ).backups)
-        async with door.member(source) as member:
+        async with connector.member(source) as member:
             manifest, status.sha256 = await member.change("dump", partial(dump.dump, member.mongo, folder))
         status.documents, status.size_bytes = manifest.documents, manifest.size
 

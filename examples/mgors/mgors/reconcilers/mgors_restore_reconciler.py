@@ -1,6 +1,7 @@
 """What the operator does for a MgorsRestore: a backup is checked, loaded at the primary, and compared."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from steersman import Context, Retry
@@ -10,8 +11,8 @@ from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, folder_at
-from mgors.connections import CarryOut, MemberError
-from mgors.finding import find_door, find_members
+from mgors.connections import Connector, MemberError
+from mgors.discovery import find_connector, find_members
 from mgors.maintenance import let_go, try_hold
 from mgors.members import State
 from mgors.settings import Settings
@@ -23,7 +24,7 @@ _AT_ONCE, _SOON = 0.001, 1.0
 class MgorsRestoreReconciler:
     """Reconciles restores."""
 
-    carry_out: CarryOut
+    connect: Callable[[str], Connector]
 
     async def reconcile(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
         """Wait for the Lease and for a primary; then say so, and then do it."""
@@ -57,11 +58,11 @@ class MgorsRestoreReconciler:
     async def _load(self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]) -> None:
         folder = folder_at(backup.status.destination, Settings.read(os.environ).backups)
         manifest = dump.read(folder, backup.status.sha256)
-        door = await find_door(mgors, ctx, self.carry_out)
-        primary = (await find_members(mgors, ctx, door)).get(State.PRIMARY)
+        connector = await find_connector(mgors, ctx, self.connect)
+        primary = (await find_members(mgors, ctx, connector)).get(State.PRIMARY)
         if primary is None:
             raise MemberError(f"{mgors.name} has no primary now")
-        async with door.member(primary) as member:
+        async with connector.member(primary) as member:
             await dump.load(member, folder, manifest)
         restore.status.documents = manifest.documents
 
