@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from steersman import meta
 from steersman.kinds.apps_v1 import StatefulSet, StatefulSetSpec, StatefulSetStatus
-from steersman.kinds.core_v1 import Pod, PodCondition, PodSpec, PodStatus, PodTemplateSpec
+from steersman.kinds.core_v1 import Container, ContainerPort, Pod, PodCondition, PodSpec, PodStatus, PodTemplateSpec
 from steersman.kinds.meta_v1 import LabelSelector
 
 from mgors.api.mgors_v1 import Mgors, MgorsSpec, Monitoring
@@ -45,6 +45,13 @@ def test_members_have_names_in_a_cluster_and_addresses_on_a_laptop() -> None:
     assert slot(pod()).host == "shop-0.shop.db.svc:27017"
     assert slot(pod(address="127.3.4.5")).host == "127.3.4.5:27017"
     assert slot(pod(address="")).host == ""
+
+
+def test_a_member_is_where_its_pod_listens() -> None:
+    """Whatever the object says by now: a pod of before is not found at a port of tomorrow."""
+    old = pod(address="127.3.4.5")
+    old.spec.containers = [Container(name="mongod", ports=[ContainerPort(name="mongodb", container_port=4711)])]
+    assert slot(old).host == "127.3.4.5:4711"
 
 
 def test_what_is_wanted_and_what_is_there_have_a_place() -> None:
