@@ -300,7 +300,7 @@ PHASES = [
         prepare=it_is_backed_up,
         happens=all_is_lost_and_restored,
         is_open=False,
-        deaths=("replSetInitiate", "dropDatabase", "create orders", "insert orders", "/leases", "/status"),
+        deaths=("replSetInitiate", "create mgors-new", "insert mgors-new", "renameCollection", "/leases", "/status"),
     ),
     Phase(
         name="delete",

@@ -34,14 +34,12 @@ _UNAUTHORISED, _SHUTTING_DOWN = (13, 18), (91, 11600)
 
 
 class Limit(Enum):
-    """Milliseconds that one operation may take, by its class; ``None`` has no limit."""
+    """Milliseconds that one operation may take, by its class."""
 
     ASK = 5_000
     CHANGE = 30_000
-    #: A batch of documents, acknowledged by a majority.
-    LOAD = 120_000
-    #: Index builds, copies of collections and cursors over them: as long as there is data.
-    BULK = None
+    #: Steps of dumps and restores: index builds, copies inside the server, batches that a majority acknowledges.
+    BULK = 3_600_000
 
 
 class MemberError(SteersmanError):

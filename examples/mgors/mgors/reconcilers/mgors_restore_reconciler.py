@@ -1,4 +1,4 @@
-"""What the operator does for a MgorsRestore: a backup is checked, loaded at the primary, and compared."""
+"""Reconciles a MgorsRestore: a backup is loaded beside what exists, compared, and swapped in, step by step."""
 
 import os
 from collections.abc import Callable
@@ -6,18 +6,21 @@ from dataclasses import dataclass
 
 from steersman import Context, Retry
 
-from mgors import dump
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, folder_at
-from mgors.connections import Connector, MemberError
+from mgors.connections import Connector, Limit, MemberError
 from mgors.discovery import find_connector, find_members
 from mgors.maintenance import let_go, try_hold
+from mgors.manifest import DamagedError, read_manifest
 from mgors.members import State
+from mgors.restoring import Progress, Restoring
 from mgors.settings import Settings
 
 _AT_ONCE, _SOON = 0.001, 1.0
+#: Seconds of work after which the status is written.
+_REPORT_EVERY = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,7 @@ class MgorsRestoreReconciler:
     connect: Callable[[str], Connector]
 
     async def reconcile(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
-        """Wait for the Lease and for a primary; then say so, and then do it."""
-        status = restore.status
+        """Wait for the Lease and for a primary; then take some steps, and write down how far it is."""
         if restore.is_finished:
             await let_go(restore, ctx)
             return
@@ -41,38 +43,81 @@ class MgorsRestoreReconciler:
         if not await try_hold(restore, ctx):
             ctx.requeue_after(_SOON)
             return
+        status = restore.status
         if status.state != "running":
             status.state, status.start = "running", ctx.now().replace(microsecond=0)
             ctx.requeue_after(_AT_ONCE)
             return
         try:
-            await self._load(restore, backup, mgors, ctx)
+            is_done = await self._work(restore, backup, mgors, ctx)
         except MemberError as error:
             status.error = str(error)
             raise Retry(str(error), after=_SOON) from None
-        except (OSError, PlaceError, dump.DamagedError) as error:
+        except (OSError, PlaceError, DamagedError) as error:
             await _end(restore, ctx, str(error))
             return
-        await _end(restore, ctx, "")
+        if is_done:
+            await _end(restore, ctx, "")
+        else:
+            status.error = ""
+            ctx.requeue_after(_AT_ONCE)
 
-    async def _load(self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]) -> None:
+    async def _work(self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]) -> bool:
+        """Take steps for a while; return whether that was all."""
         folder = folder_at(backup.status.destination, Settings.read(os.environ).backups)
-        manifest = dump.read(folder, backup.status.sha256)
+        manifest = read_manifest(folder, backup.status.sha256)
+        if restore.spec.users_and_roles and not backup.spec.users_and_roles:
+            raise DamagedError(f"the backup {backup.name} has no users and roles: spec.usersAndRoles was not set")
         connector = await find_connector(mgors, ctx, self.connect)
         primary = (await find_members(mgors, ctx, connector)).get(State.PRIMARY)
         if primary is None:
             raise MemberError(f"{mgors.name} has no primary now")
-        async with connector.member(primary) as member:
-            await dump.load(member, folder, manifest)
-        restore.status.documents = manifest.documents
+        status, begin = restore.status, ctx.now()
+        status.collections = len(manifest.collections)
+        async with connector.member(primary, Limit.BULK) as member:
+            restoring = Restoring(
+                primary=member,
+                folder=folder,
+                manifest=manifest,
+                tag=tag_of(restore),
+                users_and_roles=restore.spec.users_and_roles,
+            )
+            while status.phase != "Done" and (ctx.now() - begin).total_seconds() < _REPORT_EVERY:
+                try:
+                    _write(restore, await restoring.step(_read(restore)), manifest.documents)
+                except DamagedError:
+                    if status.phase in ("Checking", "Loading"):
+                        await restoring.abandon()
+                    raise
+        return status.phase == "Done"
 
     async def cleanup(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
         """Let others go on."""
         await let_go(restore, ctx)
 
 
+def tag_of(restore: MgorsRestore) -> str:
+    """Return what distinguishes the collections of a restore from those of others."""
+    return restore.uid[:8]
+
+
+def _read(restore: MgorsRestore) -> Progress:
+    status = restore.status
+    return Progress(status.phase, status.position, status.documents)
+
+
+def _write(restore: MgorsRestore, progress: Progress, total: int) -> None:
+    status = restore.status
+    status.phase, status.position, status.documents = progress.phase, progress.position, progress.documents
+    if progress.phase in ("SettingAside", "Swapping", "Cleaning", "Done"):
+        status.documents = total  # also those that were loaded by an operator that died before it could write it down
+    status.progress = f"{progress.text}; {status.documents} of {total} documents are loaded"
+
+
 async def _end(restore: MgorsRestore, ctx: Context[MgorsRestore], error: str) -> None:
     status = restore.status
+    if error and status.phase in ("SettingAside", "Swapping"):
+        error += f"; what was replaced is kept in the collections mgors-old.{tag_of(restore)}.*"
     status.state, status.error = ("error" if error else "ready"), error
     status.completed = ctx.now().replace(microsecond=0)
     if error:
