@@ -87,18 +87,33 @@ def service_of(mgors: Mgors) -> Service:
     )
 
 
-def members_of(mgors: Mgors, replicas: int) -> StatefulSet:
-    """Give the members that have data. The operator replaces their pods: it knows which one is the primary."""
-    storage = mgors.spec.storage or Storage()
+def disk_size(mgors: Mgors) -> Quantity:
+    """Return the size that each disk is to have."""
+    return Quantity(str((mgors.spec.storage or Storage()).size or "10Gi"))
+
+
+def members_of(mgors: Mgors, replicas: int, existing: StatefulSet | None = None) -> StatefulSet:
+    """Return the members that have data. The operator replaces their pods: it knows which one is the primary.
+
+    Templates of claims cannot change: those of a StatefulSet that exists stay, and claims grow by themselves.
+    """
     claim = PersistentVolumeClaim(
         meta("data"),
         spec=PersistentVolumeClaimSpec(
             access_modes=["ReadWriteOnce"],
-            storage_class_name=storage.class_name,
-            resources=VolumeResourceRequirements(requests={"storage": Quantity(str(storage.size or "10Gi"))}),
+            storage_class_name=(mgors.spec.storage or Storage()).class_name,
+            resources=VolumeResourceRequirements(requests={"storage": _first_size(existing) or disk_size(mgors)}),
         ),
     )
     return _stateful_set(mgors, mgors.name, "member", replicas, [claim])
+
+
+def _first_size(existing: StatefulSet | None) -> Quantity | None:
+    """Return the size that the disks of a StatefulSet were created with."""
+    for claim in (existing.spec.volume_claim_templates or []) if existing else []:
+        if claim.spec.resources and claim.spec.resources.requests:
+            return claim.spec.resources.requests.get("storage")
+    return None
 
 
 def arbiters_of(mgors: Mgors, replicas: int) -> StatefulSet:

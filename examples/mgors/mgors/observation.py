@@ -39,6 +39,7 @@ async def observe(
         is_busy=await is_held(mgors, ctx),
         may_start_empty=await _is_restore_waiting(mgors, ctx),
         may_force=(mgors.spec.unsafe or Unsafe()).force_reconfig_on_lost_quorum,
+        held_compatibility=mgors.spec.feature_compatibility_version or "",
         consent=consent,
         spent_at=history.spent_at(consent.digest) if isinstance(consent, Consent) else None,
         quorum_lost_for=_quorum_lost_for(mgors, ctx.now()),

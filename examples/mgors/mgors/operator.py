@@ -49,7 +49,7 @@ def mgors_operator(carry_out: CarryOut = at_once, dial: Dial = directly) -> Oper
     operator.reconciler(MgorsRestore, workers=2)(restores.reconcile).cleanup(restores.cleanup)
     # Secrets and disks are looked up by their names, never listed and never watched.
     operator.permit(Secret, "get", "create", "patch")
-    operator.permit(PersistentVolumeClaim, "get", "delete")
+    operator.permit(PersistentVolumeClaim, "get", "patch", "delete")
     operator.permit(Lease, "get", "create", "delete")
     operator.permit(Pod, "delete")
     operator.permit(MgorsBackup, "create", "delete")

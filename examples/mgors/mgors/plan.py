@@ -250,6 +250,8 @@ def _raise_compatibility(situation: Situation, primary: Slot) -> Action | None:
     if situation.is_busy or len(versions) != 1 or not now:
         return None
     [version] = versions
+    if situation.held_compatibility:
+        version = min(version, _line(situation.held_compatibility))
     if version <= _line(now):
         return None
     return RaiseCompatibility(primary, f"{version[0]}.{version[1]}")

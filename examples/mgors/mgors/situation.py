@@ -24,6 +24,8 @@ class Situation:
     consent: Consent | InvalidConsent | None = None
     #: The configuration, as (version, term), that this consent was used on.
     spent_at: tuple[int, int] | None = None
+    #: The feature compatibility version that must not be exceeded, as 6.0; empty if the newest is wanted.
+    held_compatibility: str = ""
     #: Seconds since there was last a majority.
     quorum_lost_for: float = 0.0
     #: Seconds that a majority has to return before anything is forced.

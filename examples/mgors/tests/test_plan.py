@@ -444,6 +444,7 @@ def test_features_are_raised_when_all_have_the_version() -> None:
     slots = list(healthy())
     slots[0] = saying(slots[0], compatibility="5.0")
     assert decide(Situation(slots=tuple(slots))) == RaiseCompatibility(slots[0], "6.0")
+    assert decide(Situation(slots=tuple(slots), held_compatibility="5.0")) == Rest()
     slots[1] = saying(slots[1], version="5.0.4")
     assert decide(Situation(slots=tuple(slots))) == Rest()
 

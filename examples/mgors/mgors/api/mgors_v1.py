@@ -15,6 +15,7 @@ Port = Annotated[int, Minimum(1), Maximum(65535)]
 class Storage(Model):
     """The disk of each member."""
 
+    #: May grow where the class allows it.
     size: IntOrString | None = None
     class_name: str | None = None
     #: What becomes of disks that are not needed any more.
@@ -100,6 +101,11 @@ class Unsafe(Model):
         "replicaSetName is immutable: it can neither be changed nor set or removed later",
     ),
     Rule("self.port == oldSelf.port", "port is immutable: members know each other by it"),
+    Rule(
+        "(has(self.storage) && has(self.storage.className) ? self.storage.className : '') == "
+        "(has(oldSelf.storage) && has(oldSelf.storage.className) ? oldSelf.storage.className : '')",
+        "storage.className is immutable: disks cannot move to another class",
+    ),
 )
 class MgorsSpec(Model):
     """The replica set that a user asks for."""
@@ -109,6 +115,8 @@ class MgorsSpec(Model):
     #: The name of the object unless another is given.
     replica_set_name: Annotated[str, Pattern("^[a-zA-Z0-9_-]{1,63}$")] | None = None
     image: str = "mongo:7.0"
+    #: Features of newer versions stay off while this is set, so that there is a way back to this version; as ``6.0``.
+    feature_compatibility_version: Annotated[str, Pattern("^[0-9]+[.][0-9]+$")] | None = None
     port: Port = 27017
     #: No pods; the disks stay.
     pause: bool = False

@@ -14,7 +14,7 @@ from mgors.actions import Rest
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import keep_backups
 from mgors.connections import Connector, MemberError
-from mgors.disks import drop_disks
+from mgors.disks import drop_disks, grow_disks
 from mgors.execution import Executor
 from mgors.history import remember_initiated
 from mgors.metrics import Metrics
@@ -78,9 +78,11 @@ class MgorsReconciler:
 async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> None:
     """Apply the objects of the set. Pods of members that are still in the configuration are kept until they are not."""
     await ctx.apply(service_of(mgors))
-    running = {found.name: found.spec.replicas or 0 for found in ctx.owned(StatefulSet)}
+    existing = {found.name: found for found in ctx.owned(StatefulSet)}
+    running = {name: found.spec.replicas or 0 for name, found in existing.items()}
     needed = pods_needed(situation, members=mgors.spec.members, running=running.get(mgors.name, 0))
-    await ctx.apply(members_of(mgors, needed))
+    await ctx.apply(members_of(mgors, needed, existing.get(mgors.name)))
+    await grow_disks(mgors, ctx, needed)
     if mgors.spec.arbiters or arbiters_name(mgors) in running:
         arbiters = arbiters_needed(situation, mgors.spec.arbiters, running.get(arbiters_name(mgors), 0))
         await ctx.apply(arbiters_of(mgors, arbiters))

@@ -88,6 +88,10 @@ async def test_everything_is_lost_and_restored(start: StartWorld, settings: Path
             world.lose_disk(pod)
         await world.until(lambda: world.condition("Ready") == ("False", "DataLost"))
         await world.until(lambda: "DataLost" in world.events)
+        typo = await restored(world, "typo", "by-hnad")
+        assert typo.status.state == "error"
+        await world.looks(2)
+        assert world.events.count("ReplicaSetInitiated") == 1
         restore = await restored(world, "again", "by-hand")
         assert (restore.status.state, restore.status.documents) == ("ready", DOCUMENTS + 1)
         await world.until_ready()
