@@ -27,7 +27,7 @@ from mgors.members import MOST_VOTERS, Config, Lineage, Slot, State, View
 from mgors.situation import Situation
 
 #: Reasons for waiting that mean trouble: a person has to do something.
-DATA_LOST, FOREIGN_DATA, DIVERGED_DATA = "DataLost", "ForeignData", "DivergedData"
+DATA_LOST, FOREIGN_DATA, DIVERGED_DATA, STALE_DATA = "DataLost", "ForeignData", "DivergedData", "StaleData"
 NOT_AUTHORISED = "NotAuthorised"
 
 
@@ -214,7 +214,7 @@ def _join(slot: Slot, situation: Situation, config: Config) -> Add | Wait:
         return Wait(DIVERGED_DATA, f"{told}: {how}; it joins again, empty")
     if slot.lineage is Lineage.TOO_OLD:
         return Wait(
-            DIVERGED_DATA, f"{slot.pod} is older than the oplog of the primary: delete {disk} and the pod, and it joins"
+            STALE_DATA, f"{slot.pod} is older than the oplog of the primary: delete {disk} and the pod, and it joins"
         )
     return Wait("PodsStarting", f"waiting for {slot.pod}: its data has not been compared with the primary's yet")
 

@@ -41,13 +41,15 @@ class Situation:
         """The member that takes writes.
 
         A primary that was cut off may not know yet that it is deposed. So the latest term counts, and a claim counts
-        for nothing if another member has voted in a later term.
+        for nothing if another member of its configuration has voted in a later term. Members outside of it, such as
+        those that were given up, have no say.
         """
         newest = max(self.claimants, key=lambda slot: slot.view.optime.term if slot.view else -1, default=None)
         if newest is None or newest.view is None:
             return None
-        own = max(newest.view.term, newest.view.optime.term)
-        return newest if all(view.term <= own for _, view in self.views) else None
+        own, config = max(newest.view.term, newest.view.optime.term), newest.config
+        voters = [view for slot, view in self.views if config is not None and config.member(slot.number) is not None]
+        return newest if all(view.term <= own for view in voters) else None
 
     @property
     def views(self) -> list[tuple[Slot, View]]:

@@ -8,13 +8,13 @@ from mgors.forcing import QUORUM_LOST
 from mgors.members import Slot
 from mgors.metrics import Metrics
 from mgors.objects import selector_of
-from mgors.plan import DATA_LOST, DIVERGED_DATA, FOREIGN_DATA, NOT_AUTHORISED
+from mgors.plan import DATA_LOST, DIVERGED_DATA, FOREIGN_DATA, NOT_AUTHORISED, STALE_DATA
 from mgors.situation import Situation
 from mgors.verdict import verdicts
 
 #: Conditions that get a Warning event when they appear.
 _ALARMS = frozenset(
-    {("Ready", reason) for reason in (DATA_LOST, DIVERGED_DATA, FOREIGN_DATA, NOT_AUTHORISED)}
+    {("Ready", reason) for reason in (DATA_LOST, DIVERGED_DATA, FOREIGN_DATA, STALE_DATA, NOT_AUTHORISED)}
     | {("QuorumAvailable", QUORUM_LOST)}
 )
 

@@ -391,6 +391,20 @@ def test_a_primary_that_does_not_know_yet_is_none() -> None:
     assert Situation(slots=(old, new, slot(2))).primary == new
 
 
+def test_a_primary_that_others_have_voted_out_is_none() -> None:
+    """The successor does not answer us; one that voted for it does."""
+    known = config(0, 1, 2)
+    voter = saying(slot(1, State.SECONDARY, known), term=4)
+    assert Situation(slots=(slot(0, State.PRIMARY, known), voter, slot(2))).primary is None
+
+
+def test_members_that_were_given_up_have_no_say() -> None:
+    """They may have elected each other in later terms, before the survivor was forced to go on without them."""
+    survivor = slot(0, State.PRIMARY, config(0, version=50_000))
+    returning = saying(slot(1, State.REMOVED, config(0, 1, 2)), term=9)
+    assert Situation(slots=(survivor, returning)).primary == survivor
+
+
 # Updates.
 
 

@@ -1,13 +1,14 @@
 """Reconciles a MgorsRestore: a backup is loaded beside what exists, compared, and swapped in, step by step."""
 
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from steersman import Context, Retry
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
-from mgors.api.mgors_restore_v1 import MgorsRestore
+from mgors.api.mgors_restore_v1 import MgorsRestore, Phase
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, folder_at
 from mgors.connections import Connector, Limit, MemberError
@@ -21,6 +22,8 @@ from mgors.settings import Settings
 _AT_ONCE, _SOON = 0.001, 1.0
 #: Seconds of work after which the status is written.
 _REPORT_EVERY = 2.0
+#: Phases in which nothing that existed before has been touched.
+_UNTOUCHED: tuple[Phase, ...] = ("Checking", "Loading")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +67,51 @@ class MgorsRestoreReconciler:
 
     async def _work(self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]) -> bool:
         """Take steps for a while; return whether that was all."""
-        folder = folder_at(backup.status.destination, Settings.read(os.environ).backups)
-        manifest = read_manifest(folder, backup.status.sha256)
         if restore.spec.users_and_roles and not backup.spec.users_and_roles:
             raise DamagedError(f"the backup {backup.name} has no users and roles: spec.usersAndRoles was not set")
+        status, begin = restore.status, ctx.now()
+        async with self._restoring(restore, backup, mgors, ctx) as restoring:
+            manifest = restoring.manifest
+            status.collections = len(manifest.collections)
+            while status.phase != "Done" and (ctx.now() - begin).total_seconds() < _REPORT_EVERY:
+                try:
+                    _write(restore, await restoring.step(_read(restore)), manifest.documents)
+                except DamagedError:
+                    if status.phase in _UNTOUCHED:
+                        await restoring.abandon()
+                    raise
+        return status.phase == "Done"
+
+    @asynccontextmanager
+    async def _restoring(
+        self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]
+    ) -> AsyncIterator[Restoring]:
+        folder = folder_at(backup.status.destination, Settings.read(os.environ).backups)
+        manifest = read_manifest(folder, backup.status.sha256)
         connector = await find_connector(mgors, ctx, self.connect)
         primary = (await find_members(mgors, ctx, connector)).get(State.PRIMARY)
         if primary is None:
             raise MemberError(f"{mgors.name} has no primary now")
-        status, begin = restore.status, ctx.now()
-        status.collections = len(manifest.collections)
         async with connector.member(primary, Limit.BULK) as member:
-            restoring = Restoring(
+            yield Restoring(
                 primary=member,
                 folder=folder,
                 manifest=manifest,
                 tag=tag_of(restore),
                 users_and_roles=restore.spec.users_and_roles,
             )
-            while status.phase != "Done" and (ctx.now() - begin).total_seconds() < _REPORT_EVERY:
-                try:
-                    _write(restore, await restoring.step(_read(restore)), manifest.documents)
-                except DamagedError:
-                    if status.phase in ("Checking", "Loading"):
-                        await restoring.abandon()
-                    raise
-        return status.phase == "Done"
 
     async def cleanup(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
-        """Let others go on."""
+        """Drop what was loaded beside, if the primary can be reached, and let others go on."""
+        mgors = await ctx.get(Mgors, restore.spec.cluster_name)
+        backup = await ctx.get(MgorsBackup, restore.spec.backup_name)
+        is_underway = not restore.is_finished and restore.status.phase in _UNTOUCHED
+        if is_underway and mgors is not None and backup is not None:
+            try:
+                async with self._restoring(restore, backup, mgors, ctx) as restoring:
+                    await restoring.abandon()
+            except (OSError, MemberError, PlaceError, DamagedError) as error:
+                ctx.log.warning("what was loaded beside stays", extra={"tag": tag_of(restore), "error": str(error)})
         await let_go(restore, ctx)
 
 

@@ -267,6 +267,26 @@ async def test_what_is_there_stays_until_the_backup_is_loaded_and_verified(start
             assert set(await client.shop.list_collection_names()) == {"orders"}
 
 
+async def test_a_restore_that_is_deleted_leaves_nothing_beside(start: StartWorld) -> None:
+    """Somebody changed their mind while it loaded: half a copy of everything would stay for ever."""
+    async with start(is_operated=False) as world:
+        async with world.cluster.running(operator):
+            await world.create(1)
+            await world.until_ready(1)
+            await world.until(lambda: "admin.admin" in world.users())
+            await write_many(world, 5_000)
+            await backed_up(world)
+        spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
+        restore = await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
+        await run_until_crash(world.cluster, lambda fuse: mgors_operator(fuse.carry_out), AtTheSecondInsert())
+        await world.cluster.client.delete(restore)
+        async with world.cluster.running(operator):
+            await world.cluster.client.wait_deleted(restore, timeout=30)
+        async with world.connected() as client:
+            assert set(await client.shop.list_collection_names()) == {"orders"}
+        assert await world.count() == 5_000
+
+
 class AtTheSecondInsert:
     """Ends an operator in the middle of loading."""
 

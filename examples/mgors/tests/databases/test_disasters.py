@@ -117,6 +117,8 @@ async def test_members_that_return_with_other_writes_stay_outside(start: StartWo
         world.take_down(survivor)
         await world.write(200, 100)  # the other two are a majority
         for pod in (leader, other):
+            async with Connector(world.secret("shop-keyfile")["keyfile"]).member(world.host(pod)) as member:
+                await member.mongo.admin.command("fsync")  # what is in a checkpoint cannot be undone
             world.take_down(pod)
         world.bring_up(survivor)
         await go_on_without(world, [leader, other])
