@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
 
 NAMESPACE = "fleet-system"
 CLEANUP = '''

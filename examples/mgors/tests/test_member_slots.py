@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import pytest
 from steersman import meta
 from steersman.kinds.apps_v1 import StatefulSet, StatefulSetSpec, StatefulSetStatus
-from steersman.kinds.core_v1 import Pod, PodSpec, PodStatus, PodTemplateSpec
+from steersman.kinds.core_v1 import Container, ContainerPort, Pod, PodCondition, PodSpec, PodStatus, PodTemplateSpec
 from steersman.kinds.meta_v1 import LabelSelector
 
 from mgors.api.mgors_v1 import Mgors, MgorsSpec, Monitoring
-from mgors.members import FIRST_ARBITER, Seat
+from mgors.member_slots import slots_of
+from mgors.members import FIRST_ARBITER, Slot
 from mgors.objects import arbiters_of, members_of, service_of
-from mgors.seats import seats_of
 
 
 def mgors(members: int = 1, arbiters: int = 0) -> Mgors:
@@ -34,22 +34,29 @@ def stateful_set(replicas: int = 1, observed: int = 2) -> StatefulSet:
     return StatefulSet(about, spec=spec, status=StatefulSetStatus(observed_generation=observed, update_revision="new"))
 
 
-def seat(found: Pod, **fields: int) -> Seat:
+def slot(found: Pod, **fields: int) -> Slot:
     """Give the one place."""
-    [only] = seats_of(mgors(), {found.name: found}, {"shop": stateful_set(**fields)})
+    [only] = slots_of(mgors(), {found.name: found}, {"shop": stateful_set(**fields)})
     return only
 
 
 def test_members_have_names_in_a_cluster_and_addresses_on_a_laptop() -> None:
     """Where pods are processes nobody resolves their names; where they are not, addresses change."""
-    assert seat(pod()).host == "shop-0.shop.db.svc:27017"
-    assert seat(pod(address="127.3.4.5")).host == "127.3.4.5:27017"
-    assert seat(pod(address="")).host == ""
+    assert slot(pod()).host == "shop-0.shop.db.svc:27017"
+    assert slot(pod(address="127.3.4.5")).host == "127.3.4.5:27017"
+    assert slot(pod(address="")).host == ""
+
+
+def test_a_member_is_where_its_pod_listens() -> None:
+    """Whatever the object says by now: a pod of before is not found at a port of tomorrow."""
+    old = pod(address="127.3.4.5")
+    old.spec.containers = [Container(name="mongod", ports=[ContainerPort(name="mongodb", container_port=4711)])]
+    assert slot(old).host == "127.3.4.5:4711"
 
 
 def test_what_is_wanted_and_what_is_there_have_a_place() -> None:
     """One that is to go is looked at as well: it may still belong to the set."""
-    found = seats_of(mgors(2, 1), {}, {"shop": stateful_set(3)})
+    found = slots_of(mgors(2, 1), {}, {"shop": stateful_set(3)})
     assert [(one.number, one.is_wanted, one.is_arbiter) for one in found] == [
         (0, True, False),
         (1, True, False),
@@ -60,17 +67,27 @@ def test_what_is_wanted_and_what_is_there_have_a_place() -> None:
 
 def test_a_pod_of_another_revision_is_stale() -> None:
     """But not before the StatefulSet was looked at: until then nobody knows which one is the newest."""
-    assert seat(pod(revision="old")).is_stale
-    assert not seat(pod()).is_stale
-    assert not seat(pod(revision="old"), observed=1).is_stale
+    assert slot(pod(revision="old")).is_stale
+    assert not slot(pod()).is_stale
+    assert not slot(pod(revision="old"), observed=1).is_stale
 
 
 def test_a_pod_that_is_going_is_none() -> None:
     """Otherwise it would be replaced once more, and its successor be hit: they have the same name."""
     going = pod(revision="old")
     going.metadata.deletion_timestamp = datetime(2026, 1, 1, tzinfo=UTC)
-    found = seat(going)
+    found = slot(going)
     assert (found.is_stale, found.host, found.pod_uid) == (False, "", "")
+
+
+def test_the_kubelet_says_whether_a_pod_is_ready() -> None:
+    """Also of one that is being deleted: its process lives until it is gone."""
+    found = pod()
+    assert not slot(found).is_ready
+    found.status.conditions = [PodCondition(type="Ready", status="True")]
+    assert slot(found).is_ready
+    found.metadata.deletion_timestamp = datetime(2026, 1, 1, tzinfo=UTC)
+    assert slot(found).is_ready
 
 
 def test_the_operator_replaces_pods_by_itself() -> None:
