@@ -176,3 +176,16 @@ async def test_a_reconciler_that_blocks_the_event_loop_is_reported(
         cluster.blocking_limit = 0.05
         with pytest.warns(BlockingCallWarning, match="blocked for more than 0.05 s in .*test_failures.py:"):
             await _run(cluster, operator, _until_rest)
+
+
+async def test_a_change_that_is_never_sent_fails_the_test(cluster: Cluster) -> None:
+    """At run time it is only a warning in the log, which a test would not see."""
+    operator = Operator("vain")
+
+    @operator.reconciler(ConfigMap)
+    async def reconcile(obj: ConfigMap, ctx: Context[ConfigMap]) -> None:
+        del ctx
+        obj.metadata.labels["seen"] = "yes"
+
+    with pytest.raises(AssertionError, match="labels"):
+        await _run(cluster, operator, _until_rest)

@@ -109,7 +109,8 @@ class Cluster:
         Operators may do what the roles allow that ``steer manifests`` would write for them; one that needs more fails
         the block with an ``AssertionError`` that says what to declare. A reconcile that raises fails the block as well,
         unless the exception is one of ``expect_failures`` or comes of an injected fault; ``Retry``, ``Permanent`` and
-        conflicts are not failures. A function that blocks the event loop gives a ``BlockingCallWarning``.
+        conflicts are not failures. A change of the object's spec, labels or annotations, which is never sent, fails the
+        block too. A function that blocks the event loop gives a ``BlockingCallWarning``.
         """
         options = options if options is not None else ManagerOptions()
         here = InProcessFront(f"webhooks-{len(self._webhook_services)}", self.serve_webhooks)
@@ -144,6 +145,8 @@ class Cluster:
                     task.cancel()
                     await self.drive(_ended(task))
                     await transport.close()
+        if mistakes := [mistake for controller in manager.controllers for mistake in controller.mistakes]:
+            raise AssertionError("\n".join(mistakes))
 
     @property
     def failures(self) -> Sequence[ReconcileFailure]:
