@@ -8,7 +8,7 @@ PUBLIC = {
     *("get", "list", "owned", "orphans"),
     *("apply", "create", "update", "patch", "delete", "prune"),
     *("condition", "event", "requeue_after", "waker", "memory"),
-    *("follow", "http", "wait"),
+    *("follow", "http", "external_write", "wait"),
 }
 
 

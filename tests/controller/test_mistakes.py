@@ -2,6 +2,7 @@
 
 import importlib
 import logging
+import re
 import sys
 from collections.abc import AsyncIterator, Iterator
 from copy import deepcopy
@@ -163,22 +164,20 @@ async def test_a_change_of_the_object_itself_is_told_once(part: str, caplog: pyt
             getattr(widget.metadata, part)["seen"] = "yes"
         widget.status.size = 1
 
-    async with (
-        Cluster.start(clock=FakeClock(), seed=1) as cluster,
-        cluster.running(operator, options=OPTIONS) as manager,
-    ):
-        with caplog.at_level(logging.WARNING):
-            for name in ("a", "b"):
-                await create(cluster, name)
-        (controller,) = manager.controllers
-        name = part if part == "spec" else f"metadata.{part}"
-        assert controller.mistakes == [
-            (
-                f"the reconciler changes {name} of the Widget that it reconciles, and only the status is written: "
-                "write it with ctx.update or ctx.patch, or work on a copy (copy.deepcopy)"
-            )
-        ]
-        assert sum("changes without effect" in line.message for line in caplog.records) == 1
+    name = part if part == "spec" else f"metadata.{part}"
+    advice = (
+        f"the reconciler changes {name} of the Widget that it reconciles, and only the status is written: "
+        "write it with ctx.update or ctx.patch, or work on a copy (copy.deepcopy)"
+    )
+    async with Cluster.start(clock=FakeClock(), seed=1) as cluster:
+        with pytest.raises(AssertionError, match=re.escape(advice)):
+            async with cluster.running(operator, options=OPTIONS) as manager:
+                with caplog.at_level(logging.WARNING):
+                    for name in ("a", "b"):
+                        await create(cluster, name)
+                (controller,) = manager.controllers
+                assert controller.mistakes == [advice]
+    assert sum("changes without effect" in line.message for line in caplog.records) == 1
 
 
 async def test_what_is_written_or_done_to_a_copy_is_no_mistake() -> None:
