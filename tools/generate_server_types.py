@@ -36,12 +36,24 @@ def _write(name: str, document: Any) -> None:
     print(f"{name}: {len(document)} entries, {len(packed)} bytes")
 
 
+#: Messages without fields: field numbers come from fields, so those who list them take such a message for a string.
+_EMPTY = {("apiextensions/v1.CustomResourceSubresources", "1"): "apiextensions/v1.CustomResourceSubresourceStatus"}
+
+
+def _with_empty(messages: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of messages with those that have no fields."""
+    for (message, number), empty in _EMPTY.items():
+        messages[message][number][1] = empty
+        messages[empty] = {}
+    return messages
+
+
 def main() -> None:
     """Read both files and write both resources."""
     schemas, messages = (json.loads(Path(name).read_text()) for name in sys.argv[1:3])
     _TARGET.mkdir(exist_ok=True)
     _write("types.json.xz", {name: _slim(schema) for name, schema in schemas["schemas"].items()})
-    _write("protobuf.json.xz", messages)
+    _write("protobuf.json.xz", _with_empty(messages))
 
 
 if __name__ == "__main__":

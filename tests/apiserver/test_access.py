@@ -178,3 +178,15 @@ async def test_whoever_wants_to_verify_a_token_finds_the_key() -> None:
     assert issuer["issuer"] == "https://kubernetes.default.svc"
     assert (keys["keys"][0]["kid"], keys["keys"][0]["alg"]) == (head["kid"], "ES256")
     assert (await api.send("GET", "/openid/v1/jwks")).status == 403
+
+
+async def test_a_review_has_no_table() -> None:
+    """A client that takes nothing but a table gets 406; one that takes JSON as well gets the review."""
+    api = Api()
+    reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    review = {"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    status = await api.ask("POST", reviews, review, content_type="application/json", accept=table)
+    assert (status["code"], status["reason"]) == (406, "NotAcceptable")
+    answer = await api.ask("POST", reviews, review, content_type="application/json", accept=f"{table},application/json")
+    assert answer["kind"] == "SelfSubjectAccessReview"

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from steersman.apiserver.admission.targets import CallFailed, Reply, Target, WebhookOptions
+from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
 from steersman.apiserver.server import ApiServer
 from steersman.randomness import Randomness
 from steersman.transport.in_memory import InMemoryTransport
@@ -31,12 +32,16 @@ def _converted(obj: Document, version: str) -> Document:
 class ConvertedApi(Api):
     """Boats in two versions, between which a webhook converts."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, housekeeping: bool = False) -> None:
         super().__init__()
         self.batches: list[int] = []
         self.is_down = False
-        options = WebhookOptions(caller=self._call)
-        self.server = ApiServer(clock=self.clock, randomness=Randomness(5), webhooks=options)
+        self.server = ApiServer(
+            clock=self.clock,
+            randomness=Randomness(5),
+            webhooks=WebhookOptions(caller=self._call),
+            housekeeping=HousekeepingOptions() if housekeeping else None,
+        )
         self.transport = InMemoryTransport(self.server, clock=self.clock)
 
     async def _call(self, target: Target, body: bytes, seconds: float) -> Reply:
@@ -119,6 +124,61 @@ async def test_a_watch_ends_with_an_error_when_nobody_converts() -> None:
         (event,) = events.all
         assert event["type"] == "ERROR"
         assert "nobody there" in event["object"]["message"]
+
+
+async def _in_two_stored_versions(api: ConvertedApi, finalizers: list[str], namespace: str = "default") -> None:
+    """Store one boat as v1 and one as v2, and let the webhook go away."""
+    first, second = _boat("v1", "a", {"sails": 1}), _boat("v2", "b", {"rig": "2 sails"})
+    first["metadata"]["finalizers"] = finalizers
+    await api.send("POST", V1.replace("default", namespace), first)
+    crd = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
+    for version in crd["spec"]["versions"]:
+        version["storage"] = version["name"] == "v2"
+    assert (await api.send("PUT", f"{DEFINITIONS}/boats.sea.dev", crd)).status == 200
+    assert (await api.send("POST", V2.replace("default", namespace), second)).status == 201
+    api.is_down = True
+
+
+async def test_a_definition_goes_with_objects_that_nobody_can_convert_any_more() -> None:
+    """It answered 500 and stayed terminating, and so did its namespace: operators are often deleted with their CRDs."""
+    async with _boats() as api:
+        await _in_two_stored_versions(api, [])
+        answer = await api.send("DELETE", f"{DEFINITIONS}/boats.sea.dev")
+        assert answer.status == 200, answer.body
+        await _rest(api)
+        assert (await api.send("GET", f"{DEFINITIONS}/boats.sea.dev")).status == 404
+
+
+async def test_an_object_that_nobody_can_convert_still_waits_for_its_finalizers() -> None:
+    """Deleting must not skip a cleanup because a webhook is away."""
+    async with _boats() as api:
+        await _in_two_stored_versions(api, ["sea.dev/anchor"])
+        assert (await api.send("DELETE", f"{DEFINITIONS}/boats.sea.dev")).status == 200
+        await _rest(api)
+        crd = await api.ask("GET", f"{DEFINITIONS}/boats.sea.dev")
+        assert "deletionTimestamp" in crd["metadata"]
+        api.is_down = False
+        kept = await api.ask("GET", f"{V2}/a")
+        assert kept["metadata"]["finalizers"] == ["sea.dev/anchor"]
+        assert kept["spec"] == {"rig": "1 sails"}
+        patch = {"content_type": "application/merge-patch+json"}
+        await api.send("PATCH", f"{V2}/a", {"metadata": {"finalizers": None}}, **patch)
+        await _rest(api)
+        assert (await api.send("GET", f"{DEFINITIONS}/boats.sea.dev")).status == 404
+
+
+async def test_a_namespace_goes_with_objects_that_nobody_can_convert_any_more() -> None:
+    """Its content is deleted by the server itself, which cannot wait for a webhook."""
+    api = ConvertedApi(housekeeping=True)
+    await api.start()
+    port = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "port"}}
+    assert (await api.send("POST", "/api/v1/namespaces", port)).status == 201
+    await _in_two_stored_versions(api, [], "port")
+    assert (await api.send("DELETE", "/api/v1/namespaces/port")).status == 200
+    for _ in range(20):
+        await _rest(api)
+    assert [record.name for record in api.server.ledger.records_of("boats.sea.dev")] == []
+    assert (await api.send("GET", "/api/v1/namespaces/port")).status == 404
 
 
 async def test_nothing_is_written_while_nobody_converts() -> None:

@@ -272,3 +272,15 @@ def test_what_the_encoder_of_the_tests_writes_comes_back(meta: dict[str, Any], d
     obj = {"metadata": meta, "data": data}
     decoded = protobuf.decode(body("v1", "ConfigMap", encode_message(obj, "core/v1.ConfigMap")))
     assert decoded == {"apiVersion": "v1", "kind": "ConfigMap", **obj}
+
+
+def test_a_message_without_fields_is_an_empty_object() -> None:
+    """``subresources: {status: {}}`` became a string, so definitions from typed Go clients were refused."""
+    subresources = field(1, b"") + field(2, field(1, ".spec.replicas"))
+    version = field(1, "v1") + field(5, subresources)
+    definition = protobuf.decode(
+        body("apiextensions.k8s.io/v1", "CustomResourceDefinition", field(2, field(1, "g.dev") + field(7, version)))
+    )
+    (decoded,) = definition["spec"]["versions"]
+    assert decoded["subresources"]["status"] == {}
+    assert decoded["subresources"]["scale"]["specReplicasPath"] == ".spec.replicas"

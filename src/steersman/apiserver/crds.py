@@ -14,6 +14,7 @@ from steersman.apiserver.ownership import Ownership
 from steersman.apiserver.served import ALL_VERBS, Served, Subresource
 from steersman.apiserver.watch_hub import WatchHub
 from steersman.clock import Clock
+from steersman.objects.codec import decode_json
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.times import format_time
 
@@ -253,13 +254,14 @@ class CustomResources:
         served = next((version for version in found if version.is_stored_form), found[0])
         left = False
         for record in self._ledger.records(served):
-            obj = self._ledger.document(served, record)
+            # As it is stored: whoever converts it to another version may be gone already.
+            obj: Document = decode_json(record.raw)
             if obj["metadata"].get("finalizers"):
                 left = True
                 if "deletionTimestamp" not in obj["metadata"]:
                     obj["metadata"]["deletionTimestamp"] = format_time(self._clock.now())
                     obj["metadata"]["deletionGracePeriodSeconds"] = 0
-                    self._ledger.put(served, obj)
+                    self._ledger.put_stored(served, record, obj)
             else:
                 self._ledger.remove(served, record)
         return not left

@@ -18,7 +18,7 @@ from steersman.apiserver.storage.store import Page
 from steersman.apiserver.storage_keys import precondition_text
 from steersman.clock import Clock
 from steersman.errors import DecodeError
-from steersman.objects.codec import encode_json
+from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.times import format_time, parse_time
 
 Document = dict[str, Any]
@@ -119,6 +119,20 @@ class Deleting:
             # A kind that ends gracefully shows that it was told to, even when it goes at once.
             return self._remove(served, record, obj, live, dry_run=False)
         return False, raw, live
+
+    def delete_stored(self, served: Served, record: Record, options: DeleteOptions) -> None:
+        """Delete or mark one object in the version in which it is stored, without asking anyone to convert it.
+
+        The webhook that converts may be gone already, often with the namespace or definition that is being deleted.
+        """
+        obj: Document = decode_json(record.raw)
+        metadata = obj["metadata"]
+        self._set_policy(served, metadata, options)
+        if not metadata.get("finalizers"):
+            self._ledger.remove(served, record)
+        elif "deletionTimestamp" not in metadata:
+            self._mark(served, obj, 0)
+            self._ledger.put_stored(served, record, obj)
 
     @staticmethod
     def _without_last_finalizer(served: Served, record: Record, options: DeleteOptions) -> bytes:

@@ -125,6 +125,17 @@ class Ledger:
         shown["metadata"]["resourceVersion"] = event.record.resource_version
         return self.rendered(served, shown)
 
+    @staticmethod
+    def needs_webhook(served: Served, record: Record) -> bool:
+        """Return whether an object can only be read by asking a webhook: it was stored in another version."""
+        return served.is_converted and decode_json(record.raw)["apiVersion"] != served.api_version
+
+    def put_stored(self, served: Served, record: Record, stored: Document) -> None:
+        """Write an object in the version in which it is stored: its metadata is the same in all versions."""
+        event = self._commit(served, Put(served.stored_as, stored, record.fields, record.is_whole))
+        # Its content is still what was written by the rules of then.
+        event.record.written = record.written
+
     def preview(self, served: Served, obj: Document, *, shows_all: bool = False) -> bytes:
         """Give an object as it would be served after it was written, as bytes."""
         if not served.builtin and not served.is_stored_form:

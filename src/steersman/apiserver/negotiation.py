@@ -89,11 +89,19 @@ def _form_of(clause: Clause) -> Form | None:
     return None
 
 
+def negotiate_without_tables(accept: str) -> Form:
+    """Choose the form of an answer that cannot be a table: reviews have no columns."""
+    form = _negotiated(accept, tables=False)
+    if isinstance(form, Refusal):
+        raise form
+    return form
+
+
 @lru_cache(maxsize=256)
-def _negotiated(header: str) -> Form | Refusal:
+def _negotiated(header: str, *, tables: bool = True) -> Form | Refusal:
     for clause in accept_clauses(header):
         form = _form_of(clause)
-        if form is not None:
+        if form is not None and (tables or form.transform != "Table"):
             return form
     return not_acceptable(_ACCEPTED)
 

@@ -31,7 +31,7 @@ from steersman.apiserver.housekeeping.housekeeping import Housekeeper, Housekeep
 from steersman.apiserver.impersonation import Asked, Impersonation, wants_impersonation
 from steersman.apiserver.ledger import Ledger
 from steersman.apiserver.lifecycle import Lifecycle
-from steersman.apiserver.negotiation import negotiate
+from steersman.apiserver.negotiation import negotiate, negotiate_without_tables
 from steersman.apiserver.openapi import OpenApi
 from steersman.apiserver.options import check_timeout
 from steersman.apiserver.ownership import Ownership
@@ -304,6 +304,8 @@ class ApiServer:
             return None
         self._check_verb(request.method, verb, info, served)
         form = negotiate(request.headers.get("accept", ""), builtin=served.builtin)
+        if form.transform == "Table" and self._verbs.reviews.handles(served.kind):
+            form = negotiate_without_tables(request.headers["accept"])
         call = Call(request, info, query, served, user, form)
         if self._admission.is_active or served.is_converted:
             return self._run_patiently(verb, call, exchange)

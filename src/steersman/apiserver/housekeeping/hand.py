@@ -14,6 +14,7 @@ from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.strategy import Reading
 from steersman.apiserver.writing import Change, Writing
+from steersman.objects.codec import decode_json
 from steersman.protocol.http import Request
 
 Document = dict[str, Any]
@@ -84,6 +85,9 @@ class Hand:
         record = None if served is None else self.ledger.get(served, place.namespace, place.name)
         if served is None or record is None:
             return None
+        if self.ledger.needs_webhook(served, record):
+            # Controllers look at metadata only, and there is no request that could wait for a webhook.
+            return Found(served, record, decode_json(record.raw))
         return Found(served, record, self.ledger.document(served, record))
 
     def now(self) -> str:
@@ -102,12 +106,21 @@ class Hand:
     def update(self, found: Found, subresource: str = "") -> None:
         """Write a changed copy; an object that has nothing left to wait for goes."""
         record = found.record
+        if self.ledger.needs_webhook(found.served, record):
+            if record.is_deleting and not found.finalizers:
+                self.ledger.remove(found.served, record)
+            else:
+                self.ledger.put_stored(found.served, record, found.obj)
+            return
         live = self.ledger.document(found.served, record)
         call = _call(found.served, record.namespace, record.name, subresource)
         self._writing.update_object(call, Change(record, live, found.obj, subresource), _WRITE)
 
     def delete(self, found: Found, policy: str = "Background") -> None:
         """Delete an object."""
+        if self.ledger.needs_webhook(found.served, found.record):
+            self._deleting.delete_stored(found.served, found.record, DeleteOptions(policy=policy))
+            return
         self._deleting.delete_record(found.served, found.record, DeleteOptions(policy=policy))
 
 

@@ -10,6 +10,7 @@ from steersman.apiserver.strategies.namespace import NamespaceStrategy
 from steersman.apiserver.strategies.pod import PodStrategy
 from steersman.apiserver.strategies.service import ServiceStrategy
 from steersman.apiserver.strategies.service_allocation import ServiceAllocation
+from steersman.apiserver.strategies.signing_request import SigningRequestStrategy
 from steersman.objects.identity import GroupVersionKind
 from steersman.randomness import Randomness
 
@@ -65,7 +66,7 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("discovery.k8s.io", "EndpointSlice"): kinds.SliceStrategy,
     ("scheduling.k8s.io", "PriorityClass"): kinds.NeverCounting,
     ("apps", "DaemonSet"): workloads.DaemonSetStrategy,
-    ("certificates.k8s.io", "CertificateSigningRequest"): kinds.SigningRequestStrategy,
+    ("certificates.k8s.io", "CertificateSigningRequest"): SigningRequestStrategy,
     ("batch", "Job"): workloads.JobStrategy,
     ("resource.k8s.io", "ResourceSlice"): kinds.DeviceSliceStrategy,
     ("storage.k8s.io", "StorageClass"): kinds.AnsweringWithObject,
@@ -114,10 +115,10 @@ class Strategies:
         return self._made[gvk]
 
     @property
-    def signing_requests(self) -> kinds.SigningRequestStrategy:
+    def signing_requests(self) -> SigningRequestStrategy:
         """The strategy of certificate signing requests."""
         strategy = self._made[GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest")]
-        assert isinstance(strategy, kinds.SigningRequestStrategy)  # noqa: S101 - the table above says so
+        assert isinstance(strategy, SigningRequestStrategy)  # noqa: S101 - the table above says so
         return strategy
 
     @property
