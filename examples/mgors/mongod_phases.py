@@ -14,7 +14,7 @@ from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod, Secret
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 from mgors.api.mgors_v1 import BackupPlan, Storage, Unsafe
-from mgors.connections import Door, MemberError
+from mgors.connections import Connector, MemberError
 
 #: Documents that are there before.
 BEFORE = 100
@@ -148,11 +148,11 @@ async def a_disk_is_lost(world: World) -> None:
     [lost, *_] = world.secondaries
     [host] = [one.host for one in world.mgors.status.replica_set if one.name == lost]
     world.lose_disk(lost)
-    door = Door(world.secret("shop-keyfile")["keyfile"])
+    connector = Connector(world.secret("shop-keyfile")["keyfile"])
 
     async def has_all() -> bool:
         try:
-            async with door.member(host) as member:
+            async with connector.member(host) as member:
                 return bool(await member.mongo.shop.orders.count_documents({}) >= BEFORE)
         except MemberError:
             return False
@@ -170,13 +170,15 @@ async def a_member_moves(world: World) -> None:
 
 
 async def a_majority_is_gone(world: World) -> None:
-    """Leave the primary alone, which has all that was acknowledged; others take the places of those who are gone."""
+    """Leave the primary alone, which has all that was acknowledged; the others return with less, and catch up."""
     lost, survivor = world.secondaries, world.primary
     for pod in lost:
-        world.faults(pod).hang()
+        world.take_down(pod)
+    await world.until(lambda: world.condition("QuorumAvailable") == ("False", "QuorumLost"), PATIENCE)
+    await world.consent(*lost)
     await world.until(lambda: world.mgors.status.members == 1 and world.primary == survivor, PATIENCE)
     for pod in lost:
-        world.lose_disk(pod)
+        world.bring_up(pod)
     await world.until_ready(3, PATIENCE)
 
 
@@ -282,7 +284,7 @@ PHASES = [
         name="force",
         fields={"unsafe": Unsafe(force_reconfig_on_lost_quorum=True)},
         happens=a_majority_is_gone,
-        deaths=_RECONFIG,
+        deaths=(*_RECONFIG, "/configmaps/shop-history"),
     ),
     Phase(name="backup", members=1, happens=a_backup_is_made_and_removed, deaths=("dump", "/leases", "/status")),
     Phase(
@@ -298,7 +300,7 @@ PHASES = [
         prepare=it_is_backed_up,
         happens=all_is_lost_and_restored,
         is_open=False,
-        deaths=("replSetInitiate", "dropDatabase", "create orders", "insert orders", "/leases", "/status"),
+        deaths=("replSetInitiate", "create mgors-new", "insert mgors-new", "renameCollection", "/leases", "/status"),
     ),
     Phase(
         name="delete",

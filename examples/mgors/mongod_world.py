@@ -2,13 +2,16 @@
 
 import importlib.util
 import itertools
+import json
 import os
 import shutil
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pymongo import AsyncMongoClient
 from pymongo.errors import PyMongoError
@@ -24,6 +27,7 @@ from steersman.testing import Cluster
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors, MgorsSpec
+from mgors.consent import FORCE
 from mgors.main import operator
 
 NAME = "shop"
@@ -37,6 +41,8 @@ class World:
 
     cluster: Cluster
     node: ProcessNode
+    #: Addresses of members that are down: a file for each.
+    down: Path
 
     async def create(self, members: int = 3, **fields: Any) -> Mgors:
         """Ask for a replica set."""
@@ -57,6 +63,11 @@ class World:
         """Give the status and the reason of a condition."""
         found = self.mgors.status.condition(type_)
         return (found.status, found.reason) if found else ("", "")
+
+    def message(self, type_: str) -> str:
+        """Return the message of a condition."""
+        found = self.mgors.status.condition(type_)
+        return found.message if found else ""
 
     def is_ready(self, members: int = 3) -> bool:
         """Tell whether so many members do their part, as the object says."""
@@ -107,6 +118,37 @@ class World:
         faults.hang()  # whoever still writes would write into the empty disk
         faults.wipe("data")
         faults.kill()
+
+    def take_down(self, pod: str) -> None:
+        """Let a member be gone with its disk intact: its pod runs, nothing listens, and the kubelet sees that."""
+        self._flag(pod).touch()
+        self.faults(pod).kill()
+
+    def bring_up(self, pod: str) -> None:
+        """Let a member return that was taken down."""
+        self._flag(pod).unlink()
+        self.faults(pod).kill()
+
+    def _flag(self, pod: str) -> Path:
+        return self.down / self.host(pod).partition(":")[0]
+
+    def host(self, pod: str) -> str:
+        """Return the address of a member, by its pod."""
+        return next(one.host for one in self.mgors.status.replica_set if one.name == pod)
+
+    async def consent(self, *without: str, **fields: Any) -> None:
+        """Consent to one force, as a person does who has seen that these members are gone."""
+        expires = (self.cluster.clock.now() + timedelta(minutes=30)).isoformat()
+        text = json.dumps({"uid": self.mgors.uid, "expires": expires, "without": without, **fields})
+        await self.cluster.client.patch(self.mgors, {"metadata": {"annotations": {FORCE: text}}})
+
+    async def looks(self, times: int) -> None:
+        """Wait until the operator has looked at the replica set so many times more."""
+        before = self._looks()
+        await self.until(lambda: self._looks() >= before + times)
+
+    def _looks(self) -> int:
+        return self.cluster.faults.count("GET", f"/leases/mgors-{NAME}")
 
     def pods(self) -> list[str]:
         """Give the pods that are there."""
@@ -190,6 +232,35 @@ FAST = {
 _QUICK = ("--setParameter", "shutdownTimeoutMillisForSignaledShutdown=200")
 
 
+#: Runs mongod, unless the member was taken down: then a process that listens nowhere.
+_UNLESS_DOWN = 'if [ -e "$0/$POD_IP" ]; then exec sleep 86400; fi; exec "$@"'
+
+
+class Partition:
+    """A network that is broken between the operator and some members: connections are accepted, nothing answers.
+
+    Members reach each other, and so do clients.
+    """
+
+    def __init__(self) -> None:
+        """Begin with a network that is whole."""
+        self.cut: set[str] = set()
+        self._silent = socket.create_server(("127.0.0.1", 0))
+
+    def __enter__(self) -> Self:
+        """Be used in a ``with`` block."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the socket that does not answer."""
+        self._silent.close()
+
+    def dial(self, host: str) -> str:
+        """Return where the operator gets to."""
+        name, port = self._silent.getsockname()
+        return f"{name}:{port}" if host in self.cut else host
+
+
 class NoMongodError(Exception):
     """There is nothing to test with."""
 
@@ -210,7 +281,10 @@ def mongod() -> str:
 async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -> AsyncIterator[World]:
     """Run a node in a folder of its own, and the operator unless somebody else does."""
     cluster.patience = 30.0
-    images = {"mongo:*": {"command": [mongod(), *_QUICK], "programs": {"sh": "sh"}}}
+    down = folder.with_name(f"{folder.name}-down")
+    down.mkdir(parents=True)
+    command = ["sh", "-c", _UNLESS_DOWN, str(down), mongod(), *_QUICK]
+    images = {"mongo:*": {"command": command, "programs": {"sh": "sh"}}}
     node = ProcessNode(ProcessNodeOptions(images=images, data=folder, stop_seconds=0, restart_seconds=0.2))
     node.serve(cluster.server)
     await cluster.install(*operator.kinds)
@@ -218,7 +292,7 @@ async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -
     async with cluster.running(*local_operators(node=node.operator)):
         try:
             async with cluster.running(operator) if is_operated else nullcontext():
-                yield World(cluster, node)
+                yield World(cluster, node, down)
         finally:
             pids += [run.process.pid for pod in node.pods.values() for run in pod.runs.values()]
     await cluster.eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))

@@ -18,7 +18,8 @@
     │   ├── BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable,
     │   ├── AlreadyExists, Conflict, Expired, Gone, Invalid, RequestEntityTooLarge,
     │   ├── UnsupportedMediaType, TooManyRequests, InternalError, ServiceUnavailable,
-    │   └── Timeout, ServerTimeout
+    │   ├── Timeout, ServerTimeout
+    │   └── KindNotServed       a NotFound: not the object is missing, but its whole kind
     ├── RegistryError           a container registry refused something; has its words
     ├── WaitTimeout             a condition did not become true in time
     ├── LeadershipLost          a write was refused because this process no longer leads
@@ -144,7 +145,19 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """404: no such object, or no such kind."""
+    """404: no such object; see ``KindNotServed`` for a missing kind."""
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the API server itself said that the object is missing.
+
+        A page that a proxy answers with, or a kind that is not served, says nothing about the object.
+        """
+        return self.reason == "NotFound" and not isinstance(self, KindNotServed)
+
+
+class KindNotServed(NotFound):
+    """404: the server does not serve the kind, so nothing is known about the object; the message says what to run."""
 
 
 class MethodNotAllowed(ApiError):

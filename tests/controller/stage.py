@@ -11,17 +11,21 @@ from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.protocol.http import Peer, Request, Response, Stream, Upgraded
 from steersman.testing.cluster import Cluster
+from steersman.testing.failures import Expected
 from steersman.testing.fake_clock import FakeClock
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 Ctx = Context[Widget]
 OPTIONS = ManagerOptions(definitions=[DEFINITION])
 
 
 @asynccontextmanager
-async def running(operator: Operator) -> AsyncIterator[Cluster]:
+async def running(operator: Operator, expect_failures: Expected = ()) -> AsyncIterator[Cluster]:
     """Run an operator on a fresh cluster whose time the test moves."""
-    async with Cluster.start(clock=FakeClock(), seed=1) as cluster, cluster.running(operator, options=OPTIONS):
+    async with (
+        Cluster.start(clock=FakeClock(), seed=1) as cluster,
+        cluster.running(operator, options=OPTIONS, expect_failures=expect_failures),
+    ):
         yield cluster
 
 

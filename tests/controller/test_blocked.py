@@ -11,7 +11,7 @@ from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.controller.stage import OPTIONS, Ctx, clock_of, create, only, running
-from tests.controller.widgets import Widget
+from tests.support.widgets import Widget
 
 
 def waiting(*, how: str, recheck: float = 300.0) -> tuple[Operator, list[str]]:

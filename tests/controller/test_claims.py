@@ -9,7 +9,7 @@ from steersman.objects.meta import ManagedFieldsEntry, OwnerReference, meta
 from steersman.objects.resource import PartialObjectMetadata
 from steersman.protocol.options import Preconditions
 from tests.controller.conftest import record
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 OWNER = Widget(meta("a", "ns", uid="uid-of-a"), WidgetSpec())
 INTENT = ConfigMap(meta("child", "ns"))

@@ -6,7 +6,7 @@ import pytest
 
 from steersman.controller.context import Context
 from steersman.controller.failure_text import LIMIT, failure_text
-from steersman.errors import Invalid, Retry
+from steersman.errors import Conflict, Invalid, Retry
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.operator import Operator
@@ -14,7 +14,7 @@ from steersman.objects.meta import Condition, meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.faults import Refuse
 from tests.controller.stage import Ctx, clock_of, create, only, resize, running
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 
 def ready(cluster: Cluster) -> Condition | None:
@@ -37,7 +37,7 @@ async def test_what_a_run_sets_before_it_fails_is_written() -> None:
         ctx.condition("Prepared", True, "Done")  # noqa: FBT003 - reads as the condition it is
         raise RuntimeError("the second half")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await create(cluster, size=3)
         status = only(cluster).status
         assert status.size == 3
@@ -58,7 +58,7 @@ async def test_the_third_failure_in_a_row_is_told_and_success_takes_it_back() ->
         if broken:
             raise RuntimeError("the disk is full")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await create(cluster)
         await clock_of(cluster).advance(0.006)
         assert runs == 2
@@ -98,7 +98,7 @@ async def test_the_report_goes_after_a_restart_too() -> None:
     async def mended_reconcile(_: Widget, __: Ctx) -> None:
         pass
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await create(cluster)
         await clock_of(cluster).advance(1.0)
         assert ready(cluster) is not None
@@ -118,7 +118,7 @@ async def test_conditions_of_the_author_stay() -> None:
         if broken:
             raise RuntimeError("disk")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await create(cluster)
         await clock_of(cluster).advance(1.0)
         said = ready(cluster)
@@ -140,7 +140,7 @@ async def test_ready_true_of_a_run_that_fails_later_is_not_believed() -> None:
         ctx.condition("Ready", True, "Fine")  # noqa: FBT003 - reads as the condition it is
         raise RuntimeError("not fine")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await create(cluster)
         await clock_of(cluster).advance(1.0)
         told = ready(cluster)
@@ -160,7 +160,7 @@ async def test_a_cleanup_that_keeps_failing_is_told() -> None:
     async def cleanup(_: Widget, __: Ctx) -> None:
         raise RuntimeError("the cloud does not answer")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         widget = await create(cluster)
         await cluster.client.delete(widget)
         await clock_of(cluster).advance(1.0)
@@ -182,7 +182,7 @@ async def test_a_retry_is_told_from_the_tenth_in_a_row() -> None:
         if runs < 15:
             raise Retry("the volume is not there yet", after=10.0)
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await create(cluster)
         await clock_of(cluster).advance(85.0)
         assert (runs, ready(cluster)) == (9, None)
@@ -202,7 +202,7 @@ async def test_reporting_can_be_turned_off() -> None:
     async def reconcile(_: Widget, __: Ctx) -> None:
         raise RuntimeError("hush")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await create(cluster)
         await clock_of(cluster).advance(60.0)
         assert ready(cluster) is None
@@ -218,7 +218,7 @@ async def test_a_kind_without_conditions_gets_the_event() -> None:
         if config.name == "a":
             raise RuntimeError("no")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await cluster.client.create(ConfigMap(meta("a")))
         await clock_of(cluster).advance(10.0)
         assert events(cluster) == [("Warning", "ReconcileFailed")]
@@ -232,7 +232,7 @@ async def test_a_field_that_another_manager_holds_is_a_failure_and_told() -> Non
     async def reconcile(widget: Widget, ctx: Ctx) -> None:
         await ctx.apply(ConfigMap(meta("child"), data={"size": str(widget.spec.size)}), force=False)
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await create(cluster, size=1)
         child = await cluster.client.get(ConfigMap, "child")
         await cluster.client.as_manager("tuner").patch(child, {"data": {"size": "9"}})
@@ -255,7 +255,7 @@ async def test_a_status_that_cannot_be_written_does_not_hide_the_failure() -> No
         widget.status.size = 7
         raise RuntimeError("broken")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         cluster.faults.inject(Refuse(422, "Invalid"), method="PATCH", path="/status", times=None)
         await create(cluster)
         await clock_of(cluster).advance(1.0)
@@ -343,7 +343,7 @@ async def test_the_content_of_a_secret_does_not_reach_conditions_and_events() ->
         widget.status.size = 1
         raise RuntimeError(f"cannot log in with {(secret.data or {})['password'].decode()}")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, Conflict)) as cluster:
         await cluster.client.create(Secret(meta("login"), string_data={"password": "sesame"}))
         await cluster.client.create(Widget(meta("a"), WidgetSpec()))
         await clock_of(cluster).advance(1.0)

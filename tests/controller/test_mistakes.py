@@ -18,7 +18,7 @@ from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.controller.stage import OPTIONS, Ctx, create
-from tests.controller.widgets import Widget
+from tests.support.widgets import Widget
 
 # Declarations.
 

@@ -19,7 +19,7 @@ from steersman.protocol.requests import Requests
 from steersman.testing.cluster import Cluster
 from steersman.testing.faults import Before, Lose
 from tests.controller.stage import Ctx, clock_of, create, only, resize, running, send_now
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 
 def applying(*, owned: bool = True, adopt: bool = False, force: bool = True, watched: bool = True) -> Operator:

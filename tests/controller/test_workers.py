@@ -21,7 +21,7 @@ from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.controller.stage import OPTIONS, Ctx, clock_of, create, resize, running
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 
 class AuthorsError(BaseException):
@@ -151,7 +151,7 @@ async def test_a_worker_survives_what_an_author_does(
 
     async with (
         Cluster.start(clock=FakeClock(), seed=1) as cluster,
-        cluster.running(operator, options=OPTIONS) as manager,
+        cluster.running(operator, options=OPTIONS, expect_failures=BaseException) as manager,
     ):
         await create(cluster, "bad", size=1)
         await clock_of(cluster).advance(5.0)
@@ -190,7 +190,7 @@ async def test_a_cleanup_and_an_error_handler_may_do_the_same() -> None:
         runs.append(type(error).__name__)
         current().cancel()
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=BaseException) as cluster:
         widget = await create(cluster)
         await clock_of(cluster).advance(1.0)
         await cluster.client.delete(widget)
@@ -222,7 +222,7 @@ async def test_a_stray_cancellation_does_not_let_an_object_be_worked_on_twice() 
         working -= 1
         ctx.event("Done", "once")
 
-    async with Cluster.start() as cluster, cluster.running(operator, options=OPTIONS):
+    async with Cluster.start() as cluster, cluster.running(operator, options=OPTIONS, expect_failures=BaseException):
         widget = await cluster.client.create(Widget(meta("a"), WidgetSpec(size=1)))
         await cluster.eventually(at_work.is_set)
         await cluster.client.patch(widget, {"spec": {"size": 2}})
@@ -278,7 +278,7 @@ async def test_a_real_stop_is_prompt_even_if_the_reconciler_keeps_it_to_itself()
 
     clock = FakeClock()
     async with Cluster.start(clock=clock, seed=1) as cluster:
-        async with cluster.running(operator, options=OPTIONS):
+        async with cluster.running(operator, options=OPTIONS, expect_failures=BaseException):
             await cluster.client.create(Widget(meta("a"), WidgetSpec(size=1)))
             await clock.settle()
             assert runs == 1
@@ -299,7 +299,7 @@ async def test_a_worker_that_fails_by_itself_is_replaced_told_and_not_ready_mean
 
     async with (
         Cluster.start(clock=FakeClock(), seed=1) as cluster,
-        cluster.running(operator, options=OPTIONS) as manager,
+        cluster.running(operator, options=OPTIONS, expect_failures=BaseException) as manager,
     ):
         (controller,) = manager.controllers
         get = controller.queue.get
@@ -340,7 +340,7 @@ async def test_a_mapping_that_raises_anything_does_not_stop_the_changes_that_fol
     async def reconcile(widget: Widget, _: Ctx) -> None:
         runs.append(widget.name)
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=BaseException) as cluster:
         await create(cluster)
         await cluster.client.create(ConfigMap(meta("bad")))
         await cluster.client.create(ConfigMap(meta("good")))

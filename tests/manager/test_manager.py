@@ -22,7 +22,7 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse, Reset
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 
 def election(name: str) -> ManagerOptions:

@@ -12,7 +12,7 @@ from steersman.errors import Unauthorized
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.testing import served
 from steersman.testing.cluster import Cluster
-from tests.cli.conftest import KUBECTL
+from tests.support.kubectl import KUBECTL
 
 
 async def test_kubectl_reaches_the_cluster_of_a_test() -> None:

@@ -1,113 +1,159 @@
-"""Who may do what: the Secrets of a replica set, its users, and what they connect with.
+"""Credentials of a replica set: its Secrets, its users, and what applications connect with.
 
-Secrets that we make up are made once: what they hold cannot be found again.
+Secrets that the operator generates are generated once: members and users keep what they were given, so a second one
+would lock the operator out of a running set.
 """
 
 import secrets
 from urllib.parse import quote
 
-from steersman import Context, Permanent, meta
-from steersman.kinds.core_v1 import Secret
+from steersman import Context, SteersmanError, meta
+from steersman.kinds.core_v1 import Pod, Secret
 
 from mgors.api.mgors_v1 import Mgors
-from mgors.connections import Door, Member, MemberError
-from mgors.objects import CLUSTER, admin_name, keyfile_name
-from mgors.plan import Situation
-from mgors.users import Account, commands
+from mgors.connections import Connector, Member, MemberError
+from mgors.history import read_history
+from mgors.objects import CLUSTER, admin_name, keyfile_name, selector_of
+from mgors.situation import Situation
+from mgors.users import Account, UserKey, commands
 
 _KEY_BYTES = 192
 
 
+class SecretError(SteersmanError):
+    """A Secret is missing or incomplete. ``reason`` is for conditions."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        """Create the error; ``message`` names the Secret."""
+        super().__init__(message)
+        self.reason = reason
+
+
 async def ensure_keyfile(mgors: Mgors, ctx: Context[Mgors]) -> str:
-    """Give the key by which members know each other, and us; it is made up the first time."""
-    made = await _ensure(keyfile_name(mgors), {"keyfile": secrets.token_hex(_KEY_BYTES)}, mgors, ctx)
-    return _text(made, "keyfile")
+    """Return the key that members and the operator authenticate with. It is generated only for a set without members.
+
+    Members that run have the old one, and would take neither us nor members with the new one for their own.
+    """
+    name = keyfile_name(mgors)
+    secret = await ctx.get(Secret, name)
+    if secret is None:
+        has_members = bool(await ctx.list(Pod, selector_of(mgors)))
+        is_begun = (await read_history(mgors, ctx)).was_initiated and not mgors.spec.pause
+        if has_members or is_begun:
+            raise SecretError(
+                "KeyfileMissing",
+                f"there is no Secret {name}, and members run with what it held: put it back. If it is lost for good, "
+                "set spec.pause: when no pod is left, a new one is generated",
+            )
+        secret = await _generate(name, {"keyfile": secrets.token_hex(_KEY_BYTES)}, mgors, ctx)
+    return _text(secret, "keyfile")
 
 
 async def ensure_admin(mgors: Mgors, ctx: Context[Mgors]) -> Account:
-    """Give the administrator: of the Secret that the object names, else one that is made up the first time."""
+    """Return the administrator, of the Secret that the object names or of one that is generated."""
     name = admin_name(mgors)
-    if mgors.spec.auth and mgors.spec.auth.secret_name:
-        secret = await ctx.get(Secret, name)
-        if secret is None:
-            raise Permanent("SecretMissing", f"spec.auth.secretName: there is no Secret {name}")
-    else:
-        secret = await _ensure(name, {"username": "admin", "password": secrets.token_urlsafe(24)}, mgors, ctx)
+    secret = await ctx.get(Secret, name)
+    if secret is None and mgors.spec.auth and mgors.spec.auth.secret_name:
+        raise SecretError("SecretMissing", f"spec.auth.secretName: there is no Secret {name}")
+    if secret is None:
+        content = {"username": "admin", "password": secrets.token_urlsafe(24)}
+        secret = await _generate(name, content, mgors, ctx)
     roles = frozenset({("root", "admin")})
     return Account(name=_text(secret, "username"), db="admin", password=_text(secret, "password"), roles=roles)
 
 
-async def _ensure(name: str, content: dict[str, str], mgors: Mgors, ctx: Context[Mgors]) -> Secret:
+async def _generate(name: str, content: dict[str, str], mgors: Mgors, ctx: Context[Mgors]) -> Secret:
     data = {key: value.encode() for key, value in content.items()}
-    wanted = Secret(meta(name, labels={CLUSTER: mgors.name}), data=data)
-    return await ctx.get(Secret, name) or await ctx.create(wanted)
+    return await ctx.create(Secret(meta(name, labels={CLUSTER: mgors.name}), data=data))
 
 
 def _text(secret: Secret, key: str) -> str:
     value = (secret.data or {}).get(key)
     if not value:
-        raise Permanent("SecretIncomplete", f"the Secret {secret.name} has no {key}")
+        raise SecretError("SecretIncomplete", f"the Secret {secret.name} has no {key}")
     return value.decode().strip()
 
 
-async def give_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation, admin: Account, door: Door) -> None:
-    """Make users as the object says, and what they connect with. What is wrong with a user stops nothing else."""
-    if situation.primary is None:
+async def give_access(mgors: Mgors, ctx: Context[Mgors], situation: Situation, connector: Connector) -> None:
+    """Create and change users as the object says, and the Secret with connection strings.
+
+    What is wrong with one user, or with the administrator, stops nothing else, and nobody is dropped for it.
+    """
+    primary = situation.primary
+    if primary is None or primary.config is None:
         return
-    users, problems = await _accounts(mgors, ctx, admin)
+    users, absent = await _accounts(mgors, ctx)
+    problems = list(absent.values())
     try:
-        async with door.member(situation.primary.host) as primary:
-            await _ensure_write_concern(primary)
-            await _ensure_users(primary, users, door.keyfile)
+        async with connector.member(primary.host) as member:
+            await _ensure_write_concern(member)
+            await _ensure_users(member, users, frozenset(absent), connector.keyfile)
     except MemberError as error:
         problems.append(str(error))
     told = ", ".join(problems)
     if ctx.condition("UsersReady", not problems, "UsersMissing" if problems else "AsAskedFor", told) and problems:
         ctx.event("UsersMissing", told, kind="Warning")
-    hosts = [seat.host for seat in situation.seats if seat.is_wanted and seat.host and not seat.is_arbiter]
-    await _ensure_connection_strings(mgors, ctx, hosts, users)
+    # The configuration changes with the membership only; pods come and go.
+    hosts = [member.host for member in primary.config.members if not member.is_arbiter]
+    await _ensure_connection_strings(mgors, ctx, sorted(hosts), (users, frozenset(absent)))
 
 
-async def _accounts(mgors: Mgors, ctx: Context[Mgors], admin: Account) -> tuple[list[Account], list[str]]:
-    """Give the users whose passwords are there, and what is missing for the others."""
-    found, absent = [admin], []
+async def _accounts(mgors: Mgors, ctx: Context[Mgors]) -> tuple[list[Account], dict[UserKey, str]]:
+    """Return the users whose passwords are known, and what is missing for the others."""
+    found: list[Account] = []
+    absent: dict[UserKey, str] = {}
+    try:
+        found.append(await ensure_admin(mgors, ctx))
+    except SecretError as error:
+        absent[("admin", "")] = str(error)
     for user in mgors.spec.users or []:
         ref = user.password_secret_ref
         secret = await ctx.get(Secret, ref.name)
         password = (secret.data or {}).get(ref.key) if secret else None
         if not password:
-            absent.append(f"{user.db}.{user.name} (no {ref.key} in the Secret {ref.name})")
+            absent[(user.db, user.name)] = f"{user.db}.{user.name} (no {ref.key} in the Secret {ref.name})"
             continue
         roles = frozenset((role.name, role.db) for role in user.roles)
         found.append(Account(name=user.name, db=user.db, password=password.decode(), roles=roles))
     return found, absent
 
 
-async def _ensure_users(primary: Member, wanted: list[Account], keyfile: str) -> None:
-    """Make users as they are wanted, at the primary."""
+async def _ensure_users(primary: Member, wanted: list[Account], absent: frozenset[UserKey], keyfile: str) -> None:
     told = await primary.mongo.admin.command({"usersInfo": {"forAllDBs": True}})
-    for command in commands(wanted, told["users"], keyfile):
+    for command in commands(wanted, told["users"], keyfile, keep=absent):
         await primary.order({**command.body, "writeConcern": {"w": "majority", "wtimeout": 10_000}}, command.db)
 
 
 async def _ensure_write_concern(primary: Member) -> None:
-    """Let writes count when a majority has them, unless somebody said otherwise: an arbiter must not lower that."""
+    """Set the default write concern to majority, unless an administrator has set one: an arbiter would lower it."""
     told = await primary.mongo.admin.command("getDefaultRWConcern")
     if told.get("defaultWriteConcernSource") != "global":
         await primary.order({"setDefaultRWConcern": 1, "defaultWriteConcern": {"w": "majority", "wtimeout": 0}})
 
 
-async def _ensure_connection_strings(mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: list[Account]) -> None:
-    """Keep the Secret that applications connect with: one URI for each user, by ``DB.NAME``."""
-    data = {f"{user.db}.{user.name}": connection_string(mgors, hosts, user).encode() for user in users}
+async def _ensure_connection_strings(
+    mgors: Mgors, ctx: Context[Mgors], hosts: list[str], users: tuple[list[Account], frozenset[UserKey]]
+) -> None:
+    """Keep the Secret that applications connect with: one URI for each user, by ``DB.NAME``.
+
+    That of a user whose password is missing for now stays as it is.
+    """
+    known, absent = users
     name = f"{mgors.name}-connection"
     secret = await ctx.get(Secret, name)
-    if secret is None or secret.data != data:
+    before = (secret.data or {}) if secret else {}
+    kept = {key: uri for key, uri in before.items() if _is_kept(key, absent)}
+    data = kept | {f"{user.db}.{user.name}": connection_string(mgors, hosts, user).encode() for user in known}
+    if secret is None or before != data:
         await ctx.apply(Secret(meta(name, labels={CLUSTER: mgors.name}), data=data))
 
 
+def _is_kept(key: str, absent: frozenset[UserKey]) -> bool:
+    return any(key == f"{db}.{name}" if name else key.startswith(f"{db}.") for db, name in absent)
+
+
 def connection_string(mgors: Mgors, hosts: list[str], user: Account) -> str:
-    """Give the URI of a user: all members, so that a driver finds the primary whoever that is."""
+    """Return the URI of a user, with all members, so that a driver finds the primary."""
     credentials = f"{quote(user.name, safe='')}:{quote(user.password, safe='')}"
     return (
         f"mongodb://{credentials}@{','.join(hosts)}/?replicaSet={mgors.set_name}&authSource={quote(user.db, safe='')}"

@@ -1,19 +1,19 @@
-"""What can be done about a replica set: one of these in a pass, and never two."""
+"""What can be done about a replica set: exactly one of these per reconcile. Pure data."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from mgors.members import Seat
+from mgors.members import Slot
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """All is as it should be."""
+    """Nothing to do: everything is as the object says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing can be done now: something has to happen first."""
+    """Nothing can be done now: something else has to happen first."""
 
     reason: str
     message: str
@@ -21,29 +21,29 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Initiate:
-    """Begin the replica set, with this one member."""
+    """Initiate the replica set, with this one member."""
 
-    seat: Seat
+    slot: Slot
 
 
 @dataclass(frozen=True, slots=True)
 class SetHost:
-    """A member is somewhere else now."""
+    """Correct the address of a member in the configuration."""
 
-    seat: Seat
+    slot: Slot
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """A member joins."""
+    """Add a member to the configuration."""
 
-    seat: Seat
+    slot: Slot
     votes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """A member leaves the configuration."""
+    """Remove a member from the configuration."""
 
     number: int
     host: str
@@ -51,7 +51,7 @@ class Remove:
 
 @dataclass(frozen=True, slots=True)
 class SetVotes:
-    """A member gets its vote, or gives it up."""
+    """Give a member its vote, or take it."""
 
     number: int
     votes: int
@@ -59,35 +59,36 @@ class SetVotes:
 
 @dataclass(frozen=True, slots=True)
 class StepDown:
-    """The primary hands over."""
+    """Let the primary hand over."""
 
-    seat: Seat
+    slot: Slot
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A pod is deleted, for its successor to be as the object says."""
+    """Delete a pod, so that its successor is as the object says."""
 
-    seat: Seat
+    slot: Slot
 
 
 @dataclass(frozen=True, slots=True)
 class RaiseCompatibility:
-    """All members have a newer version, so its features may be used."""
+    """Enable the features of a version that all members have."""
 
-    seat: Seat
+    slot: Slot
     version: str
 
 
 @dataclass(frozen=True, slots=True)
 class Force:
-    """The majority is gone and nobody expects it back: go on with these, as the first of them has the data."""
+    """Go on without the majority, from the data of one member. It alone votes until the others have caught up."""
 
-    seat: Seat
-    keep: tuple[Seat, ...]
+    slot: Slot
+    #: The members of the forced configuration, `slot` first.
+    keep: tuple[Slot, ...]
 
 
-#: What changes who belongs to the set.
+#: Actions that change the configuration of a set that has a primary.
 MembershipChange: TypeAlias = SetHost | Add | Remove | SetVotes
 Action: TypeAlias = Rest | Wait | Initiate | MembershipChange | StepDown | Restart | RaiseCompatibility | Force

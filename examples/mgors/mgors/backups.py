@@ -10,7 +10,7 @@ from steersman.objects import CronSchedule, ScheduleError
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_v1 import BackupPlan, Mgors
-from mgors.numbers import Numbers
+from mgors.metrics import Metrics
 from mgors.objects import CLUSTER
 from mgors.schedule import backup_name, due, outlived
 
@@ -23,10 +23,10 @@ class PlaceError(SteersmanError):
     """Backups cannot be there."""
 
 
-async def keep_backups(mgors: Mgors, ctx: Context[Mgors], numbers: Numbers) -> None:
+async def keep_backups(mgors: Mgors, ctx: Context[Mgors], metrics: Metrics) -> None:
     """Make the backup that is due, remove those that are not kept, and tell how the last one went."""
     backups = [one for one in await ctx.list(MgorsBackup) if one.spec.cluster_name == mgors.name]
-    _tell(mgors, ctx, backups, numbers)
+    _tell(mgors, ctx, backups, metrics)
     plan = mgors.spec.backup
     if plan is None or mgors.spec.pause:
         return
@@ -65,7 +65,7 @@ async def _make(mgors: Mgors, ctx: Context[Mgors], plan: BackupPlan, scheduled: 
         ctx.requeue_after(max(found.wait, 0.001))
 
 
-def _tell(mgors: Mgors, ctx: Context[Mgors], backups: list[MgorsBackup], numbers: Numbers) -> None:
+def _tell(mgors: Mgors, ctx: Context[Mgors], backups: list[MgorsBackup], metrics: Metrics) -> None:
     over = [one for one in backups if one.is_finished and one.status.completed is not None]
     if not over:
         return
@@ -80,7 +80,7 @@ def _tell(mgors: Mgors, ctx: Context[Mgors], backups: list[MgorsBackup], numbers
         mgors.status.last_backup = newest.name
         ctx.event("BackupSucceeded", f"{newest.name} has {newest.status.documents} documents")
     if newest.status.completed is not None:
-        numbers.tell_backup(mgors, newest.status.completed)
+        metrics.report_backup(mgors, newest.status.completed)
 
 
 def destination_of(backup: MgorsBackup, mgors: Mgors) -> str:

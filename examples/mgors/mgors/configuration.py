@@ -3,22 +3,22 @@
 from typing import Any, assert_never
 
 from mgors.actions import Add, Force, Initiate, MembershipChange, Remove, SetHost, SetVotes
-from mgors.members import MOST_VOTERS, Seat
+from mgors.members import Slot
 
 
 def first(action: Initiate, name: str, settings: dict[str, int]) -> dict[str, Any]:
-    """Give the configuration that a set begins with: one member; the others are added, one by one."""
-    return {"_id": name, "version": 1, "members": [_member(action.seat, 1)], "settings": dict(settings)}
+    """Return the configuration that a set begins with: one member; the others are added, one by one."""
+    return {"_id": name, "version": 1, "members": [_member(action.slot, 1)], "settings": dict(settings)}
 
 
 def changed(document: dict[str, Any], action: MembershipChange) -> dict[str, Any]:
-    """Give the next configuration. The version goes on from the one that holds, which may be any number."""
+    """Return the next configuration. Its version follows the one in effect, which may be any number."""
     members: list[dict[str, Any]] = [dict(member) for member in document["members"]]
     match action:
-        case SetHost(seat):
-            members = [member | {"host": seat.host} if member["_id"] == seat.number else member for member in members]
-        case Add(seat, votes):
-            members.append(_member(seat, votes))
+        case SetHost(slot):
+            members = [member | {"host": slot.host} if member["_id"] == slot.number else member for member in members]
+        case Add(slot, votes):
+            members.append(_member(slot, votes))
         case Remove(number):
             members = [member for member in members if member["_id"] != number]
         case SetVotes(number, votes):
@@ -30,11 +30,14 @@ def changed(document: dict[str, Any], action: MembershipChange) -> dict[str, Any
 
 
 def forced(document: dict[str, Any], action: Force) -> dict[str, Any]:
-    """Give the configuration of those who are left, where they are now. mongod chooses its version."""
-    members = [_member(seat, 1 if place < MOST_VOTERS else 0) for place, seat in enumerate(action.keep)]
+    """Return the configuration of the members that are left, where they are now. mongod chooses its version.
+
+    Only the member whose data goes on votes, and arbiters: the others get their votes when they have caught up.
+    """
+    members = [_member(slot, 1 if slot.number == action.slot.number or slot.is_arbiter else 0) for slot in action.keep]
     return document | {"version": document["version"] + 1, "members": members}
 
 
-def _member(seat: Seat, votes: int) -> dict[str, Any]:
-    member: dict[str, Any] = {"_id": seat.number, "host": seat.host, "votes": votes, "priority": votes}
-    return member | {"arbiterOnly": True, "priority": 0} if seat.is_arbiter else member
+def _member(slot: Slot, votes: int) -> dict[str, Any]:
+    member: dict[str, Any] = {"_id": slot.number, "host": slot.host, "votes": votes, "priority": votes}
+    return member | {"arbiterOnly": True, "priority": 0} if slot.is_arbiter else member

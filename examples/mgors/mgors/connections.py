@@ -1,58 +1,88 @@
-"""Connects to members of a replica set, each by itself, as members do among themselves: by showing the keyfile.
+"""Connects to members of a replica set, one at a time, with the credentials that members use among themselves.
 
-Whoever shows it may do everything, at any member, also before there is any user and after all of them were lost.
+The keyfile authenticates as ``__system``, which may do everything at any member: also before there is a user, and after
+all of them were lost. Every operation belongs to a class with a time limit of its own (`Limit`): a question must be
+answered soon, an index build may take hours.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from pymongo import AsyncMongoClient
-from pymongo.errors import PyMongoError
+from pymongo.errors import AutoReconnect, NetworkTimeout, OperationFailure, PyMongoError, ServerSelectionTimeoutError
 from steersman import SteersmanError
 from steersman.clock import RealClock
 from steersman.concurrency import cleanup
 
+from mgors.members import NotAuthorised, Refused, TimedOut
+
 Mongo: TypeAlias = AsyncMongoClient[dict[str, Any]]
 T = TypeVar("T")
 
-#: Milliseconds to find a member, and for one answer of it.
-FIND_MS, _ANSWER_MS = 2_000, 15_000
+#: Milliseconds to connect to a member.
+CONNECT_MS = 2_000
 #: Seconds that a connection has to close.
 _CLOSE = 5.0
 #: The driver's time is real, whatever the operator's is.
 _CLOCK = RealClock()
+#: Server errors: Unauthorized, AuthenticationFailed; ShutdownInProgress, InterruptedAtShutdown.
+_UNAUTHORISED, _SHUTTING_DOWN = (13, 18), (91, 11600)
+
+
+class Limit(Enum):
+    """Milliseconds that one operation may take, by its class."""
+
+    ASK = 5_000
+    CHANGE = 30_000
+    #: Steps of dumps and restores: index builds, copies inside the server, batches that a majority acknowledges.
+    BULK = 3_600_000
 
 
 class MemberError(SteersmanError):
-    """A member did not do what it was asked for, this time."""
+    """A member did not do what it was asked for. ``how`` tells whether it was reached."""
+
+    def __init__(self, message: str, how: Refused | TimedOut | NotAuthorised | None = None) -> None:
+        """Create the error; ``how`` is ``None`` if the member answered."""
+        super().__init__(message)
+        self.how = how
 
 
 class CarryOut(Protocol):
-    """Does what stays done when the operator is gone. All that changes a member, or a backup, passes through one."""
+    """Carries out a change outside of the API server. All that changes a member, or a backup, passes through one."""
 
     async def __call__(self, write: str, work: Callable[[], Awaitable[T]], /) -> T:
-        """Do it; ``write`` says what it is."""
+        """Do it; ``write`` describes it."""
 
 
 async def at_once(_: str, work: Callable[[], Awaitable[T]], /) -> T:
-    """Do it, and that is all."""
+    """Do it immediately."""
     return await work()
+
+
+#: Returns the address to dial for a member's host; where a proxy or a port-forward is in between, it is another one.
+Dial: TypeAlias = Callable[[str], str]
+
+
+def directly(host: str) -> str:
+    """Dial the host itself."""
+    return host
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member that is connected. What is only asked, ``mongo`` can be asked."""
+    """A connected member. ``mongo`` is for questions; changes go through `order` and `change`."""
 
     mongo: Mongo
     host: str
     _carry_out: CarryOut
 
     async def order(self, command: dict[str, Any], db: str = "admin") -> None:
-        """Tell it a command that changes something."""
-        await self.change(_told(command), partial(self.mongo[db].command, command))
+        """Run a command that changes something."""
+        await self.change(_described(command), partial(self.mongo[db].command, command))
 
     async def change(self, what: str, work: Callable[[], Awaitable[T]]) -> T:
         """Do something that changes something."""
@@ -60,39 +90,59 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """Opens the members of one replica set."""
+class Connector:
+    """Connects to the members of one replica set."""
 
     keyfile: str = field(repr=False)
     carry_out: CarryOut = at_once
+    dial: Dial = directly
 
     @asynccontextmanager
-    async def member(self, host: str) -> AsyncIterator[Member]:
-        """Connect to one member, whatever it says of itself."""
+    async def member(self, host: str, limit: Limit = Limit.CHANGE) -> AsyncIterator[Member]:
+        """Connect to one member, whatever its state. Errors of the driver are raised as `MemberError`."""
         client: Mongo = AsyncMongoClient(
-            host,
+            self.dial(host),
             directConnection=True,
             username="__system",
             password=self.keyfile,
             authSource="local",
             authMechanism="SCRAM-SHA-256",
             appname="mgors",
-            serverSelectionTimeoutMS=FIND_MS,
-            connectTimeoutMS=FIND_MS,
-            socketTimeoutMS=_ANSWER_MS,
+            serverSelectionTimeoutMS=CONNECT_MS,
+            connectTimeoutMS=CONNECT_MS,
+            socketTimeoutMS=limit.value,
         )
         try:
             yield Member(client, host, self.carry_out)
         except PyMongoError as error:
-            # What a server answers is repeated there as a whole document: its message is what there is to say.
-            raise MemberError(f"{host}: {str(error).partition(', full error')[0]}") from error
+            # The driver appends the server's whole answer to its message.
+            raise MemberError(f"{host}: {str(error).partition(', full error')[0]}", reason_of(error)) from error
         finally:
             # The driver has tasks of its own; cancelled while it closes, it would leave them behind.
             await cleanup(client.close(), clock=_CLOCK, within=_CLOSE)
 
 
-def _told(command: dict[str, Any]) -> str:
-    """Say what a command does, without secrets: its name, and whom or which configuration it is about."""
+def reason_of(error: PyMongoError) -> Refused | TimedOut | NotAuthorised | None:
+    """Return how a member failed to answer; ``None`` if it answered with an error of its own."""
+    text = str(error).partition(", full error")[0]
+    match error:
+        case OperationFailure(code=code):
+            if code in _UNAUTHORISED:
+                return NotAuthorised(text)
+            return Refused(text) if code in _SHUTTING_DOWN else None
+        case ServerSelectionTimeoutError():
+            # The driver tries until its time is over; what it met last is in the text.
+            return Refused(text) if "refused" in text else TimedOut(text)
+        case NetworkTimeout():
+            return TimedOut(text)
+        case AutoReconnect():
+            return Refused(text)
+        case _:
+            return None
+
+
+def _described(command: dict[str, Any]) -> str:
+    """Return what a command does, without secrets: its name, and its collection, user or version."""
     name, about = next(iter(command.items()))
     match about:
         case str():

@@ -1,7 +1,10 @@
-"""One backup or restore of a replica set at a time: whoever holds the Lease.
+"""One backup or restore of a replica set at a time: the object that holds the Lease.
 
-A holder that is gone, or over, holds nothing: a Lease of somebody who crashed is taken by whoever looks.
+The Lease names its holder and has no time limit. A holder that was deleted or has finished holds nothing: its Lease is
+taken by the next one, and blocks nothing in between.
 """
+
+from typing import Any
 
 from steersman import Context, meta
 from steersman.errors import AlreadyExists
@@ -9,17 +12,28 @@ from steersman.kinds.coordination_v1 import Lease, LeaseSpec
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
-from mgors.observation import lease_name
+from mgors.api.mgors_v1 import Mgors
 
 _KINDS: dict[str, type[MgorsBackup | MgorsRestore]] = {"MgorsBackup": MgorsBackup, "MgorsRestore": MgorsRestore}
+
+
+def lease_name(cluster: str) -> str:
+    """Return the name of the Lease that a backup or a restore of a cluster holds."""
+    return f"mgors-{cluster}"
 
 
 def _holder(obj: MgorsBackup | MgorsRestore) -> str:
     return f"{type(obj).__name__}/{obj.name}/{obj.uid}"
 
 
+async def is_held(mgors: Mgors, ctx: Context[Mgors]) -> bool:
+    """Return whether a backup or a restore of the set is running."""
+    lease = await ctx.get(Lease, lease_name(mgors.name))
+    return lease is not None and await _is_at_work(lease.spec.holder_identity or "", mgors.namespace, ctx)
+
+
 async def try_hold(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> bool:
-    """Take the Lease of the cluster, unless somebody has it who is still at work."""
+    """Take the Lease of the cluster, unless another object holds it that is still at work."""
     name = lease_name(obj.spec.cluster_name)
     lease = await ctx.client.try_get(Lease, name, obj.namespace)
     if lease is not None:
@@ -44,7 +58,7 @@ async def let_go(obj: MgorsBackup | MgorsRestore, ctx: Context[MgorsBackup] | Co
         await ctx.client.delete(lease, missing_ok=True)
 
 
-async def _is_at_work(holder: str, namespace: str, ctx: Context[MgorsBackup] | Context[MgorsRestore]) -> bool:
+async def _is_at_work(holder: str, namespace: str, ctx: Context[Any]) -> bool:
     kind, _, rest = holder.partition("/")
     name, _, uid = rest.partition("/")
     if kind not in _KINDS:

@@ -1,12 +1,24 @@
-"""What is known of the members of a replica set: the places they have, and what each of them says. Pure data."""
+"""What the operator observes of a replica set: a slot per pod, and how its member was reached. Pure data.
+
+An observation has three independent witnesses, and none of them knows the truth:
+
+- **our connection** (`Reachability`): a member that does not answer may be dead, may hang, or only the network between
+  the operator and the member may be broken;
+- **the other members** (`View.peers`): what a member sees of its peers is as old as its last heartbeat, and a member
+  that sees nobody may be the one that is cut off;
+- **the kubelet** (`Slot.is_ready`): a Ready pod has a process that accepts connections, which can still hang; the
+  state of a pod on a node that is cut off is that of its last report.
+
+What cannot be observed at all: writes that only an unreachable member has, and whether it will return.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeAlias
 
-#: Numbers of arbiters in the configuration begin here, so that they never meet those of members that have data.
+#: Metrics of arbiters in the configuration begin here, so that they never meet those of members that have data.
 FIRST_ARBITER = 100
-#: As many members vote at most.
+#: The maximum number of voting members.
 MOST_VOTERS = 7
 
 
@@ -34,7 +46,7 @@ CAN_VOTE = HEALTHY | {State.RECOVERING, State.ROLLBACK, State.STARTUP, State.STA
 
 @dataclass(frozen=True, slots=True, order=True)
 class OpTime:
-    """How far a member's data goes. A later term wins, whatever its clock said."""
+    """Position in the oplog. A later term is newer, whatever the clock said."""
 
     term: int = -1
     seconds: int = 0
@@ -53,17 +65,17 @@ class ConfigMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The configuration that a member has: who belongs to the set."""
+    """The configuration that a member has: the list of members."""
 
     version: int
     term: int
     members: tuple[ConfigMember, ...]
-    #: Given at its initiation, for ever.
+    #: Assigned at initiation, never changed.
     set_id: str = ""
 
     @classmethod
     def read(cls, document: dict[str, Any]) -> "Config":
-        """Read what ``replSetGetConfig`` gives."""
+        """Read the document that ``replSetGetConfig`` returns."""
         return cls(
             version=int(document["version"]),
             term=int(document.get("term", -1)),
@@ -81,61 +93,168 @@ class Config:
 
     @property
     def votes(self) -> int:
-        """How many votes there are, once everybody has theirs."""
+        """Number of votes that the configuration grants."""
         return sum(member.votes for member in self.members)
 
     def member(self, number: int) -> ConfigMember | None:
-        """Give a member by its number."""
+        """Return the member with this id, if it is listed."""
         return next((member for member in self.members if member.number == number), None)
 
     def is_newer_than(self, other: "Config") -> bool:
-        """Tell which of two holds. One that was forced has no term; then the version alone decides, as mongod does."""
+        """Return whether this configuration wins over the other, by the rule of mongod.
+
+        A forced configuration has no term; in that case the version alone decides.
+        """
         if self.term < 0 or other.term < 0 or self.term == other.term:
             return self.version > other.version
         return self.term > other.term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What one mongod says."""
+class Peer:
+    """What one member sees of another one, by its heartbeats."""
+
+    number: int
+    state: State
+    #: Whether the last heartbeat was answered.
+    is_up: bool = True
+    #: The term of the newest entry that the peer reported.
+    term: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What one mongod says about itself and its peers."""
 
     state: State
     config: Config | None = None
     #: Whether a majority has this configuration.
     is_committed: bool = True
     optime: OpTime = OpTime()
-    #: Votes that count. A member that was just added is SECONDARY before it may vote, and only this number tells.
+    #: The newest election term that the member knows of. It is above ``optime.term`` if a primary was elected whose
+    #: writes the member has not got.
+    term: int = -1
+    peers: tuple[Peer, ...] = ()
+    #: Votes that count. A member that was just added is SECONDARY before it may vote; only this number shows it.
     voting: int = 0
-    #: Of the server, as 6.0.5.
+    #: Version of the server, such as 6.0.5.
     version: str = ""
-    #: The version whose features may be used, as 6.0; a primary tells.
+    #: Feature compatibility version, such as 6.0; only a primary reports it.
     compatibility: str = ""
+
+    @property
+    def newest_term(self) -> int:
+        """The newest term that this member has, has heard of, or has seen at a peer."""
+        return max(self.term, self.optime.term, *(peer.term for peer in self.peers), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The member answered all questions."""
+
+    view: View
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Nothing listens there, or the server closed the connection."""
+
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """No answer in time: a hanging process, or a network that drops packets or cannot resolve the name."""
+
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAuthorised:
+    """The member is alive and rejects our credentials."""
+
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """There is no pod, or it has no address: there is nothing to connect to."""
+
+    detail: str = ""
+
+
+#: How a member was reached. `TimedOut` says something about the way to it, and nothing about the member.
+Reachability: TypeAlias = Answered | Refused | TimedOut | NotAuthorised | Gone
+
+#: What `Slot.state` can be.
+ALL_STATES = (*map(str, State), "Refused", "TimedOut", "NotAuthorised", "Gone")
+_WORDS = {
+    Refused: "refuses connections",
+    TimedOut: "does not answer in time",
+    NotAuthorised: "rejects the keyfile",
+    Gone: "has no pod with an address",
+}
+
+
+class Lineage(StrEnum):
+    """How the data of a member outside the configuration relates to the oplog of the primary."""
+
+    #: The newest entry of the member is in the primary's oplog: it can catch up.
+    CONTAINED = "Contained"
+    #: The member has entries that the primary does not have.
+    DIVERGED = "Diverged"
+    #: The newest entry of the member is older than the primary's oplog.
+    TOO_OLD = "TooOld"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """A place in the replica set: a pod by its number, whether it is there or not."""
+class Slot:
+    """A place in the replica set: a pod by its number, whether it exists or not."""
 
     number: int
     pod: str
-    #: The very pod that was looked at; its successor has the same name. Empty while there is none.
+    #: The uid of the pod that was observed; its successor has the same name. Empty while there is none.
     pod_uid: str = ""
-    #: Where its mongod is to be reached; empty while that is not known.
+    #: Address of its mongod; empty while it is not known.
     host: str = ""
     is_arbiter: bool = False
     #: Whether the object asks for it.
     is_wanted: bool = True
-    #: Whether its pod is not the one that the object asks for by now.
+    #: Whether the pod is of an older revision than the object asks for.
     is_stale: bool = False
-    #: ``None`` while nobody answers.
-    seen: Seen | None = None
+    #: Whether the kubelet reports the pod as Ready.
+    is_ready: bool = False
+    reach: Reachability = Gone()
+    #: Only known for members that have data and are not in the primary's configuration.
+    lineage: Lineage | None = None
+
+    @property
+    def view(self) -> View | None:
+        """What the member says, if it answered."""
+        return self.reach.view if isinstance(self.reach, Answered) else None
 
     @property
     def is_healthy(self) -> bool:
-        """Whether it does its part."""
-        return self.seen is not None and self.seen.state in HEALTHY
+        """Whether the member answers and is PRIMARY, SECONDARY or ARBITER."""
+        return self.view is not None and self.view.state in HEALTHY
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether there is evidence that the process lives: an answer of any kind, or the word of the kubelet."""
+        return self.is_ready or isinstance(self.reach, Answered | NotAuthorised)
 
     @property
     def config(self) -> Config | None:
         """The configuration that it has."""
-        return self.seen.config if self.seen else None
+        return self.view.config if self.view else None
+
+    @property
+    def state(self) -> str:
+        """State of the member in MongoDB's words, or how it failed to answer: ``SECONDARY``, ``TimedOut``."""
+        return str(self.view.state) if self.view else type(self.reach).__name__
+
+    @property
+    def trouble(self) -> str:
+        """How the member failed to answer, for messages: ``shop-1 does not answer in time``."""
+        word = _WORDS.get(type(self.reach), "answers")
+        return f"{self.pod} {word}" + (" although its pod is Ready" if self.is_ready and self.view is None else "")

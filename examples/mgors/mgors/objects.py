@@ -37,6 +37,7 @@ _EXPORTER = "percona/mongodb_exporter:0.47"
 _MONGODB = 999
 _KEY = "/etc/mgors/keyfile"
 _GRACE = 60
+_PORT = "mongodb"
 
 
 def arbiters_name(mgors: Mgors) -> str:
@@ -60,21 +61,22 @@ def selector_of(mgors: Mgors) -> str:
 
 
 def host_of(pod: Pod, mgors: Mgors) -> str:
-    """Give where a member is to be reached; empty while that is not known.
+    """Return the address of a member; empty while it is not known.
 
-    It is the pod's name in the cluster. On a laptop, where pods are processes and their addresses loopback ones, names
-    mean nothing to anybody, and addresses stay.
+    It is the pod's name in the cluster. On a laptop, where pods are processes with loopback addresses, names cannot be
+    resolved, and addresses stay. The port is the one that the pod was started with, whatever the object says by now.
     """
     address = pod.status.pod_ip or ""
     if not address:
         return ""
     where = address if address.startswith("127.") else f"{pod.name}.{mgors.name}.{mgors.namespace}.svc"
-    return f"{where}:{mgors.spec.port}"
+    ports = [port.container_port for one in pod.spec.containers for port in one.ports or [] if port.name == _PORT]
+    return f"{where}:{ports[0] if ports else mgors.spec.port}"
 
 
 def service_of(mgors: Mgors) -> Service:
     """Give the pods their names, ready or not: members must find each other before they are."""
-    ports = [ServicePort(name="mongodb", port=mgors.spec.port)]
+    ports = [ServicePort(name=_PORT, port=mgors.spec.port)]
     if mgors.spec.monitoring and mgors.spec.monitoring.enabled:
         ports.append(ServicePort(name="metrics", port=mgors.spec.monitoring.port))
     return Service(
@@ -85,18 +87,33 @@ def service_of(mgors: Mgors) -> Service:
     )
 
 
-def members_of(mgors: Mgors, replicas: int) -> StatefulSet:
-    """Give the members that have data. The operator replaces their pods: it knows which one is the primary."""
-    storage = mgors.spec.storage or Storage()
+def disk_size(mgors: Mgors) -> Quantity:
+    """Return the size that each disk is to have."""
+    return Quantity(str((mgors.spec.storage or Storage()).size or "10Gi"))
+
+
+def members_of(mgors: Mgors, replicas: int, existing: StatefulSet | None = None) -> StatefulSet:
+    """Return the members that have data. The operator replaces their pods: it knows which one is the primary.
+
+    Templates of claims cannot change: those of a StatefulSet that exists stay, and claims grow by themselves.
+    """
     claim = PersistentVolumeClaim(
         meta("data"),
         spec=PersistentVolumeClaimSpec(
             access_modes=["ReadWriteOnce"],
-            storage_class_name=storage.class_name,
-            resources=VolumeResourceRequirements(requests={"storage": Quantity(str(storage.size or "10Gi"))}),
+            storage_class_name=(mgors.spec.storage or Storage()).class_name,
+            resources=VolumeResourceRequirements(requests={"storage": _first_size(existing) or disk_size(mgors)}),
         ),
     )
     return _stateful_set(mgors, mgors.name, "member", replicas, [claim])
+
+
+def _first_size(existing: StatefulSet | None) -> Quantity | None:
+    """Return the size that the disks of a StatefulSet were created with."""
+    for claim in (existing.spec.volume_claim_templates or []) if existing else []:
+        if claim.spec.resources and claim.spec.resources.requests:
+            return claim.spec.resources.requests.get("storage")
+    return None
 
 
 def arbiters_of(mgors: Mgors, replicas: int) -> StatefulSet:
@@ -167,7 +184,7 @@ def _mongod(mgors: Mgors) -> Container:
             *("--keyFile", _KEY),
         ],
         env=[EnvVar(name="POD_IP", value_from=where)],
-        ports=[ContainerPort(name="mongodb", container_port=port)],
+        ports=[ContainerPort(name=_PORT, container_port=port)],
         readiness_probe=asked,
         volume_mounts=[
             VolumeMount(name="data", mount_path="/data/db"),

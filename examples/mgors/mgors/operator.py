@@ -1,4 +1,6 @@
-"""The operator, made for how it is to carry out what it decides: at once, or as a test wants it."""
+"""Creates the operator: its reconcilers, what they watch, and the permissions that go beyond that."""
+
+from functools import partial
 
 from steersman import Operator, Watch
 from steersman.kinds.apps_v1 import StatefulSet
@@ -8,8 +10,8 @@ from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, Secre
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
-from mgors.connections import CarryOut, at_once
-from mgors.numbers import Numbers
+from mgors.connections import CarryOut, Connector, Dial, at_once, directly
+from mgors.metrics import Metrics
 from mgors.objects import CLUSTER
 from mgors.reconcilers.mgors_backup_reconciler import MgorsBackupReconciler
 from mgors.reconcilers.mgors_reconciler import MgorsReconciler
@@ -19,29 +21,34 @@ _OWNED = (StatefulSet, Service, ConfigMap)
 
 
 def cluster_of_pod(pod: Pod) -> list[str]:
-    """Give the replica set that a pod belongs to."""
+    """Return the key of the replica set that a pod belongs to."""
     name = pod.metadata.labels.get(CLUSTER)
     return [f"{pod.namespace}/{name}"] if name else []
 
 
 def cluster_of(obj: MgorsBackup | MgorsRestore) -> list[str]:
-    """Give the replica set that something is about."""
+    """Return the key of the replica set that a backup or restore is of."""
     return [f"{obj.namespace}/{obj.spec.cluster_name}"]
 
 
-def mgors_operator(carry_out: CarryOut = at_once) -> Operator:
-    """Make the operator. All that it changes beside the API server passes through ``carry_out``."""
+def mgors_operator(carry_out: CarryOut = at_once, dial: Dial = directly) -> Operator:
+    """Create the operator.
+
+    All that it changes outside of the API server passes through ``carry_out``; it connects to members at the address
+    that ``dial`` returns.
+    """
     operator = Operator("mgors")
-    sets = MgorsReconciler(carry_out, Numbers(operator.metrics))
+    connect = partial(Connector, carry_out=carry_out, dial=dial)
+    sets = MgorsReconciler(connect, Metrics(operator.metrics))
     watches = [Watch(Pod, cluster_of_pod), Watch(MgorsBackup, cluster_of), Watch(MgorsRestore, cluster_of)]
     operator.reconciler(Mgors, owns=_OWNED, watches=watches, workers=4)(sets.reconcile).cleanup(sets.cleanup)
-    backups = MgorsBackupReconciler(carry_out)
+    backups = MgorsBackupReconciler(connect)
     operator.reconciler(MgorsBackup, workers=2)(backups.reconcile).cleanup(backups.cleanup)
-    restores = MgorsRestoreReconciler(carry_out)
+    restores = MgorsRestoreReconciler(connect)
     operator.reconciler(MgorsRestore, workers=2)(restores.reconcile).cleanup(restores.cleanup)
     # Secrets and disks are looked up by their names, never listed and never watched.
     operator.permit(Secret, "get", "create", "patch")
-    operator.permit(PersistentVolumeClaim, "get", "delete")
+    operator.permit(PersistentVolumeClaim, "get", "patch", "delete")
     operator.permit(Lease, "get", "create", "delete")
     operator.permit(Pod, "delete")
     operator.permit(MgorsBackup, "create", "delete")

@@ -1,14 +1,27 @@
-"""Asks the members of a replica set, each by itself, and tells them what to do. It decides nothing."""
+"""Asks the members of a replica set, one by one, and carries out changes at them. It decides nothing."""
 
 import asyncio
 from typing import Any
 
+from bson import Timestamp
 from pymongo.errors import OperationFailure
 
 from mgors import configuration
 from mgors.actions import Force, Initiate, MembershipChange, RaiseCompatibility, StepDown
-from mgors.connections import FIND_MS, Door, MemberError, Mongo
-from mgors.members import Config, OpTime, Seat, Seen, State
+from mgors.connections import CONNECT_MS, Connector, Limit, MemberError, Mongo
+from mgors.members import (
+    Answered,
+    Config,
+    Lineage,
+    OpTime,
+    Peer,
+    Reachability,
+    Refused,
+    Slot,
+    State,
+    TimedOut,
+    View,
+)
 
 _NOT_YET_INITIALIZED, _NOT_IN_CONFIG, _ALREADY_INITIALIZED = 94, 93, 23
 _STATES = {
@@ -26,18 +39,12 @@ _STATES = {
 _CONFIRMS = 7
 
 
-async def look(hosts: dict[int, str], door: Door) -> dict[int, Seen]:
-    """Ask members by their numbers, all at once; those who do not answer are left out."""
-    found: dict[int, Seen] = {}
+async def look(hosts: dict[int, str], connector: Connector) -> dict[int, Reachability]:
+    """Ask members by their numbers, all at once."""
+    found: dict[int, Reachability] = {}
 
     async def ask(number: int, host: str) -> None:
-        if not await _listens(host):
-            return
-        try:
-            async with door.member(host) as member:
-                found[number] = await _seen(member.mongo)
-        except MemberError:
-            return  # no answer is what there is to know
+        found[number] = await reach(host, connector)
 
     async with asyncio.TaskGroup() as tasks:
         for number, host in hosts.items():
@@ -45,25 +52,38 @@ async def look(hosts: dict[int, str], door: Door) -> dict[int, Seen]:
     return found
 
 
-async def _listens(host: str) -> bool:
-    """Tell whether anybody is there. A driver would try for all its time, also where it is refused at once."""
+async def reach(host: str, connector: Connector) -> Reachability:
+    """Ask one member for its view, and return how it was reached."""
+    if (failure := await _connect(connector.dial(host))) is not None:
+        return failure
+    try:
+        async with connector.member(host, Limit.ASK) as member:
+            return Answered(await _view(member.mongo))
+    except MemberError as error:
+        return error.how or TimedOut(str(error))
+
+
+async def _connect(host: str) -> Refused | TimedOut | None:
+    """Return why nothing can be connected to. The driver would retry for all its time where it is refused at once."""
     name, _, port = host.rpartition(":")
     try:
-        async with asyncio.timeout(FIND_MS / 1000):
+        async with asyncio.timeout(CONNECT_MS / 1000):
             _, writer = await asyncio.open_connection(name, int(port))
-    except OSError:
-        return False
+    except ConnectionRefusedError as error:
+        return Refused(str(error))
+    except OSError as error:  # TimeoutError is one; an unknown name or a missing route says nothing about the member
+        return TimedOut(str(error) or "no connection")
     writer.close()
-    return True
+    return None
 
 
-async def _seen(client: Mongo) -> Seen:
+async def _view(client: Mongo) -> View:
     version = str((await client.admin.command("buildInfo"))["version"])
     try:
         status = await client.admin.command("replSetGetStatus")
     except OperationFailure as failure:
         if failure.code == _NOT_YET_INITIALIZED:
-            return Seen(state=State.UNINITIALIZED, version=version)
+            return View(state=State.UNINITIALIZED, version=version)
         if failure.code != _NOT_IN_CONFIG:
             raise
         status = {}
@@ -75,29 +95,57 @@ async def _seen(client: Mongo) -> Seen:
     if is_primary:
         parameter = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
         compatibility = str(parameter["featureCompatibilityVersion"]["version"])
-    return Seen(
+    return View(
         state=state,
         config=Config.read(told["config"]),
         is_committed=bool(told.get("commitmentStatus", True)),
         optime=await _optime(client, status),
+        term=int(status.get("term", -1)),
+        peers=tuple(_peer(member) for member in status.get("members", []) if not member.get("self")),
         voting=int(status.get("votingMembersCount", 0)),
         version=version,
         compatibility=compatibility,
     )
 
 
+def _peer(member: dict[str, Any]) -> Peer:
+    return Peer(
+        number=int(member["_id"]),
+        state=_STATES.get(int(member.get("state", 6)), State.UNKNOWN),
+        is_up=bool(member.get("health")),
+        term=int(member.get("optime", {}).get("t", -1)),
+    )
+
+
 async def _optime(client: Mongo, status: dict[str, Any]) -> OpTime:
     applied = status.get("optimes", {}).get("appliedOpTime")
-    if applied is None:  # one that is not in its own configuration has no status, but still its data
-        applied = (await client.admin.command("hello")).get("lastWrite", {}).get("opTime")
+    if applied is None:  # a member that is not in its own configuration has no status, but still its data
+        applied = await client.local["oplog.rs"].find_one(sort=[("$natural", -1)], projection={"ts": 1, "t": 1})
     if applied is None:
         return OpTime()
     return OpTime(int(applied["t"]), applied["ts"].time, applied["ts"].inc)
 
 
-async def initiate(action: Initiate, name: str, door: Door, settings: dict[str, int]) -> None:
-    """Begin a set; one that was begun already is fine."""
-    async with door.member(action.seat.host) as member:
+async def lineage(primary: Slot, returning: OpTime, connector: Connector) -> Lineage | None:
+    """Return how a member whose data ends at this entry relates to the primary's oplog; ``None`` if nobody says."""
+    at = Timestamp(returning.seconds, returning.counter)
+    try:
+        async with connector.member(primary.host, Limit.ASK) as member:
+            oplog = member.mongo.local["oplog.rs"]
+            fields = {"ts": 1, "t": 1}
+            oldest = await oplog.find_one(sort=[("$natural", 1)], projection=fields)
+            found = await oplog.find_one({"ts": {"$gte": at}}, sort=[("$natural", 1)], projection=fields)
+    except MemberError:
+        return None
+    if oldest is None or oldest["ts"] > at:
+        return Lineage.TOO_OLD
+    is_there = found is not None and found["ts"] == at and int(found["t"]) == returning.term
+    return Lineage.CONTAINED if is_there else Lineage.DIVERGED
+
+
+async def initiate(action: Initiate, name: str, connector: Connector, settings: dict[str, int]) -> None:
+    """Initiate a set; one that was initiated already is fine."""
+    async with connector.member(action.slot.host) as member:
         try:
             await member.order({"replSetInitiate": configuration.first(action, name, settings)})
         except OperationFailure as failure:
@@ -105,32 +153,34 @@ async def initiate(action: Initiate, name: str, door: Door, settings: dict[str, 
                 raise
 
 
-async def change(primary: Seat, action: MembershipChange, door: Door) -> None:
-    """Change who belongs to the set, by its primary. What was decided on must still hold."""
-    async with door.member(primary.host) as member:
+async def change(primary: Slot, action: MembershipChange, connector: Connector) -> None:
+    """Reconfigure the set at its primary. The configuration that was decided on must still be in effect."""
+    async with connector.member(primary.host) as member:
         document = (await member.mongo.admin.command("replSetGetConfig"))["config"]
         if primary.config != Config.read(document):
             raise MemberError(f"{primary.host}: the configuration has changed meanwhile")
         await member.order({"replSetReconfig": configuration.changed(document, action)})
 
 
-async def force(action: Force, door: Door) -> None:
-    """Let one member go on, with those who are left."""
-    async with door.member(action.seat.host) as member:
+async def force(action: Force, connector: Connector) -> None:
+    """Force a configuration at one member. The configuration that was decided on must still be in effect."""
+    async with connector.member(action.slot.host) as member:
         document = (await member.mongo.admin.command("replSetGetConfig"))["config"]
+        if action.slot.config != Config.read(document):
+            raise MemberError(f"{action.slot.host}: the configuration has changed meanwhile")
         await member.order({"replSetReconfig": configuration.forced(document, action), "force": True})
 
 
-async def step_down(action: StepDown, door: Door) -> None:
+async def step_down(action: StepDown, connector: Connector) -> None:
     """Let the primary hand over to one that has all its data, and not come back for a minute."""
-    async with door.member(action.seat.host) as member:
+    async with connector.member(action.slot.host) as member:
         await member.order({"replSetStepDown": 60, "secondaryCatchUpPeriodSecs": 10})
 
 
-async def raise_compatibility(action: RaiseCompatibility, door: Door) -> None:
-    """Let the features of a version be used. There is no way back to an older server afterwards."""
+async def raise_compatibility(action: RaiseCompatibility, connector: Connector) -> None:
+    """Enable the features of a version. There is no way back to an older server afterwards."""
     command: dict[str, Any] = {"setFeatureCompatibilityVersion": action.version}
     if int(action.version.split(".")[0]) >= _CONFIRMS:
         command["confirm"] = True
-    async with door.member(action.seat.host) as member:
+    async with connector.member(action.slot.host) as member:
         await member.order(command)

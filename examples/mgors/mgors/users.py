@@ -1,15 +1,17 @@
 """Users of the database, as the object says: which commands make them so. Pure.
 
-A password cannot be read back. So each user that is ours carries a seal: what its password and the keyfile give
-together, which tells nothing to those who see it.
+A password cannot be read back. So each user of ours carries a seal, an HMAC of its password with the keyfile as key,
+which tells nothing to a reader.
 """
 
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 _SEAL = "mgors"
+#: A user by its database and its name. An empty name stands for all of the database.
+UserKey: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +41,14 @@ class Command:
         return f"<Command {next(iter(self.body))} in {self.db}>"
 
 
-def commands(wanted: list[Account], existing: list[dict[str, Any]], keyfile: str) -> list[Command]:
-    """Give the commands that make users as they are wanted; users that are not ours stay as they are."""
+def commands(
+    wanted: list[Account], existing: list[dict[str, Any]], keyfile: str, *, keep: frozenset[UserKey] = frozenset()
+) -> list[Command]:
+    """Return the commands that make users as they are wanted.
+
+    Users that are not ours stay as they are, and so do those in ``keep``: they are wanted, only their password is not
+    known now.
+    """
     there = {(user["db"], user["user"]): user for user in existing}
     found = []
     for account in wanted:
@@ -50,11 +58,11 @@ def commands(wanted: list[Account], existing: list[dict[str, Any]], keyfile: str
             found.append(_written("createUser", account, seal))
         elif _roles(user) != account.roles or user.get("customData", {}).get(_SEAL) != seal:
             found.append(_written("updateUser", account, seal))
-    kept = {(account.db, account.name) for account in wanted}
+    kept = {(account.db, account.name) for account in wanted} | keep
     found += [
         Command(db, {"dropUser": name})
         for (db, name), user in there.items()
-        if (db, name) not in kept and _SEAL in user.get("customData", {})
+        if (db, name) not in kept and (db, "") not in kept and _SEAL in user.get("customData", {})
     ]
     return found
 

@@ -1,13 +1,16 @@
-"""What a situation means to the people who asked for the replica set: conditions."""
+"""The conditions of a replica set, from what was observed and decided. Pure."""
 
 from typing import NamedTuple
 
 from mgors.actions import Action, Rest, Wait
-from mgors.plan import DATA_LOST, Situation
+from mgors.forcing import QUORUM_LOST
+from mgors.members import Slot
+from mgors.plan import DATA_LOST, votes_of
+from mgors.situation import Situation
 
 
 class Verdict(NamedTuple):
-    """A condition, as it is to be."""
+    """A condition to be written."""
 
     type: str
     status: bool | None
@@ -16,7 +19,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(situation: Situation, action: Action) -> list[Verdict]:
-    """Give all conditions."""
+    """Return all conditions."""
     return [
         _ready(situation, action),
         _initialized(situation),
@@ -27,13 +30,13 @@ def verdicts(situation: Situation, action: Action) -> list[Verdict]:
 
 
 def missing(situation: Situation) -> list[str]:
-    """Give the pods that are wanted and do not do their part, or do not belong to the set yet."""
-    config = situation.config
-    return [
-        seat.pod
-        for seat in situation.seats
-        if seat.is_wanted and not (seat.is_healthy and config is not None and config.member(seat.number))
-    ]
+    """Return the pods that are wanted and whose members are not healthy, not in the configuration, or do not vote."""
+    return [slot.pod for slot in situation.slots if slot.is_wanted and not _does_its_part(slot, situation)]
+
+
+def _does_its_part(slot: Slot, situation: Situation) -> bool:
+    member = situation.config.member(slot.number) if situation.config else None
+    return slot.is_healthy and member is not None and member.votes >= votes_of(slot, situation.slots)
 
 
 def _ready(situation: Situation, action: Action) -> Verdict:
@@ -52,17 +55,20 @@ def _initialized(situation: Situation) -> Verdict:
     if situation.config is not None:
         return Verdict("Initialized", True, "Initiated")
     if situation.was_initiated:
-        unknown = None if situation.is_paused or any(seat.seen is None for seat in situation.seats) else False
+        unknown = None if situation.is_paused or any(slot.view is None for slot in situation.slots) else False
         return Verdict("Initialized", unknown, "NoAnswer" if unknown is None else DATA_LOST)
     return Verdict("Initialized", False, "NotYet")
 
 
 def _quorum(situation: Situation) -> Verdict:
-    if situation.primary is not None or situation.has_quorum:
+    if situation.primary is not None or situation.has_quorum or situation.unseen_primary is not None:
         return Verdict("QuorumAvailable", True, "Majority")
     if situation.is_paused or not (situation.was_initiated or situation.config):
         return Verdict("QuorumAvailable", None, "NotRunning")
-    return Verdict("QuorumAvailable", False, "QuorumLost", "no majority of the members answers")
+    if not situation.views:
+        # All of them may be well: the operator may be the one that is cut off.
+        return Verdict("QuorumAvailable", None, "NoMemberAnswers", "no member answers the operator")
+    return Verdict("QuorumAvailable", False, QUORUM_LOST, "no majority of the members answers")
 
 
 def _progressing(situation: Situation, action: Action) -> Verdict:

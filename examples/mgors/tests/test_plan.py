@@ -22,8 +22,27 @@ from mgors.actions import (
     Wait,
 )
 from mgors.configuration import changed, first, forced
-from mgors.members import FIRST_ARBITER, Config, ConfigMember, OpTime, Seat, Seen, State
-from mgors.plan import DATA_LOST, FOREIGN_DATA, QUORUM_LOST, Situation, decide, pods_needed, votes_of
+from mgors.consent import Consent, InvalidConsent
+from mgors.forcing import QUORUM_LOST
+from mgors.members import (
+    FIRST_ARBITER,
+    Answered,
+    Config,
+    ConfigMember,
+    Gone,
+    Lineage,
+    NotAuthorised,
+    OpTime,
+    Peer,
+    Reachability,
+    Refused,
+    Slot,
+    State,
+    TimedOut,
+    View,
+)
+from mgors.plan import DATA_LOST, DIVERGED_DATA, FOREIGN_DATA, decide, pods_needed, votes_of
+from mgors.situation import Situation
 
 
 def host(number: int) -> str:
@@ -39,23 +58,28 @@ def config(*numbers: int, version: int = 5, term: int = 3, set_id: str = "a") ->
     return Config(version=version, term=term, members=members, set_id=set_id)
 
 
-def seat(number: int, state: State | None = None, known: Config | None = None, **fields: Any) -> Seat:
+def slot(number: int, state: State | None = None, known: Config | None = None, **fields: Any) -> Slot:
     """Give a place and what its member says."""
-    seen = None
+    reach: Reachability = Refused()
     if state is not None:
         votes = known.votes if known else 0
-        seen = Seen(
-            state=state, config=known, voting=votes, optime=OpTime(3, 100), version="6.0.5", compatibility="6.0"
-        )
-    is_arbiter = number >= FIRST_ARBITER
-    return Seat(number=number, pod=f"m-{number}", host=host(number), is_arbiter=is_arbiter, seen=seen, **fields)
+        view = View(state=state, config=known, voting=votes, optime=OpTime(3, 100), term=3)
+        reach = Answered(replace(view, version="6.0.5", compatibility="6.0"))
+    about = {"number": number, "pod": f"m-{number}", "host": host(number), "is_arbiter": number >= FIRST_ARBITER}
+    return Slot(**{**about, "reach": reach, "is_ready": state is not None, **fields})
 
 
-def healthy(count: int = 3, **fields: Any) -> tuple[Seat, ...]:
+def saying(slot: Slot, **changes: Any) -> Slot:
+    """Return a slot whose member says something else."""
+    assert slot.view is not None
+    return replace(slot, reach=Answered(replace(slot.view, **changes)))
+
+
+def healthy(count: int = 3, **fields: Any) -> tuple[Slot, ...]:
     """Give a set in which all is well; the first member is its primary."""
     known = config(*range(count))
     states = [State.PRIMARY, *[State.SECONDARY] * (count - 1)]
-    return tuple(seat(number, state, known, **fields) for number, state in enumerate(states))
+    return tuple(slot(number, state, known, **fields) for number, state in enumerate(states))
 
 
 def said(action: Action) -> str:
@@ -68,29 +92,29 @@ def said(action: Action) -> str:
 
 def test_a_set_begins_with_its_first_member_alone() -> None:
     """The others are added, one by one: a set of three that begins at once can begin twice."""
-    seats = tuple(seat(number, State.UNINITIALIZED) for number in range(3))
-    assert decide(Situation(seats=seats)) == Initiate(seats[0])
+    slots = tuple(slot(number, State.UNINITIALIZED) for number in range(3))
+    assert decide(Situation(slots=slots)) == Initiate(slots[0])
 
 
 @pytest.mark.parametrize("silent", [0, 1, 2])
 def test_nothing_begins_while_somebody_is_silent(silent: int) -> None:
     """Whoever does not answer may be the one that has the data."""
-    seats = tuple(seat(number, None if number == silent else State.UNINITIALIZED) for number in range(3))
-    assert said(decide(Situation(seats=seats))) == "PodsStarting"
+    slots = tuple(slot(number, None if number == silent else State.UNINITIALIZED) for number in range(3))
+    assert said(decide(Situation(slots=slots))) == "PodsStarting"
 
 
 def test_nothing_begins_beside_a_member_that_knows_a_set() -> None:
     """It has what the others lost."""
-    seats = (seat(0, State.UNINITIALIZED), seat(1, State.SECONDARY, config(0, 1, 2)), seat(2, State.UNINITIALIZED))
-    assert said(decide(Situation(seats=seats))) == QUORUM_LOST
+    slots = (slot(0, State.UNINITIALIZED), slot(1, State.SECONDARY, config(0, 1, 2)), slot(2, State.UNINITIALIZED))
+    assert said(decide(Situation(slots=slots))) == QUORUM_LOST
 
 
 def test_a_set_that_lost_everything_does_not_begin_by_itself() -> None:
     """An empty database that looks well is worse than one that says what is missing."""
-    seats = tuple(seat(number, State.UNINITIALIZED) for number in range(3))
-    lost = Situation(seats=seats, was_initiated=True)
+    slots = tuple(slot(number, State.UNINITIALIZED) for number in range(3))
+    lost = Situation(slots=slots, was_initiated=True)
     assert said(decide(lost)) == DATA_LOST
-    assert decide(replace(lost, may_begin_anew=True)) == Initiate(seats[0])
+    assert decide(replace(lost, may_start_empty=True)) == Initiate(slots[0])
 
 
 # Membership.
@@ -99,90 +123,88 @@ def test_a_set_that_lost_everything_does_not_begin_by_itself() -> None:
 def test_members_are_added_one_by_one_lowest_first() -> None:
     """Two at once may have no majority in common."""
     known = config(0)
-    seats = (seat(0, State.PRIMARY, known), seat(1, State.UNINITIALIZED), seat(2, State.UNINITIALIZED))
-    assert decide(Situation(seats=seats)) == Add(seats[1], 1)
+    slots = (slot(0, State.PRIMARY, known), slot(1, State.UNINITIALIZED), slot(2, State.UNINITIALIZED))
+    assert decide(Situation(slots=slots)) == Add(slots[1], 1)
 
 
 def test_nothing_changes_while_a_vote_does_not_count_yet() -> None:
     """A member that was just added is SECONDARY before it may vote; only the number of voters tells."""
     known = config(0, 1)
-    primary = seat(0, State.PRIMARY, known)
-    assert primary.seen is not None
-    early = replace(primary, seen=replace(primary.seen, voting=1))
-    seats = (early, seat(1, State.SECONDARY, known), seat(2, State.UNINITIALIZED))
-    assert said(decide(Situation(seats=seats))) == "MembershipChanging"
-    uncommitted = replace(primary, seen=replace(primary.seen, is_committed=False))
-    assert said(decide(Situation(seats=(uncommitted, *seats[1:])))) == "MembershipChanging"
+    primary = slot(0, State.PRIMARY, known)
+    early = saying(primary, voting=1)
+    slots = (early, slot(1, State.SECONDARY, known), slot(2, State.UNINITIALIZED))
+    assert said(decide(Situation(slots=slots))) == "MembershipChanging"
+    uncommitted = saying(primary, is_committed=False)
+    assert said(decide(Situation(slots=(uncommitted, *slots[1:])))) == "MembershipChanging"
 
 
 def test_a_member_with_data_of_another_set_is_not_taken() -> None:
     """Joining would throw its data away."""
     other = config(2, set_id="b")
-    seats = (*healthy(2), seat(2, State.REMOVED, other))
-    assert said(decide(Situation(seats=seats))) == FOREIGN_DATA
+    slots = (*healthy(2), slot(2, State.REMOVED, other))
+    assert said(decide(Situation(slots=slots))) == FOREIGN_DATA
 
 
 def test_a_member_that_was_removed_by_hand_joins_again() -> None:
     """The object says who belongs to it."""
     known = config(0, 1)
-    seats = (*healthy(2), seat(2, State.REMOVED, known))
-    assert decide(Situation(seats=seats)) == Add(seats[2], 1)
+    slots = (*healthy(2), slot(2, State.REMOVED, known, lineage=Lineage.CONTAINED))
+    assert decide(Situation(slots=slots)) == Add(slots[2], 0)
 
 
 def test_the_highest_number_leaves_first_and_its_pod_after_it() -> None:
     """A StatefulSet takes pods away from the end, and one that still votes must not be among them."""
-    seats = tuple(replace(one, is_wanted=one.number < 1) for one in healthy(3))
-    situation = Situation(seats=seats)
+    slots = tuple(replace(one, is_wanted=one.number < 1) for one in healthy(3))
+    situation = Situation(slots=slots)
     assert decide(situation) == Remove(2, host(2))
     assert pods_needed(situation, members=1, running=3) == 3
-    after = Situation(seats=(seat(0, State.PRIMARY, config(0)),))
+    after = Situation(slots=(slot(0, State.PRIMARY, config(0)),))
     assert pods_needed(after, members=1, running=3) == 1
 
 
 def test_a_primary_hands_over_before_it_leaves() -> None:
     """A primary cannot remove itself."""
     known = config(0, 1)
-    seats = (seat(0, State.SECONDARY, known), seat(1, State.PRIMARY, known, is_wanted=False))
-    action = decide(Situation(seats=seats))
+    slots = (slot(0, State.SECONDARY, known), slot(1, State.PRIMARY, known, is_wanted=False))
+    action = decide(Situation(slots=slots))
     assert isinstance(action, StepDown)
-    assert action.seat.number == 1
+    assert action.slot.number == 1
 
 
 def test_a_member_elsewhere_is_found_there() -> None:
     """Addresses of pods change."""
-    seats = list(healthy())
-    seats[1] = replace(seats[1], host="10.0.0.77:27017")
-    assert decide(Situation(seats=tuple(seats))) == SetHost(seats[1])
+    slots = list(healthy())
+    slots[1] = replace(slots[1], host="10.0.0.77:27017")
+    assert decide(Situation(slots=tuple(slots))) == SetHost(slots[1])
 
 
 def test_members_that_swapped_addresses_make_room() -> None:
     """No address may be listed twice, not even for a moment."""
-    seats = list(healthy())
-    seats[1], seats[2] = replace(seats[1], host=host(2)), replace(seats[2], host=host(1))
-    assert decide(Situation(seats=tuple(seats))) == Remove(1, host(1))
+    slots = list(healthy())
+    slots[1], slots[2] = replace(slots[1], host=host(2)), replace(slots[2], host=host(1))
+    assert decide(Situation(slots=tuple(slots))) == Remove(1, host(1))
 
 
 @pytest.mark.parametrize(("members", "arbiters", "voters"), [(3, 0, 3), (7, 0, 7), (8, 0, 7), (8, 1, 6), (50, 0, 7)])
 def test_seven_vote_at_most(members: int, arbiters: int, voters: int) -> None:
     """An eighth is refused."""
-    seats = tuple(seat(number) for number in [*range(members), *range(FIRST_ARBITER, FIRST_ARBITER + arbiters)])
-    assert sum(votes_of(one, seats) for one in seats if not one.is_arbiter) == voters
+    slots = tuple(slot(number) for number in [*range(members), *range(FIRST_ARBITER, FIRST_ARBITER + arbiters)])
+    assert sum(votes_of(one, slots) for one in slots if not one.is_arbiter) == voters
 
 
 def test_a_vote_is_given_up_before_an_arbiter_takes_it() -> None:
     """Seven members and an arbiter would be eight votes."""
-    seats = (*healthy(7), seat(FIRST_ARBITER, State.UNINITIALIZED))
-    assert decide(Situation(seats=seats)) == SetVotes(6, 0)
+    slots = (*healthy(7), slot(FIRST_ARBITER, State.UNINITIALIZED))
+    assert decide(Situation(slots=slots)) == SetVotes(6, 0)
 
 
 def test_who_never_got_its_vote_can_still_leave() -> None:
     """A member that was added and then lost must not keep the set from being made smaller again."""
     known = config(0, 1)
-    primary = seat(0, State.PRIMARY, known)
-    assert primary.seen is not None
-    waiting = replace(primary, seen=replace(primary.seen, voting=1))
-    assert decide(Situation(seats=(waiting, seat(1, is_wanted=False)))) == Remove(1, host(1))
-    assert said(decide(Situation(seats=(waiting, seat(1))))) == "MembershipChanging"
+    primary = slot(0, State.PRIMARY, known)
+    waiting = saying(primary, voting=1)
+    assert decide(Situation(slots=(waiting, slot(1, is_wanted=False)))) == Remove(1, host(1))
+    assert said(decide(Situation(slots=(waiting, slot(1))))) == "MembersUnreachable"
 
 
 # Disasters.
@@ -191,40 +213,196 @@ def test_who_never_got_its_vote_can_still_leave() -> None:
 def test_a_majority_elects_by_itself() -> None:
     """Nobody has to help."""
     known = config(0, 1, 2)
-    seats = (seat(0), seat(1, State.SECONDARY, known), seat(2, State.SECONDARY, known))
-    assert said(decide(Situation(seats=seats, may_force=True, quorum_lost_for=1e6))) == "Electing"
+    slots = (slot(0), slot(1, State.SECONDARY, known), slot(2, State.SECONDARY, known))
+    situation = Situation(slots=slots, may_force=True, consent=CONSENT, quorum_lost_for=1e6)
+    assert said(decide(situation)) == "Electing"
+
+
+CONSENT = Consent(digest="a", without=frozenset({"m-0", "m-2", "m-4"}))
 
 
 def lost_quorum(**fields: Any) -> Situation:
-    """Give a set of five with two left, of which the second has newer data."""
+    """Return a set of five with two left, of which the second has newer data; all conditions of a force are met."""
     known = config(0, 1, 2, 3, 4)
-    left = [seat(1, State.SECONDARY, known), seat(3, State.SECONDARY, known)]
-    assert left[1].seen is not None
-    left[1] = replace(left[1], seen=replace(left[1].seen, optime=OpTime(4, 1)))
-    return Situation(seats=(seat(0), left[0], seat(2), left[1], seat(4)), **fields)
-
-
-def test_a_lost_majority_is_waited_for() -> None:
-    """Unless the object allows more, and even then for a while."""
-    assert said(decide(lost_quorum(quorum_lost_for=1e6))) == QUORUM_LOST
-    assert said(decide(lost_quorum(may_force=True, quorum_lost_for=59))) == QUORUM_LOST
+    down = tuple(Peer(number=number, state=State.DOWN, is_up=False) for number in (0, 2, 4))
+    left = [saying(slot(number, State.SECONDARY, known), peers=down) for number in (1, 3)]
+    left[1] = saying(left[1], optime=OpTime(4, 1), term=4)
+    left[0] = saying(left[0], term=4)
+    met: dict[str, Any] = {"may_force": True, "consent": CONSENT, "quorum_lost_for": 60}
+    return Situation(slots=(slot(0), left[0], slot(2), left[1], slot(4)), **{**met, **fields})
 
 
 def test_force_goes_to_the_newest_data() -> None:
     """A later term wins over a later clock: what only the other has was never acknowledged by a majority."""
-    action = decide(lost_quorum(may_force=True, quorum_lost_for=60))
+    action = decide(lost_quorum())
     assert isinstance(action, Force)
-    assert action.seat.number == 3
+    assert action.slot.number == 3
     assert [one.number for one in action.keep] == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"may_force": False}, "unsafe.forceReconfigOnLostQuorum"),
+        ({"consent": None}, "annotate this object once"),
+        ({"consent": InvalidConsent("expires: over")}, "does not count: expires: over"),
+        ({"consent": replace(CONSENT, without=frozenset({"m-0", "m-2"}))}, "does not name m-4"),
+        ({"spent_at": (4, 3)}, "was used already"),
+        ({"quorum_lost_for": 59}, "60 s to return"),
+    ],
+)
+def test_a_force_needs_consent_to_this_one(fields: dict[str, Any], told: str) -> None:
+    """Once, for the members that a person saw missing, and after a while."""
+    action = decide(lost_quorum(**fields))
+    assert isinstance(action, Wait)
+    assert action.reason == QUORUM_LOST
+    assert told in action.message
+
+
+def test_a_force_that_was_begun_can_be_finished() -> None:
+    """The operator may die between recording the consent and using it: the configuration is still the same then."""
+    assert isinstance(decide(lost_quorum(spent_at=(5, 3))), Force)
+
+
+@pytest.mark.parametrize(
+    ("number", "fields", "told"),
+    [
+        (0, {"is_ready": True, "reach": TimedOut()}, "m-0 does not answer in time although its pod is Ready"),
+        (2, {"is_ready": True, "reach": Gone()}, "although its pod is Ready"),
+    ],
+)
+def test_nothing_is_forced_while_the_kubelet_says_that_a_missing_member_lives(
+    number: int, fields: dict[str, Any], told: str
+) -> None:
+    """The operator may be the one that is cut off, together with the members that it reaches."""
+    situation = lost_quorum()
+    slots = tuple(replace(one, **fields) if one.number == number else one for one in situation.slots)
+    action = decide(replace(situation, slots=slots))
+    assert isinstance(action, Wait)
+    assert told in action.message
+
+
+def test_nothing_is_forced_while_a_member_hears_a_missing_one() -> None:
+    """What we do not reach, another member may."""
+    situation = lost_quorum()
+    hears = (Peer(number=0, state=State.SECONDARY), Peer(number=2, state=State.DOWN, is_up=False))
+    slots = list(situation.slots)
+    slots[1] = saying(slots[1], peers=hears)
+    action = decide(replace(situation, slots=tuple(slots)))
+    assert isinstance(action, Wait)
+    assert "m-0 answers m-1, only not us" in action.message
+
+
+def test_a_primary_that_only_members_see_is_one() -> None:
+    """The set works, and clients write to it: whatever was consented to, it must be left alone."""
+    situation = lost_quorum()
+    slots = list(situation.slots)
+    slots[1] = saying(slots[1], peers=(Peer(number=4, state=State.PRIMARY, term=5),))
+    hidden = replace(situation, slots=tuple(slots))
+    action = decide(hidden)
+    assert isinstance(action, Wait)
+    assert action.reason == "PrimaryUnreachable"
+    assert "m-1 sees m-4 as primary" in action.message
+
+
+def test_data_of_an_older_term_is_forced_only_by_a_consent_that_says_so() -> None:
+    """A member that has heard of a newer term voted for a primary whose writes none of those left has."""
+    situation = lost_quorum()
+    slots = list(situation.slots)
+    slots[1] = saying(slots[1], term=7)
+    newer = replace(situation, slots=tuple(slots))
+    action = decide(newer)
+    assert isinstance(action, Wait)
+    assert '"term": 7' in action.message
+    assert isinstance(decide(replace(newer, consent=replace(CONSENT, term=7))), Force)
+
+
+def test_a_member_that_lost_its_disk_is_no_reason_against_a_force() -> None:
+    """It answers, and has nothing."""
+    situation = lost_quorum()
+    slots = (slot(0, State.UNINITIALIZED), *situation.slots[1:])
+    assert isinstance(decide(replace(situation, slots=slots)), Force)
+
+
+def test_a_member_that_rejects_our_keyfile_lives() -> None:
+    """It is named, and neither forced away nor replaced."""
+    slots = (*healthy(2), slot(2, reach=NotAuthorised(), is_stale=True))
+    assert said(decide(Situation(slots=slots))) == "NotAuthorised"
+    situation = lost_quorum()
+    slots = (replace(situation.slots[0], reach=NotAuthorised()), *situation.slots[1:])
+    assert said(decide(replace(situation, slots=slots))) == "NotAuthorised"
+
+
+def test_nothing_changes_while_two_call_themselves_primary() -> None:
+    """One of them is deposed and does not know it yet; a change of members could reach the wrong one."""
+    known = config(0, 1, 2)
+    slots = (slot(0, State.PRIMARY, known), slot(1, State.PRIMARY, known), slot(2, State.UNINITIALIZED))
+    assert said(decide(Situation(slots=slots))) == "SeveralPrimaries"
+
+
+# Members that return.
+
+
+def returning(lineage: Lineage | None) -> Slot:
+    """Return a member that is not in the configuration any more and has data of this set."""
+    return replace(slot(2, State.REMOVED, config(0, 1, 2, version=2)), lineage=lineage)
+
+
+def test_a_member_that_returns_joins_without_a_vote() -> None:
+    """It is SECONDARY for a moment before it finds out that it cannot follow; its vote would be missed then."""
+    one = returning(Lineage.CONTAINED)
+    assert decide(Situation(slots=(*healthy(2), one))) == Add(one, 0)
+
+
+def test_a_member_gets_its_vote_when_it_follows_the_primary() -> None:
+    """An entry of the primary's own term is one that it could only get from it."""
+    known = replace(config(0, 1, 2), members=(*config(0, 1).members, ConfigMember(number=2, host=host(2), votes=0)))
+    primary, second = slot(0, State.PRIMARY, known), slot(1, State.SECONDARY, known)
+    behind = saying(slot(2, State.SECONDARY, known), optime=OpTime(2, 999))
+    assert said(decide(Situation(slots=(primary, second, behind)))) == "VotesPending"
+    assert said(decide(Situation(slots=(primary, second, slot(2, State.RECOVERING, known))))) == "VotesPending"
+    assert decide(Situation(slots=(primary, second, slot(2, State.SECONDARY, known)))) == SetVotes(2, 1)
+
+
+def test_a_member_that_has_other_writes_is_not_taken() -> None:
+    """It would crash while it tries to undo them (fassert 51121), and the set would miss its vote."""
+    action = decide(Situation(slots=(*healthy(2), returning(Lineage.DIVERGED))))
+    assert isinstance(action, Wait)
+    assert action.reason == DIVERGED_DATA
+    assert "data-m-2" in action.message
+
+
+def test_a_diverged_member_keeps_no_other_from_joining() -> None:
+    """Two that are missing are worse than one."""
+    diverged, empty = replace(returning(Lineage.DIVERGED), number=1, host=host(1)), slot(2, State.UNINITIALIZED)
+    assert decide(Situation(slots=(*healthy(1), diverged, empty))) == Add(empty, 1)
+
+
+def test_data_that_was_not_compared_is_not_taken() -> None:
+    """The primary may not have answered."""
+    assert isinstance(decide(Situation(slots=(*healthy(2), returning(None)))), Wait)
 
 
 def test_a_primary_that_does_not_know_yet_is_none() -> None:
     """After a network was cut, two may say that they are the primary: the later term counts."""
     known = config(0, 1, 2)
-    old, new = seat(0, State.PRIMARY, known), seat(1, State.PRIMARY, known)
-    assert new.seen is not None
-    new = replace(new, seen=replace(new.seen, optime=OpTime(4, 0)))
-    assert Situation(seats=(old, new, seat(2))).primary == new
+    old, new = slot(0, State.PRIMARY, known), slot(1, State.PRIMARY, known)
+    new = saying(new, optime=OpTime(4, 0), term=4)
+    assert Situation(slots=(old, new, slot(2))).primary == new
+
+
+def test_a_primary_that_others_have_voted_out_is_none() -> None:
+    """The successor does not answer us; one that voted for it does."""
+    known = config(0, 1, 2)
+    voter = saying(slot(1, State.SECONDARY, known), term=4)
+    assert Situation(slots=(slot(0, State.PRIMARY, known), voter, slot(2))).primary is None
+
+
+def test_members_that_were_given_up_have_no_say() -> None:
+    """They may have elected each other in later terms, before the survivor was forced to go on without them."""
+    survivor = slot(0, State.PRIMARY, config(0, version=50_000))
+    returning = saying(slot(1, State.REMOVED, config(0, 1, 2)), term=9)
+    assert Situation(slots=(survivor, returning)).primary == survivor
 
 
 # Updates.
@@ -232,49 +410,57 @@ def test_a_primary_that_does_not_know_yet_is_none() -> None:
 
 def test_pods_are_replaced_one_by_one_with_the_primary_last() -> None:
     """Each failover costs clients a moment: one is enough."""
-    seats = tuple(replace(one, is_stale=True) for one in healthy())
-    assert decide(Situation(seats=seats)) == Restart(seats[2])
-    only = (replace(seats[0]), *(replace(one, is_stale=False) for one in seats[1:]))
-    action = decide(Situation(seats=only))
+    slots = tuple(replace(one, is_stale=True) for one in healthy())
+    assert decide(Situation(slots=slots)) == Restart(slots[2])
+    only = (replace(slots[0]), *(replace(one, is_stale=False) for one in slots[1:]))
+    action = decide(Situation(slots=only))
     assert isinstance(action, StepDown)
     single = (replace(healthy(1)[0], is_stale=True),)
-    assert decide(Situation(seats=single)) == Restart(single[0])
+    assert decide(Situation(slots=single)) == Restart(single[0])
 
 
 def test_no_pod_is_replaced_while_another_is_away_or_a_backup_runs() -> None:
     """Two of three away at the same time is no majority."""
-    seats = tuple(replace(one, is_stale=True) for one in healthy())
+    slots = tuple(replace(one, is_stale=True) for one in healthy())
     known = config(0, 1, 2)
-    assert said(decide(Situation(seats=seats, is_busy=True))) == "BackupRunning"
-    fresh = seat(1, State.STARTUP2, known)
-    assert said(decide(Situation(seats=(seats[0], fresh, seats[2])))) == "MembersNotReady"
+    assert said(decide(Situation(slots=slots, is_busy=True))) == "BackupRunning"
+    fresh = slot(1, State.STARTUP2, known)
+    assert said(decide(Situation(slots=(slots[0], fresh, slots[2])))) == "MembersNotReady"
 
 
 def test_a_pod_that_does_not_work_is_replaced_first() -> None:
     """An image that cannot be pulled must not keep its correction out."""
-    seats = list(healthy())
-    seats[1] = replace(seats[1], seen=None, is_stale=True)
-    assert decide(Situation(seats=tuple(seats))) == Restart(seats[1])
+    slots = list(healthy())
+    slots[1] = replace(slots[1], reach=Refused(), is_ready=False, is_stale=True)
+    assert decide(Situation(slots=tuple(slots))) == Restart(slots[1])
+
+
+@pytest.mark.parametrize("reach", [Refused(), TimedOut(), NotAuthorised(), Gone()])
+def test_a_pod_that_is_ready_is_not_replaced_for_its_silence(reach: Reachability) -> None:
+    """Only we may not reach it: with a wrong port, a wrong keyfile or a broken network that is true of all of them."""
+    slots = tuple(replace(one, reach=reach, is_stale=True) for one in healthy())
+    assert isinstance(decide(Situation(slots=slots, was_initiated=True)), Wait)
+    assert isinstance(decide(Situation(slots=(*healthy(3)[:2], slots[2]))), Wait)
+    assert isinstance(decide(Situation(slots=(healthy(3)[0], *slots[1:]), was_initiated=True)), Wait)
 
 
 def test_an_image_that_was_corrected_gets_its_turn() -> None:
     """Whether the set has begun or not: pods that do not answer and are of yesterday stand in its way."""
-    wrong = seat(1, is_stale=True)
-    assert decide(Situation(seats=(seat(0, State.UNINITIALIZED), wrong))) == Restart(wrong)
-    assert decide(Situation(seats=(*healthy(1), wrong))) == Restart(wrong)
+    wrong = slot(1, is_stale=True)
+    assert decide(Situation(slots=(slot(0, State.UNINITIALIZED), wrong))) == Restart(wrong)
+    assert decide(Situation(slots=(*healthy(1), wrong))) == Restart(wrong)
     known = config(0, 1)
-    assert decide(Situation(seats=(seat(0, State.SECONDARY, known), wrong))) == Restart(wrong)
+    assert decide(Situation(slots=(slot(0, State.SECONDARY, known), wrong))) == Restart(wrong)
 
 
 def test_features_are_raised_when_all_have_the_version() -> None:
     """Before that, an older member could not read what a newer one writes."""
-    seats = list(healthy())
-    assert seats[0].seen is not None
-    seats[0] = replace(seats[0], seen=replace(seats[0].seen, compatibility="5.0"))
-    assert decide(Situation(seats=tuple(seats))) == RaiseCompatibility(seats[0], "6.0")
-    assert seats[1].seen is not None
-    seats[1] = replace(seats[1], seen=replace(seats[1].seen, version="5.0.4"))
-    assert decide(Situation(seats=tuple(seats))) == Rest()
+    slots = list(healthy())
+    slots[0] = saying(slots[0], compatibility="5.0")
+    assert decide(Situation(slots=tuple(slots))) == RaiseCompatibility(slots[0], "6.0")
+    assert decide(Situation(slots=tuple(slots), held_compatibility="5.0")) == Rest()
+    slots[1] = saying(slots[1], version="5.0.4")
+    assert decide(Situation(slots=tuple(slots))) == Rest()
 
 
 # Laws, for everything that can be seen.
@@ -286,11 +472,23 @@ configs = st.builds(
     st.integers(-1, 3),
     st.sampled_from(["a", "b"]),
 )
-seens = st.builds(
-    lambda state, known, optime, voting, committed: Seen(
+peers = st.lists(
+    st.builds(
+        Peer,
+        number=st.integers(0, 5),
+        state=st.sampled_from(State),
+        is_up=st.booleans(),
+        term=st.integers(-1, 3),
+    ),
+    max_size=4,
+)
+views = st.builds(
+    lambda state, known, optime, term, seen, voting, committed: View(
         state=state,
         config=None if state is State.UNINITIALIZED else known,
         optime=optime,
+        term=term,
+        peers=tuple(seen),
         voting=voting,
         is_committed=committed,
         version="6.0.5",
@@ -299,63 +497,105 @@ seens = st.builds(
     st.sampled_from(State),
     configs,
     st.builds(OpTime, st.integers(-1, 3), st.integers(0, 3)),
+    st.integers(-1, 3),
+    peers,
     st.integers(0, 6),
     st.booleans(),
 )
+reaches: st.SearchStrategy[Reachability] = st.one_of(
+    st.sampled_from([Refused(), TimedOut(), NotAuthorised(), Gone()]), st.builds(Answered, views)
+)
+consents = st.none() | st.builds(
+    lambda names, term: Consent(digest="a", without=frozenset(f"m-{name}" for name in names), term=term),
+    st.sets(st.integers(0, 5), min_size=4),
+    st.sampled_from([-1, 3]),
+)
 situations = st.builds(
-    lambda found, paused, begun, busy, anew, force, lost: Situation(
-        seats=tuple(
-            Seat(number=number, pod=f"m-{number}", host=host(number), is_wanted=wanted, is_stale=stale, seen=seen)
-            for number, (wanted, stale, seen) in enumerate(found)
+    lambda found, paused, begun, busy, empty, consent, lost: Situation(
+        slots=tuple(
+            Slot(
+                number=number,
+                pod=f"m-{number}",
+                host=host(number),
+                is_wanted=wanted,
+                is_stale=stale,
+                is_ready=ready,
+                reach=reach,
+                lineage=lineage,
+            )
+            for number, (wanted, stale, ready, reach, lineage) in enumerate(found)
         ),
         is_paused=paused,
         was_initiated=begun,
         is_busy=busy,
-        may_begin_anew=anew,
-        may_force=force,
+        may_start_empty=empty,
+        may_force=True,
+        consent=consent,
         quorum_lost_for=lost,
     ),
-    st.lists(st.tuples(st.booleans(), st.booleans(), st.none() | seens), max_size=5),
+    st.lists(
+        st.tuples(st.booleans(), st.booleans(), st.booleans(), reaches, st.none() | st.sampled_from(Lineage)),
+        max_size=5,
+    ),
     st.booleans(),
     st.booleans(),
     st.booleans(),
     st.booleans(),
-    st.booleans(),
+    consents,
     st.sampled_from([0.0, 59.0, 60.0]),
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(situations)
 def test_laws_hold_whatever_is_seen(situation: Situation) -> None:
-    """Never begin beside a configuration, never force unless allowed and on the newest, never change without votes."""
+    """Never begin beside a configuration, never delete for silence, never change without votes, never two leaders."""
     action = decide(situation)
-    known = [one for one in situation.seats if one.config is not None]
+    known = [one for one in situation.slots if one.config is not None]
     match action:
         case Initiate():
             assert known == []
-            assert all(one.seen is not None for one in situation.seats)
-            assert situation.may_begin_anew or not situation.was_initiated
+            assert all(one.view is not None for one in situation.slots)
+            assert situation.may_start_empty or not situation.was_initiated
         case Force(chosen, keep):
-            assert situation.may_force
-            assert situation.quorum_lost_for >= situation.patience
-            assert situation.primary is None
-            assert chosen.seen is not None
-            assert all(one.seen is None or one.seen.optime <= chosen.seen.optime for one in known)
-            assert keep[0] == chosen
-        case Restart(chosen) if chosen.seen is None:
+            assert_force_is_allowed(situation, chosen, keep)
+        case Restart(chosen) if chosen.view is None:
             assert chosen.is_stale
-        case Remove(number) if any(one.number == number and one.seen is None for one in situation.seats):
+            assert not chosen.is_ready
+        case Remove(number) if any(one.number == number and one.view is None for one in situation.slots):
             assert situation.primary is not None
         case SetHost() | Add() | Remove() | SetVotes() | StepDown() | Restart():
+            assert len(situation.claimants) == 1
             primary = situation.primary
             assert primary is not None
-            assert primary.seen is not None
+            assert primary.view is not None
             assert primary.config is not None
-            assert primary.seen.voting == primary.config.votes
-            assert primary.seen.is_committed
+            assert primary.view.voting == primary.config.votes
+            assert primary.view.is_committed
+            if isinstance(action, Add) and action.slot.config is not None:
+                assert (action.votes, action.slot.lineage) == (0, Lineage.CONTAINED)
         case _:
             assert isinstance(action, (Rest, Wait, RaiseCompatibility))
+
+
+def assert_force_is_allowed(situation: Situation, chosen: Slot, keep: tuple[Slot, ...]) -> None:
+    """Check a force against all that is known: consent, the newest data, and no sign of life of those given up."""
+    config = situation.config
+    assert isinstance(situation.consent, Consent)
+    assert situation.quorum_lost_for >= situation.patience
+    assert situation.primary is None
+    assert chosen.view is not None
+    assert config is not None
+    assert keep[0] == chosen
+    for _, view in situation.views:
+        assert view.config is None or view.optime <= chosen.view.optime
+        assert view.newest_term <= max(chosen.view.optime.term, situation.consent.term)
+        assert not any(peer.is_up and peer.state is State.PRIMARY for peer in view.peers if peer.number > 4)
+    kept = {one.number for one in keep}
+    for member in config.members:
+        if member.number not in kept:
+            assert situation.pod_of(member.number) in situation.consent.without | {"member 5"}
+            assert situation.seen_up(member.number) is None
 
 
 @settings(max_examples=100, deadline=None)
@@ -379,7 +619,7 @@ def test_a_change_is_one_member_and_one_version(situation: Situation) -> None:
 @given(situations)
 def test_no_pod_goes_that_belongs_to_the_set(situation: Situation) -> None:
     """Whatever is asked for: first the configuration, then the pod."""
-    running = len(situation.seats)
+    running = len(situation.slots)
     needed = pods_needed(situation, members=1, running=running)
     if situation.is_paused:
         assert needed == 0
@@ -394,7 +634,7 @@ def test_no_pod_goes_that_belongs_to_the_set(situation: Situation) -> None:
 
 def test_a_first_configuration_has_one_member() -> None:
     """And the settings that the operator was given."""
-    assert first(Initiate(seat(0)), "shop", {"electionTimeoutMillis": 1500}) == {
+    assert first(Initiate(slot(0)), "shop", {"electionTimeoutMillis": 1500}) == {
         "_id": "shop",
         "version": 1,
         "members": [{"_id": 0, "host": host(0), "votes": 1, "priority": 1}],
@@ -405,7 +645,7 @@ def test_a_first_configuration_has_one_member() -> None:
 def test_a_forced_configuration_has_those_who_are_left() -> None:
     """Where they are now, and an arbiter stays one."""
     document = {"_id": "shop", "version": 9, "members": [], "settings": {"replicaSetId": "a"}}
-    written = forced(document, Force(seat(2), (seat(2), seat(FIRST_ARBITER))))
+    written = forced(document, Force(slot(2), (slot(2), slot(FIRST_ARBITER))))
     assert [member["_id"] for member in written["members"]] == [2, FIRST_ARBITER]
     assert written["members"][1]["arbiterOnly"]
     assert written["settings"] == {"replicaSetId": "a"}

@@ -40,6 +40,13 @@ def test_only_our_own_users_are_dropped() -> None:
     assert verbs([], [stored(APP), foreign]) == ["dropUser"]
 
 
+def test_a_user_whose_password_is_missing_for_now_stays() -> None:
+    """Its Secret may be replaced at this moment: applications that are connected go on."""
+    keep = frozenset({("shop", "app")})
+    assert commands([], [stored(APP)], "key", keep=keep) == []
+    assert commands([], [stored(APP)], "key", keep=frozenset({("shop", "")})) == []
+
+
 def test_nobody_sees_a_password_by_accident() -> None:
     """Not in a log, and not in the seal."""
     [command] = commands([APP], [], "key")

@@ -13,7 +13,7 @@ from redisfailover.operator import redis_operator
 from redisfailover.redis_servers import RedisServers
 from redisfailover.servers import Snapshot, Terms
 
-_READS = frozenset({"INFO", "CONFIG GET", "SENTINEL MASTER"})
+_READS = frozenset({"INFO", "CONFIG GET", "ACL GETUSER", "SENTINEL MASTER"})
 #: Commands that are told with what they set.
 _SETTING = {"CONFIG SET": 1, "SENTINEL SET": 2}
 

@@ -85,4 +85,36 @@ class Replace:
     node: RedisNode
 
 
-Action: TypeAlias = Promote | Follow | Configure | Monitor | Release | Adjust | Reset | Failover | Replace
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """Let a server accept the password that is asked for, beside what it accepts already."""
+
+    node: RedisNode
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Let a server use the password towards its master."""
+
+    node: RedisNode
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Let a sentinel use the password towards servers."""
+
+    node: SentinelNode
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """Let a server accept only the passwords that are asked for."""
+
+    node: RedisNode
+
+
+#: The steps of a change of the password.
+PasswordStep: TypeAlias = Accept | Link | Tell | Require
+Action: TypeAlias = (
+    Promote | Follow | Configure | Monitor | Release | Adjust | Reset | Failover | Replace | PasswordStep
+)

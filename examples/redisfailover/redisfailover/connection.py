@@ -25,6 +25,8 @@ class Connection(Redis):  # type: ignore[misc]  # Any to the checker, so that it
         redis = cls(
             host=address.host,
             port=address.port,
+            # By name: a server without a password accepts any then, and none that is called without a name.
+            username="default" if password else None,
             password=password or None,
             socket_timeout=within,
             socket_connect_timeout=within,

@@ -6,9 +6,25 @@ last a rolling update. What comes later waits for what comes earlier, except for
 
 from dataclasses import replace
 
-from redisfailover.actions import Action, Adjust, Configure, Failover, Follow, Monitor, Promote, Release, Replace, Reset
+from redisfailover.actions import (
+    Accept,
+    Action,
+    Adjust,
+    Configure,
+    Failover,
+    Follow,
+    Link,
+    Monitor,
+    Promote,
+    Release,
+    Replace,
+    Require,
+    Reset,
+    Tell,
+)
 from redisfailover.mastership import Mastership, mastership
 from redisfailover.observation import Address, Goal, Observation, RedisNode, Role, SentinelNode
+from redisfailover.passwords import password_steps
 from redisfailover.plan import Plan, Verdict
 
 #: How the problem of a server begins that does not accept the password.
@@ -19,7 +35,9 @@ def decide(goal: Goal, seen: Observation) -> Plan:
     """Say what is to be done next, and what is true now; the same for the same, whatever happened before."""
     found = mastership(goal, seen)
     configure = tuple(Configure(node, node.drift) for node in seen.answering if node.drift)
-    plan = Plan(master=found.master, actions=(*found.actions, *configure), roles=_roles(seen, found.master))
+    # Who cannot speak with the others any more neither follows nor is watched: the password comes first.
+    actions = (*password_steps(goal, seen), *found.actions, *configure)
+    plan = Plan(master=found.master, actions=actions, roles=_roles(seen, found.master))
     if found.master is not None and found.master.address is not None and not seen.is_failing_over:
         plan = _around(goal, seen, found.master, found.master.address, plan)
     elif goal.outside is not None:
@@ -148,6 +166,8 @@ def _progress(goal: Goal, plan: Plan) -> Verdict:
                 return Verdict(True, "ReplacingMaster", why)
             case Follow(node, master):
                 return Verdict(True, "Joining", f"{node.pod} begins to follow {master}")
+            case Accept(node) | Link(node) | Tell(node) | Require(node):
+                return Verdict(True, "ChangingPassword", f"{node.pod} gets the password of the Secret")
             case Configure() | Monitor() | Release() | Adjust() | Reset():
                 continue
     if goal.stays < goal.replicas:
@@ -162,7 +182,8 @@ def _readiness(goal: Goal, seen: Observation, found: Mastership, watching: Verdi
     if found.split.status is not False:
         return Verdict(False, found.split.reason, found.split.message)
     if any(node.problem.startswith(REFUSED) for node in seen.redis):
-        return Verdict(False, "WrongPassword", "; ".join(problems))
+        told = "the Secret may have been replaced: add the password that they were started with as its key 'previous'"
+        return Verdict(False, "WrongPassword", f"{'; '.join(problems)}; {told}")
     if found.master is None:
         return Verdict(False, found.available.reason, found.available.message)
     if len(seen.answering) < goal.replicas:

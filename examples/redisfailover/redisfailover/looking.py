@@ -51,7 +51,7 @@ def redis_node(pod: Pod, stateful_set: StatefulSet, port: int) -> RedisNode:
 
 def sentinel_node(pod: Pod) -> SentinelNode:
     """Say what a sentinel's pod tells of it."""
-    return SentinelNode(pod=pod.name, address=_address(pod, SENTINEL_PORT))
+    return SentinelNode(pod=pod.name, uid=pod.uid, address=_address(pod, SENTINEL_PORT))
 
 
 def seconds_since(condition: Condition | None, statuses: set[str], now: datetime) -> float:

@@ -65,7 +65,7 @@ def _several(goal: Goal, seen: Observation, masters: tuple[RedisNode, ...]) -> M
         split = Verdict(None, "FailingOver", f"{names} are masters while the sentinels replace one by the other")
         return Mastership(None, (), Verdict(True, "FailingOver", "the sentinels are replacing the master"), split)
     is_watched = len(seen.watching(chosen.address)) >= goal.quorum and chosen.address is not None
-    if is_watched and chosen.address is not None and all(node.offset <= chosen.offset for node in others):
+    if is_watched and chosen.address is not None and all(chosen.has_all_of(node) for node in others):
         actions = tuple(Follow(node, chosen.address) for node in others)
         return Mastership(chosen, actions, _available(chosen))
     told = f"{names} are masters, and it is not certain which has the data that counts"
@@ -99,7 +99,7 @@ def _sentinels_turn(goal: Goal, seen: Observation, watched: Address) -> Mastersh
         why = f"{lost.pod}, the master, restarted"
         first = seen.watching(watched)[0]
         told = _missing("MasterRestarted", f"{why}: the sentinels are asked for another one")
-        best = max(_followers(seen, watched), key=_newest)
+        best = max(_followers(seen, watched), key=lambda node: (node.history == lost.history, node.newest))
         return Mastership(None, (Failover(first, best, why),), told)
     gone = [node for node in seen.watching(watched) if node.is_down]
     if seen.masterless_for >= PATIENCE and len(gone) >= goal.quorum:
@@ -119,10 +119,22 @@ def _watched(goal: Goal, seen: Observation) -> Address | None:
 
 
 def _promotion(seen: Observation, why: str) -> Mastership:
-    best = max(seen.answering, key=_newest)
+    best = newest_of(seen)
+    if best is None:
+        names = ", ".join(f"{node.pod} (offset {node.offset} of {node.history[:8]})" for node in seen.answering)
+        told = f"{why}, and the data of {names} is of different histories: offsets do not tell which one counts"
+        return Mastership(None, (), _missing("HistoriesDiffer", f"{told}; let that one be master (REPLICAOF NO ONE)"))
     told = f"{why}: {best.pod} has the newest data (offset {best.offset}) and becomes master"
     return Mastership(None, (Promote(best, told),), _missing("Promoting", told))
 
 
-def _newest(node: RedisNode) -> tuple[int, int, int]:
-    return node.newest
+def newest_of(seen: Observation) -> RedisNode | None:
+    """Return the server that has the newest data; ``None`` if that cannot be known.
+
+    Offsets are comparable within one history. Of several, the one of the last master that was seen is the newest.
+    """
+    latest = [node for node in seen.answering if seen.last_history and node.history == seen.last_history]
+    if latest:
+        return max(latest, key=lambda node: node.newest)
+    whole = [node for node in seen.answering if all(node.has_all_of(other) for other in seen.answering)]
+    return max(whole, key=lambda node: node.newest, default=None)

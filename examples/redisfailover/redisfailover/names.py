@@ -27,6 +27,11 @@ def replica_service(name: str) -> str:
     return f"rfrs-{name}"
 
 
+def passwords_name(name: str) -> str:
+    """Name the Secret that records the passwords that servers may have."""
+    return f"rfa-{name}"
+
+
 def labels_of(name: str, component: str) -> dict[str, str]:
     """Give the labels of what belongs to the servers (``redis``) or the sentinels (``sentinel``)."""
     return {

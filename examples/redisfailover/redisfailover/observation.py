@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Role = Literal["master", "slave"]
+#: The offset of a server that has just begun, and follows itself.
+_BEGINNING = 1
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,6 +41,16 @@ class RedisNode:
     #: How far it got in the history of the data, and how many keys it has.
     offset: int = 0
     keys: int = 0
+    #: The history that the offset counts in, and the one it was before, with the offset at which that ended.
+    history: str = ""
+    before: str = ""
+    before_until: int = -1
+    #: The password that it was reached with.
+    password: str = field(default="", repr=False)
+    #: Whether it accepts the password that is asked for, accepts others beside it, and uses it towards its master.
+    accepts: bool = True
+    accepts_others: bool = False
+    links: bool = True
     #: Settings that differ from what is asked for, as they should be.
     drift: Mapping[str, str] = field(default_factory=dict)
 
@@ -49,8 +61,17 @@ class RedisNode:
 
     @property
     def newest(self) -> tuple[int, int, int]:
-        """Compares by how much data it has: its place in the history, its keys; then the lower number wins."""
+        """Order of servers of one history: the place in it, the keys; then the lower number wins."""
         return self.offset, self.keys, -self.ordinal
+
+    def has_all_of(self, other: "RedisNode") -> bool:
+        """Return whether this server has all that another one has. Offsets of different histories say nothing."""
+        if other.offset <= _BEGINNING and not other.keys:
+            return True  # it has nothing
+        if other.history == self.history:
+            return other.offset <= self.offset
+        # A server that becomes master begins another history after what it took over from the one before.
+        return bool(other.history) and other.history == self.before and other.offset < self.before_until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +80,10 @@ class SentinelNode:
 
     pod: str
     address: Address | None = None
+    #: Of its pod: a successor knows nothing of what was told to this one.
+    uid: str = ""
+    #: Whether it was told the password that is asked for.
+    has_password: bool = True
     answers: bool = False
     #: The master that it watches; ``None`` if it was never told of one.
     watches: Address | None = None
@@ -98,6 +123,8 @@ class Observation:
 
     redis: tuple[RedisNode, ...] = ()
     sentinels: tuple[SentinelNode, ...] = ()
+    #: The history of the last master that was seen; empty if none was.
+    last_history: str = ""
     #: Seconds for which there has been no master, and for which there have been several.
     masterless_for: float = 0.0
     several_for: float = 0.0

@@ -10,6 +10,7 @@ from steersman.kinds.core_v1 import ConfigMap, Pod, Secret, Service
 from steersman.kinds.policy_v1 import PodDisruptionBudget
 
 from redisfailover.api.redis_failover_v1 import RedisFailover
+from redisfailover.backup_runner import BackupRunner
 from redisfailover.names import labels_of
 from redisfailover.reconcilers.redis_failover_reconciler import RedisFailoverReconciler
 from redisfailover.servers import Servers
@@ -22,11 +23,13 @@ def redis_operator(servers: Servers, *, backups: Path | None = None) -> Operator
     """Make the operator; without a folder for backups there are none, and objects that ask for them say so."""
     operator = Operator("redisfailover")
     steps = Counter("redisfailover_steps", "Steps that were taken.", ["step"], registry=operator.metrics)
-    reconciler = RedisFailoverReconciler(servers, backups, lambda step: steps.labels(step).inc())
+    runner = BackupRunner()
+    operator.background(runner.run)
+    reconciler = RedisFailoverReconciler(servers, runner, backups, lambda step: steps.labels(step).inc())
     watches = [Watch(Pod, to=to_failover)]
     operator.reconciler(RedisFailover, owns=_OWNED, watches=watches, workers=4)(reconciler.reconcile)
     operator.permit(Pod, "patch", "delete")
-    operator.permit(Secret, "get")
+    operator.permit(Secret, "get", "create", "patch")
     for kind in _OWNED:
         operator.decline(kind, "delete")
     return operator

@@ -88,7 +88,14 @@ def _pod(
 def _server(failover: RedisFailover, data: str) -> Container:
     redis, password = failover.spec.redis, []
     if failover.spec.auth.secret_path:
-        password = ["--requirepass", "$(REDIS_PASSWORD)", "--masterauth", "$(REDIS_PASSWORD)"]
+        password = [
+            "--requirepass",
+            "$(REDIS_PASSWORD)",
+            "--masteruser",
+            "default",
+            "--masterauth",
+            "$(REDIS_PASSWORD)",
+        ]
     port = str(redis.port)
     # The settings are included: a file of its own is one that Redis, told by a sentinel, would write to.
     command = ["redis-server", "--include", "/redis/redis.conf", *_at("$(POD_IP)"), "--port", port, "--dir", "/data"]

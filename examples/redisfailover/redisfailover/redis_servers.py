@@ -5,13 +5,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
-from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.exceptions import (
+    AuthenticationError,
+    AuthenticationWrongNumberOfArgsError,
+    RedisError,
+    ResponseError,
+)
 
-from redisfailover.actions import Action, Adjust, Configure, Failover, Follow, Monitor, Promote, Release, Replace, Reset
+from redisfailover.actions import (
+    Accept,
+    Action,
+    Adjust,
+    Configure,
+    Failover,
+    Follow,
+    Link,
+    Monitor,
+    Promote,
+    Release,
+    Replace,
+    Require,
+    Reset,
+    Tell,
+)
 from redisfailover.connection import Connection
 from redisfailover.decision import REFUSED
 from redisfailover.names import MASTER
 from redisfailover.observation import Address, RedisNode, SentinelNode
+from redisfailover.passwords import judged
 from redisfailover.rdb_stream import receive_snapshot
 from redisfailover.replies import node_from_info, sentinel_from_master
 from redisfailover.sentinel_steps import address_of, direct, tell
@@ -30,17 +51,27 @@ class RedisServers:
 
     async def look_at(self, node: RedisNode, terms: Terms) -> RedisNode:
         """Complete what is known of a server by what it says of itself."""
+        for password in dict.fromkeys((terms.password, *terms.others, terms.previous, "")):
+            found = await self._look_with(node, password, terms)
+            if not found.problem.startswith(REFUSED):
+                return found
+        return found
+
+    async def _look_with(self, node: RedisNode, password: str, terms: Terms) -> RedisNode:
         if node.address is None:
             return node
         try:
-            async with self._connection.to(node.address, terms.password) as redis:
+            async with self._connection.to(node.address, password) as redis:
                 info = await redis.info()
                 drift = await self._drift(redis, terms)
-        except AuthenticationError as error:
+                acl = await redis.execute_command("ACL GETUSER", "default")
+                link = await redis.config_get("masterauth", "masteruser")
+        except (AuthenticationError, AuthenticationWrongNumberOfArgsError) as error:
             return replace(node, problem=f"{REFUSED}: {error}")
         except (RedisError, OSError) as error:
             return replace(node, problem=node.problem or f"does not answer at {node.address}: {error}")
-        return node_from_info(replace(node, problem=""), info, drift)
+        reached = judged(replace(node, problem="", password=password), acl, link, (terms.password, terms.previous))
+        return node_from_info(reached, info, drift)
 
     async def look_at_sentinel(self, node: SentinelNode, terms: Terms) -> SentinelNode:
         """Complete what is known of a sentinel by what it says of its master."""
@@ -68,6 +99,7 @@ class RedisServers:
         partial = target.with_suffix(".partial")
         digest, size = hashlib.sha256(), 0
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             with partial.open("wb") as file:
                 async for piece in receive_snapshot(source, terms.password):
                     size += file.write(piece)
@@ -81,17 +113,33 @@ class RedisServers:
     async def _act(self, action: Action, terms: Terms) -> None:
         match action:
             case Promote(node):
-                await tell(self._connection, node, terms.password, "REPLICAOF", "NO", "ONE")
+                await tell(self._connection, node, "REPLICAOF", "NO", "ONE")
             case Follow(node, master):
-                await tell(self._connection, node, terms.password, "REPLICAOF", master.host, master.port)
+                await tell(self._connection, node, "REPLICAOF", master.host, master.port)
             case Configure(node, settings):
-                await self._configure(node, dict(settings), terms)
-            case Monitor() | Release() | Adjust() | Reset() | Failover():
+                await self._configure(node, dict(settings))
+            case Accept() | Link() | Require():
+                await self._change_password(action, terms)
+            case Monitor() | Release() | Adjust() | Reset() | Failover() | Tell():
                 await direct(self._connection, action, terms)
             case Replace(node):
                 raise TypeError(f"{node.pod} is a pod: replacing it is no matter of Redis")
             case _:
                 assert_never(action)
+
+    async def _change_password(self, action: Accept | Link | Require, terms: Terms) -> None:
+        wanted = [f">{one}" for one in dict.fromkeys((terms.password, terms.previous)) if one]
+        async with self._connection.to(address_of(action.node), action.node.password) as redis:
+            match action:
+                case Accept():
+                    await redis.execute_command("ACL SETUSER", "default", *(wanted if terms.password else ["nopass"]))
+                case Require():
+                    await redis.execute_command("ACL SETUSER", "default", "resetpass", *wanted)
+                case Link():
+                    await redis.config_set("masteruser", "default" if terms.password else "")
+                    await redis.config_set("masterauth", terms.password)
+                case _:
+                    assert_never(action)
 
     async def _drift(self, redis: Connection, terms: Terms) -> dict[str, str]:
         if not terms.settings:
@@ -105,8 +153,8 @@ class RedisServers:
 
         return {name: value for name, value in terms.settings.items() if differs(name, value)}
 
-    async def _configure(self, node: RedisNode, settings: dict[str, str], terms: Terms) -> None:
-        async with self._connection.to(address_of(node), terms.password) as redis:
+    async def _configure(self, node: RedisNode, settings: dict[str, str]) -> None:
+        async with self._connection.to(address_of(node), node.password) as redis:
             for name, value in settings.items():
                 try:
                     await redis.config_set(name, value)

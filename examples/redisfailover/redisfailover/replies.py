@@ -11,6 +11,12 @@ def node_from_info(node: RedisNode, info: Mapping[str, Any], drift: Mapping[str,
     """Read what ``INFO`` says: the role, whom it follows, and how far it got."""
     keys = sum(one["keys"] for name, one in info.items() if name.startswith("db") and isinstance(one, Mapping))
     offset = int(info.get("master_repl_offset", 0))
+    node = replace(
+        node,
+        history=str(info.get("master_replid", "")),
+        before=str(info.get("master_replid2", "")),
+        before_until=int(info.get("second_repl_offset", -1)),
+    )
     if info.get("role") == "master":
         return replace(node, role="master", offset=offset, keys=keys, is_synced=True, drift=drift)
     return replace(

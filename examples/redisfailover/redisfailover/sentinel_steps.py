@@ -4,7 +4,7 @@ from typing import Any, assert_never
 
 from redis.exceptions import ResponseError
 
-from redisfailover.actions import Adjust, Failover, Monitor, Release, Reset
+from redisfailover.actions import Adjust, Failover, Monitor, Release, Reset, Tell
 from redisfailover.connection import Connection
 from redisfailover.names import MASTER
 from redisfailover.observation import Address, RedisNode, SentinelNode
@@ -21,25 +21,29 @@ def address_of(node: RedisNode | SentinelNode) -> Address:
     return node.address
 
 
-async def tell(connection: type[Connection], node: RedisNode | SentinelNode, password: str, *words: Any) -> None:
-    """Send a command to a server or sentinel."""
+async def tell(connection: type[Connection], node: RedisNode | SentinelNode, *words: Any) -> None:
+    """Send a command to a server, with the password that it was reached with, or to a sentinel."""
+    password = node.password if isinstance(node, RedisNode) else ""
     async with connection.to(address_of(node), password) as redis:
         await redis.execute_command(*words)
 
 
 async def direct(
-    connection: type[Connection], action: Monitor | Release | Adjust | Reset | Failover, terms: Terms
+    connection: type[Connection], action: Monitor | Release | Adjust | Reset | Failover | Tell, terms: Terms
 ) -> None:
     """Take a step that a sentinel is to take."""
     match action:
         case Monitor() | Reset():
             await _monitor(connection, action, terms)
         case Release(node):
-            await tell(connection, node, "", "SENTINEL REMOVE", MASTER)
+            await tell(connection, node, "SENTINEL REMOVE", MASTER)
+        case Tell(node):
+            async with connection.to(address_of(node)) as redis:
+                await _authenticate(redis, terms)
         case Adjust(node, options):
             await _adjust(connection, node, dict(options))
         case Failover():
-            await _fail_over(connection, action, terms)
+            await _fail_over(connection, action)
         case _:
             assert_never(action)
 
@@ -62,17 +66,23 @@ async def _monitor(connection: type[Connection], action: Monitor | Reset, terms:
         master = action.master
         await redis.execute_command("SENTINEL MONITOR", MASTER, master.host, master.port, action.quorum)
         if terms.password:
-            await redis.execute_command("SENTINEL SET", MASTER, "auth-pass", terms.password)
+            await _authenticate(redis, terms)
     await _adjust(connection, action.node, dict(terms.options))
 
 
-async def _fail_over(connection: type[Connection], action: Failover, terms: Terms) -> None:
+async def _authenticate(redis: Connection, terms: Terms) -> None:
+    """Let a sentinel use the password. By name: a server without one accepts any then."""
+    await redis.execute_command("SENTINEL SET", MASTER, "auth-user", "default" if terms.password else "")
+    await redis.execute_command("SENTINEL SET", MASTER, "auth-pass", terms.password)
+
+
+async def _fail_over(connection: type[Connection], action: Failover) -> None:
     if action.paused is not None:
-        await tell(connection, action.paused, terms.password, "CLIENT PAUSE", _PAUSE, "WRITE")
+        await tell(connection, action.paused, "CLIENT PAUSE", _PAUSE, "WRITE")
     try:
-        await tell(connection, action.node, "", "SENTINEL FAILOVER", MASTER)
+        await tell(connection, action.node, "SENTINEL FAILOVER", MASTER)
     except ResponseError as error:
         if "NOGOODSLAVE" in str(error):
-            await tell(connection, action.otherwise, terms.password, "REPLICAOF", "NO", "ONE")
+            await tell(connection, action.otherwise, "REPLICAOF", "NO", "ONE")
         elif "INPROG" not in str(error):
             raise

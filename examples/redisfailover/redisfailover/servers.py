@@ -22,6 +22,9 @@ class Terms:
     """How to speak with the servers of one RedisFailover, and how they should be."""
 
     password: str = field(default="", repr=False)
+    #: A password that clients may still use, and those that servers may still have.
+    previous: str = field(default="", repr=False)
+    others: tuple[str, ...] = field(default=(), repr=False)
     #: Settings of servers, and options of sentinels.
     settings: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,9 @@ _DEFAULTS = ["tcp-keepalive 60", "save 900 1", "save 300 10"]
 #: How sentinels judge, unless their user says otherwise: spotahome's.
 _SENTINEL_DEFAULTS = {"down-after-milliseconds": "5000", "failover-timeout": "10000", "parallel-syncs": "2"}
 #: What the operator decides, whatever the lines say.
-RESERVED = frozenset({"bind", "bind-source-addr", "masterauth", "port", "replicaof", "requirepass", "slaveof"})
+RESERVED = frozenset(
+    {"bind", "bind-source-addr", "masterauth", "masteruser", "port", "replicaof", "requirepass", "slaveof"}
+)
 _UNITS = {"b": 1, "k": 1000, "kb": 1 << 10, "m": 1000**2, "mb": 1 << 20, "g": 1000**3, "gb": 1 << 30}
 _SIZE = re.compile(rf"(\d+)({'|'.join(sorted(_UNITS, key=len, reverse=True))})")
 

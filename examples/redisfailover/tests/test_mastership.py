@@ -160,3 +160,46 @@ def test_after_the_cut_from_outside_the_newest_becomes_master() -> None:
     [action] = mastership(GOAL, Observation(redis=nodes, sentinels=sentinels(None))).actions
     assert isinstance(action, Promote)
     assert action.node.pod == "rfr-a-2"
+
+
+# Histories.
+
+
+def of(node: RedisNode, history: str, *, before: str = "", until: int = -1) -> RedisNode:
+    """Return a server whose offset counts in a history, and which began it after another one."""
+    return replace(node, history=history, before=before, before_until=until)
+
+
+def test_offsets_of_different_histories_are_not_compared() -> None:
+    """A larger number of another count says nothing; the one of the last master is the newest."""
+    nodes = (of(replica(0, offset=900), "old"), of(replica(1, offset=20), "new"), of(replica(2, offset=30), "new"))
+    seen = Observation(redis=nodes, sentinels=sentinels(None), last_history="new")
+    [action] = mastership(GOAL, seen).actions
+    assert isinstance(action, Promote)
+    assert action.node.pod == "rfr-a-2"
+
+
+def test_nobody_is_promoted_where_histories_cannot_be_compared() -> None:
+    """Whoever is chosen, the data of the others is thrown away; a person may know."""
+    nodes = (of(replica(0, offset=900), "a"), of(replica(1, offset=20), "b"), of(replica(2, offset=0, keys=0), "c"))
+    found = mastership(GOAL, Observation(redis=nodes, sentinels=sentinels(None)))
+    assert (found.actions, found.available.reason) == ((), "HistoriesDiffer")
+
+
+def test_a_server_that_has_nothing_has_no_history() -> None:
+    """It lost its disk: what the other two have is all that there is."""
+    nodes = (of(replica(0, offset=1, keys=0), "c"), of(replica(1, offset=20), "b"), of(replica(2, offset=20), "b"))
+    [action] = mastership(GOAL, Observation(redis=nodes, sentinels=sentinels(None))).actions
+    assert isinstance(action, Promote)
+    assert action.node.pod == "rfr-a-1"
+
+
+@pytest.mark.parametrize(("offset", "follows"), [(100, True), (101, False)])
+def test_a_master_of_before_follows_if_the_new_one_took_over_all_that_it_had(offset: int, follows: bool) -> None:
+    """The new one began its history after entry 100; whatever the old one wrote since, only it has."""
+    old = of(master(0, offset=offset), "old")
+    new = of(master(1, offset=5000), "new", before="old", until=101)
+    seen = Observation(redis=(old, new, of(replica(2, 1, offset=5000), "new")), sentinels=sentinels(1))
+    found = mastership(GOAL, seen)
+    assert found.actions == ((Follow(old, at(1)),) if follows else ())
+    assert (found.split.status is False) == follows

@@ -23,7 +23,7 @@ from steersman.objects.codec import ObjectList, decode, decode_json, encode, enc
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured
 from steersman.protocol.list_watch import ListWatchSettings
-from steersman.protocol.options import DeleteOptions, GetOptions, ListOptions, LogOptions, Preconditions, WriteOptions
+from steersman.protocol.options import DeleteOptions, GetOptions, ListOptions, LogOptions, WriteOptions
 from steersman.protocol.requests import PatchType, Requests
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
@@ -159,11 +159,16 @@ class Client(Writing):
     @overload
     async def try_get(self, kind: GroupVersionKind, name: str, namespace: str | None = None) -> Unstructured | None: ...
     async def try_get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """Give an object, or ``None`` if there is none."""
+        """Return an object, or ``None`` if the API server says that there is none.
+
+        ``KindNotServed`` is raised: without its kind, and without an answer of the API server's own, nothing is known.
+        """
         try:
             return await self.get(kind, name, namespace)
-        except NotFound:
-            return None
+        except NotFound as error:
+            if error.is_object:
+                return None
+            raise
 
     async def try_get_metadata(
         self, kind: type[KubeObject] | GroupVersionKind, name: str, namespace: str | None = None
@@ -291,14 +296,14 @@ class Client(Writing):
         request = requests.delete(key, self._delete_options(target, options))
         try:
             await self._session.send(request)
-        except NotFound:
-            if not missing_ok:
+        except NotFound as error:
+            if not (missing_ok and error.is_object):
                 raise
 
     def _delete_options(self, target: Target, options: DeleteOptions | None) -> DeleteOptions:
-        if options is None:
-            uid = "" if isinstance(target, Ref) else target.uid
-            options = DeleteOptions(preconditions=Preconditions(uid=uid))
+        options = options or DeleteOptions()
+        if not isinstance(target, Ref) and not options.preconditions.uid:
+            options = replace(options, preconditions=replace(options.preconditions, uid=target.uid))
         return replace(options, dry_run=True) if self._options.dry_run else options
 
     async def delete_all(

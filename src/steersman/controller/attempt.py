@@ -19,7 +19,7 @@ from steersman.concurrency import take_back_cancellation
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.failure_text import failure_text
-from steersman.controller.finalizers import add_finalizer, remove_finalizer
+from steersman.controller.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
 from steersman.controller.outcome import (
     Done,
     Failed,
@@ -176,6 +176,8 @@ class Attempt(Generic[K]):
         cleanup, finalizer = self._reconciler.cleanup_function, self._reconciler.finalizer
         if cleanup is None or finalizer not in self._obj.metadata.finalizers:
             return Done()
+        if not await is_cleanup_due(self._ctx.client, self._obj, finalizer):
+            return Done()  # the cache is behind; its next event tells what there is now
         draft = StatusDraft(self._obj)
         outcome = await self._call(cleanup)
         if isinstance(outcome, Stopped):

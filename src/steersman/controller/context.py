@@ -8,7 +8,7 @@ import asyncio
 import builtins
 import logging
 import threading
-from collections.abc import Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from copy import copy
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -291,8 +291,21 @@ class Context(Generic[K]):
         return self._surroundings.followings.follow(self._obj.key, resource, selection, told)
 
     def http(self, url: str) -> HttpService:
-        """Give an HTTP service by its URL; connections are kept for as long as the operator runs."""
-        return self._surroundings.services.at(url)
+        """Return an HTTP service by its URL; connections are kept for as long as the operator runs.
+
+        Requests other than GET, HEAD and OPTIONS are sent only while this process leads: else ``LeadershipLost``.
+        """
+        surroundings = self._surroundings
+        return surroundings.services.at(url, fence=surroundings.external_writes.fence)
+
+    async def external_write(self, system: str, description: str, write: Callable[[], Awaitable[T]]) -> T:
+        """Carry out a write to another system, such as a database, and return what ``write`` returns.
+
+        Leadership is checked right before ``write`` is called: ``LeadershipLost`` is raised without it. The write is
+        counted, logged and recorded by ``system`` and ``description``, which therefore must not contain secrets.
+        """
+        writes = self._surroundings.external_writes
+        return await writes.run(system, description, write, obj=self._obj, log=self.log)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for what a method here gives: ``ctx.wait(ctx.apply(obj))``."""

@@ -18,6 +18,8 @@ from steersman.controller.causes import Cause, What, cause_of
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.expectations import Target, Write
+from steersman.controller.external_writes import CarryOut, ExternalWrites, carry_out_at_once
+from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
 from steersman.controller.field_changes import changed_fields
 from steersman.controller.followings import Followings
 from steersman.controller.holds import Holds, Wanted
@@ -42,6 +44,7 @@ from steersman.informer.subscription import Subscription
 from steersman.objects.codec import decode
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured, resource_of
+from steersman.protocol.http import WriteFence
 from steersman.transport.services import HttpServices
 from steersman.workqueue.pending import LOW, NORMAL
 from steersman.workqueue.queue import QueueObserver, WorkQueue
@@ -70,9 +73,15 @@ class ControllerParts(Struct, frozen=True, kw_only=True):
     clock: Clock
     #: What reconcilers call beside the cluster.
     services: HttpServices
+    #: Checked right before each write to another system; ``None`` without leader election.
+    fence: WriteFence | None = None
+    #: Carries out writes to other systems.
+    carry_out: CarryOut = carry_out_at_once
     #: The namespaces to look at; none of them means all.
     namespaces: tuple[str, ...] = ()
     observer: ControllerObserver = _NO_OBSERVER
+    #: Notified of each exception that an author's function raises unexpectedly.
+    on_failure: FailureListener = ignore_failure
     queue_observer: QueueObserver | None = None
 
 
@@ -108,6 +117,9 @@ class Controller(Generic[K]):
             events=parts.events,
             applied=AppliedIntents(),
             services=parts.services,
+            external_writes=ExternalWrites(
+                parts.clock, parts.fence, parts.carry_out, parts.observer.external_write_ended
+            ),
             followings=self._followings,
             memories=Memories(),
             wake=self._wake,
@@ -208,6 +220,7 @@ class Controller(Generic[K]):
             keys = trigger.keys(change)
         except BaseException as error:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
             failure = error
+            self._report(target.gvk.kind, record.key, error)
             _log.error(
                 "the mapping of a watched kind failed: what the change asks for is not known",
                 exc_info=failure,
@@ -369,12 +382,16 @@ class Controller(Generic[K]):
         ctx.log.info("reconcile waits for another object", extra=fields)
 
     def _on_failure(self, taken: Wanted, error: BaseException, ctx: Context[K]) -> None:
+        self._report(self.reconciler.resource.gvk.kind, taken.key, error)
         seconds = self._retry(taken, None, type(error).__name__)
         why = [str(cause) for cause in taken.causes]
         # What servers and networks do needs no traceback; what the author's code does has one.
         trace = None if isinstance(error, SteersmanError) else error
         text = f"{type(error).__name__}: {text_of(error)}"
         ctx.log.error("reconcile failed", exc_info=trace, extra={"error": text, "retry_in": seconds, "why": why})
+
+    def _report(self, kind: str, key: ObjectKey, error: BaseException) -> None:
+        self._parts.on_failure(ReconcileFailure(self.reconciler.name, kind, key, error))
 
     def _retry(self, taken: Wanted, after: float | None, detail: str) -> float:
         causes = (Cause(What.RETRY, detail=detail),)

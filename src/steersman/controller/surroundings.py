@@ -8,6 +8,7 @@ from msgspec import Struct
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.applied import AppliedIntents
+from steersman.controller.external_writes import ExternalWrites
 from steersman.controller.followings import Followings
 from steersman.controller.memories import Memories
 from steersman.informer.informer import Informer
@@ -47,6 +48,7 @@ class Surroundings(Struct, frozen=True):
     events: Events
     applied: AppliedIntents
     services: HttpServices
+    external_writes: ExternalWrites
     followings: Followings
     memories: Memories
     #: Asks for another run of an object.

@@ -5,7 +5,7 @@ Declared classes enter by themselves. A kind has one class; a second one is refu
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -40,6 +40,15 @@ class Registry:
     def find(self, gvk: GroupVersionKind) -> type[KubeObject] | None:
         """Give the class of a kind, if it was declared."""
         return self._classes.get(gvk)
+
+    def declared(self) -> dict[GroupVersionKind, type[KubeObject]]:
+        """Return every kind with its class; while the result lives, so do the classes."""
+        return dict(self._classes)
+
+    def restore(self, declared: Mapping[GroupVersionKind, type[KubeObject]]) -> None:
+        """Let kinds have the classes of an earlier ``declared()``, and forget kinds that were declared since."""
+        self._classes.clear()
+        self._classes.update(declared)
 
     def __repr__(self) -> str:
         return f"<Registry kinds={len(self._classes)}>"

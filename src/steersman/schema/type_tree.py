@@ -186,8 +186,8 @@ class TypeTree:
         if model in self.open:
             chain = " → ".join(part.__name__ for part in (*self.open[self.open.index(model) :], model))
             raise DeclarationError(
-                f"{Origin(model)}: it contains itself ({chain}), which no Kubernetes schema can say; give the inner "
-                "field the type dict[str, Any], or constrain it with Opaque()"
+                f"{Origin(model)}: it contains itself ({chain}), which no Kubernetes schema can express; give the "
+                "inner field the type dict[str, Any], or constrain it with Opaque()"
             )
         self.open.append(model)
         try:
@@ -301,7 +301,7 @@ def _advice(wanted: Any) -> str:
     if wanted is timedelta:
         return "Kubernetes writes durations as '1h30m': use steersman.Duration, which is a timedelta"
     if wanted in (list, set, tuple):
-        return f"say what the {_name(wanted)} holds: {_name(wanted)}[str]"
+        return f"declare the type of its items: {_name(wanted)}[str]"
     return f"{_name(wanted)} has no schema: use a Model, or Annotated[…, Opaque()] for what the schema shall not check"
 
 

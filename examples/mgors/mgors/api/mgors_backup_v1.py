@@ -1,4 +1,4 @@
-"""MgorsBackup, as mongo.example.com/v1: one backup of a replica set, with its data for as long as it is there."""
+"""MgorsBackup, as mongo.example.com/v1: one backup of a replica set, with its data for as long as it exists."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -15,17 +15,21 @@ class MgorsBackupSpec(Model):
 
     cluster_name: Annotated[str, MinLength(1)]
     type: Literal["logical"] = "logical"
+    #: Include users and roles of the database, with the hashes of their passwords.
+    users_and_roles: bool = False
 
 
 class MgorsBackupStatus(Status):
-    """How far it is, and what it is good for."""
+    """How far it is, and what it contains."""
 
     state: State = "waiting"
     #: The folder, below the operator's volume of backups.
     destination: str = ""
     size_bytes: int = 0
     documents: int = 0
-    #: Of the manifest, which has those of all files.
+    #: Collections, time series and views.
+    collections: int = 0
+    #: Checksum of the manifest, which has those of all collections.
     sha256: str = ""
     start: datetime | None = None
     completed: datetime | None = None
@@ -46,5 +50,5 @@ class MgorsBackup(Resource[MgorsBackupSpec, MgorsBackupStatus]):
 
     @property
     def is_finished(self) -> bool:
-        """Whether it is over, well or not."""
+        """Whether it is over, successful or not."""
         return self.status.state in ("ready", "error")

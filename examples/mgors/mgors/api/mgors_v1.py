@@ -14,6 +14,7 @@ Port = Annotated[int, Minimum(1), Maximum(65535)]
 class Storage(Model):
     """The disk of each member."""
 
+    #: May grow where the class allows it.
     size: IntOrString | None = None
     class_name: str | None = None
     #: What becomes of disks that are not needed any more.
@@ -77,23 +78,32 @@ class BackupPlan(Model):
 
 
 class Unsafe(Model):
-    """What can cost data, and is only done for those who say so."""
+    """What can cost data and has to be allowed."""
 
     #: Allow an even number of voters.
     replica_set_size: bool = False
-    #: Go on with the newest member that is left when the majority does not come back.
+    #: Allow forced reconfigurations when the majority is lost. Each one needs a consent of its own, by annotation.
     force_reconfig_on_lost_quorum: bool = False
 
 
 @constrained(
+    # Seven vote at most, whatever their number is.
     Rule(
-        "self.members % 2 == 1 || (has(self.arbiters) && self.arbiters == 1) || "
+        "self.members + self.arbiters >= 7 || (self.members + self.arbiters) % 2 == 1 || "
         "(has(self.unsafe) && self.unsafe.replicaSetSize)",
-        "voting members must be odd (or unsafe.replicaSetSize)",
+        "voting members must be odd, arbiters included (or unsafe.replicaSetSize)",
     ),
+    # The members of a set that runs know it by its name and each other by their ports.
     Rule(
-        "!has(oldSelf.replicaSetName) || (has(self.replicaSetName) && self.replicaSetName == oldSelf.replicaSetName)",
-        "replicaSetName is immutable",
+        "has(self.replicaSetName) == has(oldSelf.replicaSetName) && "
+        "(!has(self.replicaSetName) || self.replicaSetName == oldSelf.replicaSetName)",
+        "replicaSetName is immutable: it can neither be changed nor set or removed later",
+    ),
+    Rule("self.port == oldSelf.port", "port is immutable: members know each other by it"),
+    Rule(
+        "(has(self.storage) && has(self.storage.className) ? self.storage.className : '') == "
+        "(has(oldSelf.storage) && has(oldSelf.storage.className) ? oldSelf.storage.className : '')",
+        "storage.className is immutable: disks cannot move to another class",
     ),
 )
 class MgorsSpec(Model):
@@ -104,6 +114,8 @@ class MgorsSpec(Model):
     #: The name of the object unless another is given.
     replica_set_name: Annotated[str, Pattern("^[a-zA-Z0-9_-]{1,63}$")] | None = None
     image: str = "mongo:7.0"
+    #: Features of newer versions stay off while this is set, so that there is a way back to this version; as ``6.0``.
+    feature_compatibility_version: Annotated[str, Pattern("^[0-9]+[.][0-9]+$")] | None = None
     port: Port = 27017
     #: No pods; the disks stay.
     pause: bool = False
@@ -146,6 +158,13 @@ class MgorsStatus(Status):
     plural="mgorses",
     short_names=["mrs"],
     scale=Scale(".spec.members", ".status.members", ".status.selector"),
+    # Pods carry the name, the suffix -arbiter and a revision in labels of at most 63 characters; so does their Service.
+    rules=[
+        Rule(
+            "self.metadata.name.size() <= 44 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+            "metadata.name must be a DNS label of at most 44 characters that begins with a letter",
+        )
+    ],
     columns=[
         Column("Members", ".spec.members", type="integer"),
         Column("Primary", ".status.primary", type="string"),

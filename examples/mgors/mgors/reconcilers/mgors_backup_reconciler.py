@@ -1,18 +1,20 @@
-"""What the operator does for a MgorsBackup: a dump of a secondary, which goes when the object does."""
+"""Reconciles a MgorsBackup: a dump of a secondary, which is removed with the object."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from steersman import Context, Retry
 
-from mgors import dump
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, destination_of, folder_at
-from mgors.connections import CarryOut, MemberError
-from mgors.finding import find_door, find_members
+from mgors.connections import Connector, Limit, MemberError
+from mgors.discovery import find_connector, find_members
+from mgors.dump import NotSupportedError, dump
 from mgors.maintenance import let_go, try_hold
+from mgors.manifest import remove
 from mgors.members import State
 from mgors.settings import Settings
 
@@ -23,7 +25,7 @@ _AT_ONCE, _SOON = 0.001, 2.0
 class MgorsBackupReconciler:
     """Reconciles backups."""
 
-    carry_out: CarryOut
+    connect: Callable[[str], Connector]
 
     async def reconcile(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
         """Wait for the Lease and for a member; then say so, and then do it: what runs is seen to run."""
@@ -46,29 +48,31 @@ class MgorsBackupReconciler:
         except MemberError as error:
             status.error = str(error)
             raise Retry(str(error), after=_SOON) from None
-        except (OSError, PlaceError) as error:
+        except (OSError, PlaceError, NotSupportedError) as error:
             await _end(backup, ctx, str(error))
             return
         await _end(backup, ctx, "")
 
     async def _dump(self, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
         """Dump a secondary: that costs the primary nothing. A set with one member has only that."""
-        door = await find_door(mgors, ctx, self.carry_out)
-        found = await find_members(mgors, ctx, door)
+        connector = await find_connector(mgors, ctx, self.connect)
+        found = await find_members(mgors, ctx, connector)
         source = found.get(State.SECONDARY) or found.get(State.PRIMARY)
         if source is None:
             raise MemberError(f"no member of {mgors.name} can be read now")
         status = backup.status
         folder = folder_at(status.destination, Settings.read(os.environ).backups)
-        async with door.member(source) as member:
-            manifest, status.sha256 = await member.change("dump", partial(dump.dump, member.mongo, folder))
+        async with connector.member(source, Limit.BULK) as member:
+            work = partial(dump, member.mongo, folder, users_and_roles=backup.spec.users_and_roles)
+            manifest, status.sha256 = await member.change("dump", work)
         status.documents, status.size_bytes = manifest.documents, manifest.size
+        status.collections = len(manifest.collections)
 
     async def cleanup(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
         """Remove the data with the object."""
         if backup.status.destination:
             try:
-                dump.remove(folder_at(backup.status.destination, Settings.read(os.environ).backups))
+                remove(folder_at(backup.status.destination, Settings.read(os.environ).backups))
             except PlaceError as error:
                 ctx.log.warning("nothing is removed", extra={"error": str(error)})
         await let_go(backup, ctx)

@@ -1,27 +1,29 @@
-"""What the operator does for a Mgors: it looks, decides on one thing, does it, and tells."""
+"""Reconciles a Mgors: observe, decide on one action, report, apply, execute."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from steersman import Context, Retry, meta
+from steersman import Context, Retry
 from steersman.kinds.apps_v1 import StatefulSet
-from steersman.kinds.core_v1 import ConfigMap, Pod
+from steersman.kinds.core_v1 import Pod
 from steersman.protocol import DeleteOptions
 
-from mgors.access import ensure_admin, ensure_keyfile, give_access
-from mgors.acting import Hands, act
+from mgors.access import SecretError, ensure_keyfile, give_access
 from mgors.actions import Rest
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import keep_backups
-from mgors.connections import CarryOut, Door, MemberError
-from mgors.disks import drop_disks
-from mgors.members import FIRST_ARBITER
-from mgors.numbers import Numbers
+from mgors.connections import Connector, MemberError
+from mgors.disks import drop_disks, grow_disks
+from mgors.execution import Executor
+from mgors.history import remember_initiated
+from mgors.metrics import Metrics
 from mgors.objects import arbiters_name, arbiters_of, members_of, selector_of, service_of
-from mgors.observation import history_name, observe
-from mgors.plan import Situation, decide, pods_needed
+from mgors.observation import observe
+from mgors.plan import arbiters_needed, decide, pods_needed
 from mgors.settings import Settings
-from mgors.telling import tell
+from mgors.situation import Situation
+from mgors.status_report import report, report_blind
 
 #: Seconds that the members of a set that is deleted have to end in order. Then they end as they are.
 _FAREWELL = 120.0
@@ -31,23 +33,28 @@ _FAREWELL = 120.0
 class MgorsReconciler:
     """Reconciles replica sets."""
 
-    carry_out: CarryOut
-    numbers: Numbers
+    connect: Callable[[str], Connector]
+    metrics: Metrics
 
     async def reconcile(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
         """Bring a replica set one step nearer to what its object says."""
         settings = Settings.read(os.environ)
-        door, admin = Door(await ensure_keyfile(mgors, ctx), self.carry_out), await ensure_admin(mgors, ctx)
-        situation = await observe(mgors, ctx, door, settings)
-        action = decide(situation)
-        await _apply(mgors, ctx, situation)
-        tell(mgors, ctx, situation, action, self.numbers)
-        await give_access(mgors, ctx, situation, admin, door)
         try:
-            await act(action, situation, Hands(mgors, ctx, settings, door))
+            connector = self.connect(await ensure_keyfile(mgors, ctx))
+        except SecretError as error:
+            report_blind(mgors, ctx, error.reason, str(error))
+            ctx.requeue_after(settings.look_again)
+            return
+        situation = await observe(mgors, ctx, connector, settings)
+        action = decide(situation)
+        report(mgors, ctx, situation, action, self.metrics)
+        await _apply(mgors, ctx, situation)
+        await give_access(mgors, ctx, situation, connector)
+        try:
+            await Executor(mgors, ctx, settings, connector).execute(action, situation)
         except MemberError as error:
             raise Retry(str(error), after=settings.look_again) from None
-        await keep_backups(mgors, ctx, self.numbers)
+        await keep_backups(mgors, ctx, self.metrics)
         ctx.requeue_after(settings.look_every if isinstance(action, Rest) else settings.look_again)
 
     async def cleanup(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
@@ -65,21 +72,21 @@ class MgorsReconciler:
         if pods and not is_late:
             raise Retry(f"waiting for {', '.join(pod.name for pod in pods)} to end", after=1)
         await drop_disks(mgors, ctx, range(max(mgors.spec.members, mgors.status.members)))
-        self.numbers.forget(mgors)
+        self.metrics.forget(mgors)
 
 
 async def _apply(mgors: Mgors, ctx: Context[Mgors], situation: Situation) -> None:
-    """Apply what the set consists of. Pods that still belong to it are kept until they do not."""
+    """Apply the objects of the set. Pods of members that are still in the configuration are kept until they are not."""
     await ctx.apply(service_of(mgors))
-    running = {found.name: found.spec.replicas or 0 for found in ctx.owned(StatefulSet)}
+    existing = {found.name: found for found in ctx.owned(StatefulSet)}
+    running = {name: found.spec.replicas or 0 for name, found in existing.items()}
     needed = pods_needed(situation, members=mgors.spec.members, running=running.get(mgors.name, 0))
-    await ctx.apply(members_of(mgors, needed))
-    arbiters, listed = mgors.spec.arbiters, situation.config.members if situation.config else ()
-    if any(member.number >= FIRST_ARBITER for member in listed):
-        arbiters = max(arbiters, running.get(arbiters_name(mgors), 0))
-    if arbiters or arbiters_name(mgors) in running:
-        await ctx.apply(arbiters_of(mgors, 0 if mgors.spec.pause else arbiters))
+    await ctx.apply(members_of(mgors, needed, existing.get(mgors.name)))
+    await grow_disks(mgors, ctx, needed)
+    if mgors.spec.arbiters or arbiters_name(mgors) in running:
+        arbiters = arbiters_needed(situation, mgors.spec.arbiters, running.get(arbiters_name(mgors), 0))
+        await ctx.apply(arbiters_of(mgors, arbiters))
     if situation.config is not None:
-        await ctx.apply(ConfigMap(meta(history_name(mgors)), data={"replicaSetId": situation.config.set_id}))
+        await remember_initiated(mgors, ctx, situation.config)
     if not mgors.spec.pause:
         await drop_disks(mgors, ctx, range(needed, max(needed, running.get(mgors.name, 0)) + 1))

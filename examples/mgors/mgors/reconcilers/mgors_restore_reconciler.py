@@ -1,33 +1,39 @@
-"""What the operator does for a MgorsRestore: a backup is checked, loaded at the primary, and compared."""
+"""Reconciles a MgorsRestore: a backup is loaded beside what exists, compared, and swapped in, step by step."""
 
 import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from steersman import Context, Retry
 
-from mgors import dump
 from mgors.api.mgors_backup_v1 import MgorsBackup
-from mgors.api.mgors_restore_v1 import MgorsRestore
+from mgors.api.mgors_restore_v1 import MgorsRestore, Phase
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, folder_at
-from mgors.connections import CarryOut, MemberError
-from mgors.finding import find_door, find_members
+from mgors.connections import Connector, Limit, MemberError
+from mgors.discovery import find_connector, find_members
 from mgors.maintenance import let_go, try_hold
+from mgors.manifest import DamagedError, read_manifest
 from mgors.members import State
+from mgors.restoring import Progress, Restoring
 from mgors.settings import Settings
 
 _AT_ONCE, _SOON = 0.001, 1.0
+#: Seconds of work after which the status is written.
+_REPORT_EVERY = 2.0
+#: Phases in which nothing that existed before has been touched.
+_UNTOUCHED: tuple[Phase, ...] = ("Checking", "Loading")
 
 
 @dataclass(frozen=True, slots=True)
 class MgorsRestoreReconciler:
     """Reconciles restores."""
 
-    carry_out: CarryOut
+    connect: Callable[[str], Connector]
 
     async def reconcile(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
-        """Wait for the Lease and for a primary; then say so, and then do it."""
-        status = restore.status
+        """Wait for the Lease and for a primary; then take some steps, and write down how far it is."""
         if restore.is_finished:
             await let_go(restore, ctx)
             return
@@ -40,38 +46,97 @@ class MgorsRestoreReconciler:
         if not await try_hold(restore, ctx):
             ctx.requeue_after(_SOON)
             return
+        status = restore.status
         if status.state != "running":
             status.state, status.start = "running", ctx.now().replace(microsecond=0)
             ctx.requeue_after(_AT_ONCE)
             return
         try:
-            await self._load(restore, backup, mgors, ctx)
+            is_done = await self._work(restore, backup, mgors, ctx)
         except MemberError as error:
             status.error = str(error)
             raise Retry(str(error), after=_SOON) from None
-        except (OSError, PlaceError, dump.DamagedError) as error:
+        except (OSError, PlaceError, DamagedError) as error:
             await _end(restore, ctx, str(error))
             return
-        await _end(restore, ctx, "")
+        if is_done:
+            await _end(restore, ctx, "")
+        else:
+            status.error = ""
+            ctx.requeue_after(_AT_ONCE)
 
-    async def _load(self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]) -> None:
+    async def _work(self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]) -> bool:
+        """Take steps for a while; return whether that was all."""
+        if restore.spec.users_and_roles and not backup.spec.users_and_roles:
+            raise DamagedError(f"the backup {backup.name} has no users and roles: spec.usersAndRoles was not set")
+        status, begin = restore.status, ctx.now()
+        async with self._restoring(restore, backup, mgors, ctx) as restoring:
+            manifest = restoring.manifest
+            status.collections = len(manifest.collections)
+            while status.phase != "Done" and (ctx.now() - begin).total_seconds() < _REPORT_EVERY:
+                try:
+                    _write(restore, await restoring.step(_read(restore)), manifest.documents)
+                except DamagedError:
+                    if status.phase in _UNTOUCHED:
+                        await restoring.abandon()
+                    raise
+        return status.phase == "Done"
+
+    @asynccontextmanager
+    async def _restoring(
+        self, restore: MgorsRestore, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsRestore]
+    ) -> AsyncIterator[Restoring]:
         folder = folder_at(backup.status.destination, Settings.read(os.environ).backups)
-        manifest = dump.read(folder, backup.status.sha256)
-        door = await find_door(mgors, ctx, self.carry_out)
-        primary = (await find_members(mgors, ctx, door)).get(State.PRIMARY)
+        manifest = read_manifest(folder, backup.status.sha256)
+        connector = await find_connector(mgors, ctx, self.connect)
+        primary = (await find_members(mgors, ctx, connector)).get(State.PRIMARY)
         if primary is None:
             raise MemberError(f"{mgors.name} has no primary now")
-        async with door.member(primary) as member:
-            await dump.load(member, folder, manifest)
-        restore.status.documents = manifest.documents
+        async with connector.member(primary, Limit.BULK) as member:
+            yield Restoring(
+                primary=member,
+                folder=folder,
+                manifest=manifest,
+                tag=tag_of(restore),
+                users_and_roles=restore.spec.users_and_roles,
+            )
 
     async def cleanup(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
-        """Let others go on."""
+        """Drop what was loaded beside, if the primary can be reached, and let others go on."""
+        mgors = await ctx.get(Mgors, restore.spec.cluster_name)
+        backup = await ctx.get(MgorsBackup, restore.spec.backup_name)
+        is_underway = not restore.is_finished and restore.status.phase in _UNTOUCHED
+        if is_underway and mgors is not None and backup is not None:
+            try:
+                async with self._restoring(restore, backup, mgors, ctx) as restoring:
+                    await restoring.abandon()
+            except (OSError, MemberError, PlaceError, DamagedError) as error:
+                ctx.log.warning("what was loaded beside stays", extra={"tag": tag_of(restore), "error": str(error)})
         await let_go(restore, ctx)
+
+
+def tag_of(restore: MgorsRestore) -> str:
+    """Return what distinguishes the collections of a restore from those of others."""
+    return restore.uid[:8]
+
+
+def _read(restore: MgorsRestore) -> Progress:
+    status = restore.status
+    return Progress(status.phase, status.position, status.documents)
+
+
+def _write(restore: MgorsRestore, progress: Progress, total: int) -> None:
+    status = restore.status
+    status.phase, status.position, status.documents = progress.phase, progress.position, progress.documents
+    if progress.phase in ("SettingAside", "Swapping", "Cleaning", "Done"):
+        status.documents = total  # also those that were loaded by an operator that died before it could write it down
+    status.progress = f"{progress.text}; {status.documents} of {total} documents are loaded"
 
 
 async def _end(restore: MgorsRestore, ctx: Context[MgorsRestore], error: str) -> None:
     status = restore.status
+    if error and status.phase in ("SettingAside", "Swapping"):
+        error += f"; what was replaced is kept in the collections mgors-old.{tag_of(restore)}.*"
     status.state, status.error = ("error" if error else "ready"), error
     status.completed = ctx.now().replace(microsecond=0)
     if error:

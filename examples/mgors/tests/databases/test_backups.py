@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from bson.codec_options import CodecOptions
 from mongod_world import NAME, StartWorld, World
+from pymongo import AsyncMongoClient
 from steersman import meta
 from steersman.kinds.coordination_v1 import Lease
 from steersman.testing import Cluster, FakeClock, Moment, run_until_crash
@@ -15,6 +16,7 @@ from steersman.testing import Cluster, FakeClock, Moment, run_until_crash
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 from mgors.api.mgors_v1 import BackupPlan, Mgors, MgorsSpec
+from mgors.dump import NotSupportedError, kind_of
 from mgors.main import operator
 from mgors.operator import mgors_operator
 
@@ -83,6 +85,10 @@ async def test_everything_is_lost_and_restored(start: StartWorld, settings: Path
             world.lose_disk(pod)
         await world.until(lambda: world.condition("Ready") == ("False", "DataLost"))
         await world.until(lambda: "DataLost" in world.events)
+        typo = await restored(world, "typo", "by-hnad")
+        assert typo.status.state == "error"
+        await world.looks(2)
+        assert world.events.count("ReplicaSetInitiated") == 1
         restore = await restored(world, "again", "by-hand")
         assert (restore.status.state, restore.status.documents) == ("ready", DOCUMENTS + 1)
         await world.until_ready()
@@ -112,6 +118,180 @@ async def test_a_backup_that_was_changed_is_not_restored(start: StartWorld, sett
         assert await world.count() == 10
         await world.cluster.client.delete(backup)
         await world.until(lambda: not folder.exists())
+
+
+async def everything(world: World) -> dict[str, Any]:
+    """Return all that a user can see in the databases: documents, definitions and indexes."""
+    found: dict[str, Any] = {}
+    async with world.connected() as client:
+        for db in sorted(set(await client.list_database_names()) - {"admin", "config", "local"}):
+            async for info in await client[db].list_collections():
+                name = info["name"]
+                if name.startswith("system."):
+                    continue
+                documents = [one async for one in client[db][name].find()]
+                is_ordered = info.get("options", {}).get("capped")
+                key = (lambda _: 0) if is_ordered else (lambda one: str(sorted(one.items(), key=str)))
+                indexes = {} if info["type"] == "view" else await client[db][name].index_information()
+                found[f"{db}.{name}"] = (info["type"], info.get("options"), sorted(documents, key=key), indexes)
+    return found
+
+
+async def write_everything(world: World) -> None:
+    """Write what MongoDB has beside ordinary collections."""
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    async with world.connected() as client:
+        shop = client.shop
+        await shop.orders.insert_many([{"_id": number, "n": number % 7} for number in range(3_000)])
+        await shop.orders.create_index([("n", 1)], name="by_n")
+        await shop.create_collection("temperatures", timeseries={"timeField": "at", "metaField": "place"})
+        await shop.temperatures.create_index([("place", 1), ("at", 1)], name="by_place")
+        points = [{"at": long_ago + timedelta(minutes=n), "place": n % 5, "value": n} for n in range(2_000)]
+        await shop.temperatures.insert_many(points)
+        await shop.create_collection("few", viewOn="orders", pipeline=[{"$match": {"_id": {"$lt": 5}}}])
+        await shop.create_collection("log", capped=True, size=100_000)
+        await shop["log"].insert_many([{"_id": 9}, {"_id": 3}, {"_id": 5}])
+        await shop.create_collection("clustered", clusteredIndex={"key": {"_id": 1}, "unique": True})
+        await shop.clustered.insert_one({"_id": 1})
+        await shop.create_collection("strict", validator={"a": {"$exists": True}}, validationAction="warn")
+        await shop.strict.insert_one({"_id": 1, "b": 2})
+        await client.crm.people.insert_one({"_id": "ann"})
+        await client.crm.people.create_index([("seen", 1)], name="expiring", expireAfterSeconds=3600)
+
+
+async def test_a_backup_has_everything_and_a_restore_brings_it_back(start: StartWorld) -> None:
+    """Time series and views as well: they were left out without a word, and their database was dropped."""
+    async with start() as world:
+        await world.create(1)
+        await world.until_ready(1)
+        await world.until(lambda: "admin.admin" in world.users())
+        await write_everything(world)
+        before = await everything(world)
+        backup = await backed_up(world)
+        assert backup.status.collections == 7
+        async with world.connected() as client:
+            await client.shop.orders.delete_many({})
+            await client.shop.drop_collection("temperatures")
+            await client.shop.create_collection("few2", viewOn="orders", pipeline=[])
+            await client.shop.later.insert_one({"_id": 1})
+            await client.shop.create_collection("newer", timeseries={"timeField": "at"})
+            await client.crm.drop_collection("people")
+            await client.other.things.insert_one({"_id": 1})
+        restore = await restored(world, "again", "by-hand")
+        assert (restore.status.state, restore.status.error) == ("ready", "")
+        after = await everything(world)
+        assert after.pop("other.things")
+        assert after == before
+
+
+@pytest.mark.parametrize(("name", "type_"), [("system.buckets.x", "collection"), ("a", "queue")])
+def test_what_cannot_be_backed_up_fails_the_backup(name: str, type_: str) -> None:
+    """A backup that succeeds is complete; servers to come may have what nobody knows today."""
+    with pytest.raises(NotSupportedError, match=name):
+        kind_of("shop", {"name": name, "type": type_}, {"y"})
+    assert kind_of("shop", {"name": "system.buckets.y", "type": "collection"}, {"y"}) is None
+
+
+async def test_users_come_back_where_that_is_asked_for(start: StartWorld) -> None:
+    """Those that were made by hand have no Secret that they could be made of again."""
+    async with start() as world:
+        await world.create(1)
+        await world.until_ready(1)
+        await world.until(lambda: "admin.admin" in world.users())
+        async with world.connected() as client:
+            await client.shop.command({"createRole": "clerk", "privileges": [], "roles": ["read"]})
+            await client.shop.command({"createUser": "ann", "pwd": "secret", "roles": ["clerk"]})
+        await world.write(0, 10)
+        spec = MgorsBackupSpec(cluster_name=NAME, users_and_roles=True)
+        await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
+        await world.until(lambda: world.cluster.list(MgorsBackup)[0].status.state == "ready")
+        async with world.connected() as client:
+            await client.shop.command({"dropUser": "ann"})
+            await client.shop.command({"dropRole": "clerk"})
+        restore = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand", users_and_roles=True)
+        await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), restore))
+        await world.until(lambda: world.cluster.list(MgorsRestore)[0].is_finished)
+        assert world.cluster.list(MgorsRestore)[0].status.error == ""
+        uri = f"mongodb://ann:secret@{world.host('shop-0')}/?replicaSet=shop&authSource=shop"
+        client = AsyncMongoClient(uri)
+        try:
+            assert await client.shop.orders.count_documents({}) == 10
+        finally:
+            await client.close()
+
+
+async def test_a_restore_with_indexes_ends_while_a_member_is_down(start: StartWorld) -> None:
+    """An index build waits for all voters by default; each retry dropped all databases again, for ever."""
+    async with start() as world:
+        await world.create(3)
+        await world.until_ready()
+        await write_many(world, 30_000)
+        async with world.connected() as client:
+            await client.crm.people.insert_one({"_id": 1})
+            await client.crm.people.create_index([("seen", 1)], name="expiring", expireAfterSeconds=3600)
+        await backed_up(world)
+        world.take_down(world.secondaries[0])
+        async with world.connected() as client:
+            await client.shop.orders.delete_many({"_id": {"$gt": 5}})
+        restore = await restored(world, "again", "by-hand")
+        assert (restore.status.state, restore.status.phase) == ("ready", "Done")
+        assert await world.count() == 30_000
+
+
+async def test_what_is_there_stays_until_the_backup_is_loaded_and_verified(start: StartWorld, settings: Path) -> None:
+    """A backup that turns out to be damaged, or a primary that dies, costs nothing."""
+    async with start(is_operated=False) as world:
+        async with world.cluster.running(operator):
+            await world.create(1)
+            await world.until_ready(1)
+            await world.until(lambda: "admin.admin" in world.users())
+            await write_many(world, 25_000)
+            backup = await backed_up(world)
+            await world.write(1_000_000, 1)
+        spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
+        await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
+        await run_until_crash(world.cluster, lambda fuse: mgors_operator(fuse.carry_out), AtTheSecondInsert())
+        assert await world.count() == 25_001
+        file = max((settings / backup.status.destination).glob("*.bson"), key=lambda found: found.stat().st_size)
+        data = bytearray(file.read_bytes())
+        data[-3] ^= 1
+        file.write_bytes(data)
+        async with world.cluster.running(operator):
+            await world.until(lambda: world.cluster.list(MgorsRestore)[0].is_finished)
+        assert "shop.orders, was changed" in world.cluster.list(MgorsRestore)[0].status.error
+        assert await world.count() == 25_001
+        async with world.connected() as client:
+            assert set(await client.shop.list_collection_names()) == {"orders"}
+
+
+async def test_a_restore_that_is_deleted_leaves_nothing_beside(start: StartWorld) -> None:
+    """Somebody changed their mind while it loaded: half a copy of everything would stay for ever."""
+    async with start(is_operated=False) as world:
+        async with world.cluster.running(operator):
+            await world.create(1)
+            await world.until_ready(1)
+            await world.until(lambda: "admin.admin" in world.users())
+            await write_many(world, 5_000)
+            await backed_up(world)
+        spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
+        restore = await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
+        await run_until_crash(world.cluster, lambda fuse: mgors_operator(fuse.carry_out), AtTheSecondInsert())
+        await world.cluster.client.delete(restore)
+        async with world.cluster.running(operator):
+            await world.cluster.client.wait_deleted(restore, timeout=30)
+        async with world.connected() as client:
+            assert set(await client.shop.list_collection_names()) == {"orders"}
+        assert await world.count() == 5_000
+
+
+class AtTheSecondInsert:
+    """Ends an operator in the middle of loading."""
+
+    moment: Moment = "after"
+
+    def comes(self, writes: Sequence[str]) -> bool:
+        """Return whether that was the second batch."""
+        return sum(1 for write in writes if write.startswith("insert mgors-new.") and ".orders" in write) == 2
 
 
 def files(folder: Path) -> list[Path]:

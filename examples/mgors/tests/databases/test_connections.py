@@ -4,7 +4,7 @@ import asyncio
 
 from mongod_world import StartWorld
 
-from mgors.connections import Door
+from mgors.connections import Connector
 
 
 async def test_who_is_cancelled_while_a_connection_closes_leaves_nothing_behind(start: StartWorld) -> None:
@@ -13,11 +13,11 @@ async def test_who_is_cancelled_while_a_connection_closes_leaves_nothing_behind(
         await world.create(1)
         await world.until_ready(1)
         [host] = [one.host for one in world.mgors.status.replica_set]
-        door = Door(world.secret("shop-keyfile")["keyfile"])
+        connector = Connector(world.secret("shop-keyfile")["keyfile"])
         asked = asyncio.Event()
 
         async def ask() -> None:
-            async with door.member(host) as member:
+            async with connector.member(host) as member:
                 await member.mongo.admin.command("ping")
                 asked.set()  # from here on it closes
 

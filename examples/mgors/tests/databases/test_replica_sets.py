@@ -5,9 +5,12 @@ from mongod_world import StartWorld
 from pymongo.errors import OperationFailure
 from steersman import meta
 from steersman.kinds.apps_v1 import StatefulSet
+from steersman.kinds.coordination_v1 import Lease, LeaseSpec
 from steersman.kinds.core_v1 import PersistentVolumeClaim, Secret
 
-from mgors.api.mgors_v1 import Role, SecretRef, Storage, User
+from mgors.api.mgors_v1 import Auth, Role, SecretRef, Storage, User
+
+CONNECTION = "shop-connection"
 
 
 async def test_members_join_one_by_one_and_leave_one_by_one(start: StartWorld) -> None:
@@ -75,6 +78,75 @@ async def test_users_are_as_the_object_says(start: StartWorld) -> None:
             assert (await client.app.command({"usersInfo": "app"}))["users"] == []
 
 
+async def test_a_secret_that_is_missing_for_a_moment_drops_nobody(start: StartWorld) -> None:
+    """It is replaced by another tool: delete, create. The user, and whoever is connected as it, goes on."""
+    async with start() as world:
+        app = Secret(meta("app", namespace="default"), data={"password": b"first"})
+        secret = await world.cluster.client.create(app)
+        user = User(
+            name="app", db="app", password_secret_ref=SecretRef(name="app"), roles=[Role(name="read", db="app")]
+        )
+        await world.create(1, users=[user])
+        await world.until(lambda: "app.app" in world.users())
+        await world.until_ready(1)
+        await world.cluster.client.delete(secret)
+        await world.until(lambda: world.condition("UsersReady") == ("False", "UsersMissing"))
+        assert "app.app" in world.users()
+        async with world.connected("app.app") as client:
+            assert await client.app.things.count_documents({}) == 0
+        await world.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"first"}))
+        await world.until(lambda: world.condition("UsersReady")[0] == "True")
+
+
+async def test_an_administrator_whose_secret_comes_later_gets_in(start: StartWorld) -> None:
+    """The Secret is not watched: it is looked for again, and nothing else waits for it."""
+    async with start() as world:
+        await world.create(1, auth=Auth(secret_name="boss"))  # noqa: S106 - the name of one
+        await world.until_ready(1)
+        await world.until(lambda: world.condition("UsersReady") == ("False", "UsersMissing"))
+        assert "there is no Secret boss" in world.message("UsersReady")
+        data = {"username": b"root", "password": b"x"}
+        await world.cluster.client.create(Secret(meta("boss", namespace="default"), data=data))
+        await world.until(lambda: "admin.root" in world.users())
+
+
+async def test_disks_grow_where_their_class_allows_it(start: StartWorld) -> None:
+    """A StatefulSet refuses another size; the operator was blind from then on, and said that all was well."""
+    async with start() as world:
+        await world.create(1, storage=Storage(size="1Gi"))
+        await world.until_ready(1)
+        await world.patch({"storage": {"size": "2Gi"}})
+        await world.until(lambda: world.condition("StorageAsAskedFor") == ("False", "ResizeRefused"))
+        assert "data-shop-0 has 1Gi and cannot grow to 2Gi" in world.message("StorageAsAskedFor")
+        await world.patch({"members": 3, "storage": {"size": "1Gi"}})
+        await world.until_ready(3)
+        assert world.condition("StorageAsAskedFor")[0] == "True"
+
+
+async def test_what_applications_connect_with_changes_with_the_members_only(start: StartWorld) -> None:
+    """It was written six times in one rolling update, and each time whoever watches it restarted."""
+    async with start() as world:
+        await world.create(3)
+        await world.until_ready()
+        [before] = [one.metadata.resource_version for one in world.cluster.list(Secret) if one.name == CONNECTION]
+        await world.patch({"image": "mongo:6.0.5"})
+        await world.until(lambda: world.events.count("PodReplaced") == 3 and world.is_ready(), within=90)
+        [after] = [one.metadata.resource_version for one in world.cluster.list(Secret) if one.name == CONNECTION]
+        assert after == before
+
+
+async def test_a_lease_of_a_backup_that_is_gone_blocks_nothing(start: StartWorld) -> None:
+    """Its operator died, and its object was deleted without a trace."""
+    async with start() as world:
+        await world.create(1)
+        await world.until_ready(1)
+        lease = Lease(meta("mgors-shop", namespace="default"), spec=LeaseSpec(holder_identity="MgorsBackup/gone/0"))
+        await world.cluster.client.create(lease)
+        await world.patch({"image": "mongo:6.0.5"})
+        await world.until(lambda: "PodReplaced" in world.events)
+        await world.until_ready(1)
+
+
 async def test_a_user_that_cannot_be_made_stops_nothing_else(start: StartWorld) -> None:
     """A role that does not exist is told, and members join as ever."""
     async with start() as world:
@@ -119,12 +191,15 @@ async def test_a_set_is_paused_and_goes_on(start: StartWorld) -> None:
 
 
 async def test_features_of_a_newer_server_are_used_when_all_have_it(start: StartWorld) -> None:
-    """A set that came from an older version is raised after the last pod was replaced."""
+    """A set that came from an older version is raised after the last pod was replaced, and not before it may be."""
     async with start() as world:
-        await world.create(1)
+        await world.create(1, feature_compatibility_version="5.0")
         await world.until_ready(1)
         async with world.connected() as client:
             await client.admin.command({"setFeatureCompatibilityVersion": "5.0"})
+        await world.looks(3)
+        assert "CompatibilityRaised" not in world.events
+        await world.patch({"featureCompatibilityVersion": None})
         await world.until(lambda: "CompatibilityRaised" in world.events)
         async with world.connected() as client:
             told = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})

@@ -19,7 +19,7 @@ async def test_the_operator_has_the_rights_that_it_needs_and_no_others(start: St
         await phases.all_is_lost_and_restored(world)
         await phases.a_schedule_is_kept(world)
         [before] = [pod.uid for pod in world.cluster.list(Pod)]
-        await world.patch({"image": "mongo:6.0.5"})
+        await world.patch({"image": "mongo:6.0.5", "storage": {"size": "20Gi"}})
         await world.until(lambda: [pod for pod in world.cluster.list(Pod) if pod.uid != before])
         await world.until_ready(1)
         await phases.it_ends(world)

@@ -63,7 +63,8 @@ class SentinelSettings(PodSettings):
 class AuthSettings(Model):
     """How clients prove who they are."""
 
-    #: The Secret of the same namespace whose key ``password`` all servers ask for.
+    #: The Secret of the same namespace whose key ``password`` all servers ask for. It can be changed, added and removed
+    #: while they run. With the key ``previous`` another one is accepted as well, for clients that still have it.
     secret_path: str = ""
 
 
@@ -114,6 +115,8 @@ class RedisFailoverStatus(Status):
     master: str = ""
     replicas: list[str] = []
     sentinels: list[str] = []
+    #: The history of the data, by which Redis counts: offsets of servers are comparable within one.
+    replication_id: str = ""
     last_backup: BackupRecord | None = None
 
 

@@ -5,25 +5,29 @@ Nothing is remembered from one run to the next. What is decided, and why, is in 
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from steersman import Context, Permanent
 from steersman.kinds.apps_v1 import StatefulSet
-from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
+from steersman.kinds.core_v1 import ConfigMap, Pod
 from steersman.objects import ScheduleError
 
-from redisfailover.actions import Action, Configure, Failover, Promote, Replace, Reset
+from redisfailover.actions import Action, Configure, Failover, Monitor, Promote, Replace, Require, Reset, Tell
 from redisfailover.api.redis_failover_v1 import BackupRecord, BackupSettings, RedisFailover
+from redisfailover.backup_runner import BackupRunner, Failed
 from redisfailover.backups import due_at, file_name, seconds_until, surplus
 from redisfailover.children import config_map_of, deployment_of, services_of, stateful_set_of
 from redisfailover.decision import decide
 from redisfailover.looking import goal_of, redis_node, seconds_since, sentinel_node, unknown_fields
 from redisfailover.names import ROLE, labels_of, redis_name
 from redisfailover.observation import Observation, RedisNode, SentinelNode
+from redisfailover.passwords import Record, is_changed_everywhere
 from redisfailover.plan import Plan, Verdict
 from redisfailover.servers import Rejected, Servers, Terms, Unreachable
-from redisfailover.settings import parse_settings, reserved_in, sentinel_options
+from redisfailover.settings import reserved_in
+from redisfailover.terms import find_terms, keep_record
 
 #: Seconds until the next look: sentinels act without telling us, so there is always one.
 SOON, LATER = 0.5, 2.0
@@ -35,6 +39,7 @@ class RedisFailoverReconciler:
     """Reconciles RedisFailovers by way of their servers."""
 
     servers: Servers
+    runner: BackupRunner
     #: The folder for backups, if there is one.
     backups: Path | None
     #: Told the name of each step that was taken.
@@ -49,12 +54,16 @@ class RedisFailoverReconciler:
         pods = await _pods(failover, "redis", ctx)
         goal = goal_of(failover, pods)
         stateful_set = await _apply_objects(failover, goal.replicas, ctx)
-        terms = await _terms(failover, ctx)
-        if terms is None:
+        found = await find_terms(failover, ctx)
+        if found is None:
+            ctx.requeue_after(LATER)
             return
-        seen = await self._look(failover, pods, stateful_set, terms, ctx)
+        terms, record = found
+        seen = await self._look(failover, pods, stateful_set, found, ctx)
         plan = decide(goal, seen)
-        plan = await self._act(failover, plan, pods, terms, ctx)
+        plan, done = await self._act(failover, plan, pods, terms, ctx)
+        told = [one.node for one in done if isinstance(one, Tell | Monitor | Reset)]
+        await keep_record(failover, ctx, record.after(seen, told, terms.password, is_changed_everywhere(goal, seen)))
         if not any(node.drift for node in seen.answering):
             # Whoever restarts reads this: it holds nothing that a running server would refuse.
             await ctx.apply(config_map_of(failover))
@@ -68,12 +77,13 @@ class RedisFailoverReconciler:
         failover: RedisFailover,
         pods: list[Pod],
         stateful_set: StatefulSet,
-        terms: Terms,
+        found: tuple[Terms, Record],
         ctx: Context[RedisFailover],
     ) -> Observation:
         """Ask everybody at the same time."""
+        terms, record = found
         redis = [redis_node(pod, stateful_set, failover.spec.redis.port) for pod in pods]
-        sentinels = [sentinel_node(pod) for pod in await _pods(failover, "sentinel", ctx)]
+        sentinels = [record.judge(sentinel_node(pod), terms.password) for pod in await _pods(failover, "sentinel", ctx)]
         async with asyncio.TaskGroup() as tasks:
             asked = [tasks.create_task(self.servers.look_at(node, terms), name=node.pod) for node in redis]
             heard = [tasks.create_task(self.servers.look_at_sentinel(one, terms), name=one.pod) for one in sentinels]
@@ -82,6 +92,7 @@ class RedisFailoverReconciler:
         return Observation(
             redis=tuple(task.result() for task in asked),
             sentinels=tuple(task.result() for task in heard),
+            last_history=status.replication_id,
             masterless_for=seconds_since(status.condition("MasterAvailable"), {"False"}, now),
             # Once it has been said it stays so until it is over.
             several_for=_FOREVER if split and split.status == "True" else seconds_since(split, {"Unknown"}, now),
@@ -89,9 +100,10 @@ class RedisFailoverReconciler:
 
     async def _act(
         self, failover: RedisFailover, plan: Plan, pods: list[Pod], terms: Terms, ctx: Context[RedisFailover]
-    ) -> Plan:
-        """Take the steps in order; what fails is found again by the next look."""
+    ) -> tuple[Plan, list[Action]]:
+        """Take the steps in order and return those that were taken; what fails is found again by the next look."""
         refused: list[str] = []
+        done: list[Action] = []
         for action in plan.actions:
             try:
                 if isinstance(action, Replace):
@@ -104,15 +116,16 @@ class RedisFailoverReconciler:
             except Unreachable as error:
                 ctx.log.info("a step failed", extra={"step": type(action).__name__, "error": str(error)})
                 break
+            done.append(action)
             self.count(type(action).__name__)
             _tell(action, ctx)
         if not refused:
-            return plan
+            return plan, done
         told = f"Redis does not accept {'; '.join(dict.fromkeys(refused))}"
         before = failover.status.condition("Ready")
         if before is None or before.message != told:
             ctx.event("ConfigRejected", told, kind="Warning")
-        return plan.but(Ready=Verdict(False, "ConfigRejected", told))
+        return plan.but(Ready=Verdict(False, "ConfigRejected", told)), done
 
     async def _back_up(
         self, failover: RedisFailover, seen: Observation, terms: Terms, ctx: Context[RedisFailover]
@@ -155,12 +168,14 @@ class RedisFailoverReconciler:
         if source is None or source.address is None:
             ctx.condition("BackupHealthy", False, "NoReplica", "no replica has all of the data")
             return
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            saved = await self.servers.save(source.address, target, terms)
-        except (Unreachable, OSError) as error:
-            if ctx.condition("BackupHealthy", False, "BackupFailed", str(error)):
-                ctx.event("BackupFailed", str(error), kind="Warning")
+        work = partial(self.servers.save, source.address, target, replace(terms, password=source.password))
+        saved = self.runner.request(target.name, work)
+        if saved is None:
+            ctx.condition("BackupHealthy", None, "BackupRunning", f"{target.name} is made from {source.pod}")
+            return
+        if isinstance(saved, Failed):
+            if ctx.condition("BackupHealthy", False, "BackupFailed", saved.problem):
+                ctx.event("BackupFailed", saved.problem, kind="Warning")
             return
         names = [one.name for one in target.parent.iterdir()]
         for name in surplus(names, failover.namespace, failover.name, backup.keep):
@@ -172,7 +187,7 @@ class RedisFailoverReconciler:
             source=source.pod,
             scheduled=ctx.now().replace(microsecond=0),
         )
-        told = f"{target.name}: {saved.size_bytes} bytes from {source.pod}"
+        told = f"{target.name}: {saved.size_bytes} bytes"
         ctx.condition("BackupHealthy", True, "BackupSucceeded", told)
         ctx.event("BackupSucceeded", told)
 
@@ -186,24 +201,6 @@ async def _apply_objects(failover: RedisFailover, replicas: int, ctx: Context[Re
     wanted = stateful_set_of(failover)
     wanted.spec.replicas = replicas
     return await ctx.apply(wanted)
-
-
-async def _terms(failover: RedisFailover, ctx: Context[RedisFailover]) -> Terms | None:
-    """Find out how to speak with the servers; ``None`` if the password is not there yet, which the status then says."""
-    settings = parse_settings(failover.spec.redis.custom_config)
-    options = sentinel_options(failover.spec.sentinel.custom_config)
-    name = failover.spec.auth.secret_path
-    if not name:
-        return Terms(settings=settings, options=options)
-    secret = await ctx.get(Secret, name)
-    password = (secret.data or {}).get("password") if secret is not None else None
-    if password is None:
-        told = f"there is no Secret {name!r} with a key 'password'"
-        if ctx.condition("Ready", False, "SecretMissing", told):
-            ctx.event("SecretMissing", told, kind="Warning")
-        ctx.requeue_after(LATER)
-        return None
-    return Terms(password=bytes(password).decode(), settings=settings, options=options)
 
 
 async def _pods(failover: RedisFailover, component: str, ctx: Context[RedisFailover]) -> list[Pod]:
@@ -239,6 +236,8 @@ def _tell(action: Action, ctx: Context[RedisFailover]) -> None:
             ctx.event("SentinelReset", why)
         case Replace(node):
             ctx.event("RollingUpdate", f"{node.pod} is replaced")
+        case Require(node):
+            ctx.event("PasswordChanged", f"{node.pod} accepts the password of the Secret only")
         case _:
             return
 
@@ -250,6 +249,7 @@ def _show(failover: RedisFailover, plan: Plan, seen: Observation, ctx: Context[R
     for name, verdict in plan.conditions.items():
         ctx.condition(name, verdict.status, verdict.reason, verdict.message)
     status.master = master.pod if master is not None else status.master
+    status.replication_id = master.history if master is not None else status.replication_id
     status.replicas = _names([node for node in seen.answering if node.role == "slave"])
     status.sentinels = _names([*seen.watchers])
     status.observed_generation = failover.generation

@@ -3,13 +3,10 @@
 from pathlib import Path
 
 from redis.exceptions import RedisError
-from steersman import meta
-from steersman.kinds.core_v1 import Pod, Secret
+from steersman.kinds.core_v1 import Pod
 
 from redis_world.world import World, failover_spec
-from redisfailover.api.redis_failover_v1 import AuthSettings, BootstrapNode
-
-AUTH, WORD = "redis-auth", "first one"
+from redisfailover.api.redis_failover_v1 import BootstrapNode
 
 
 async def test_servers_replicate_and_the_service_leads_to_the_master(tmp_path: Path) -> None:
@@ -117,26 +114,6 @@ async def test_a_setting_that_redis_refuses_is_told_and_reaches_no_start(tmp_pat
         await world.cluster.eventually(lambda: world.seen.status.master not in ("", master))
         await world.cluster.client.patch(created, good)
         await world.wait_ready()
-        await world.check()
-
-
-async def test_a_password_is_asked_for_and_a_wrong_one_is_told(tmp_path: Path) -> None:
-    """A Secret that changes under running servers locks the operator out; it says so, and goes on when it is right."""
-    async with World.start(tmp_path) as world, world.cluster.running(world.operator):
-        secret = Secret(meta(AUTH, namespace="default"), string_data={"password": WORD})
-        created = await world.cluster.client.create(secret)
-        world.password = WORD
-        spec = failover_spec()
-        spec.auth = AuthSettings(secret_path=AUTH)
-        await world.create(spec)
-        await world.write()
-        await world.cluster.client.patch(created, {"stringData": {"password": "another"}})
-        await world.wait_condition("Ready", "False/WrongPassword")
-        await world.cluster.client.patch(created, {"stringData": {"password": WORD}})
-        await world.wait_ready()
-        master = world.seen.status.master
-        world.faults(master).kill()
-        await world.wait_other_master(than=master)
         await world.check()
 
 

@@ -1,0 +1,40 @@
+"""Finds members of a replica set by their state, for backups and restores."""
+
+from collections.abc import Callable
+
+from steersman import Context
+from steersman.kinds.core_v1 import Pod, Secret
+
+from mgors.api.mgors_backup_v1 import MgorsBackup
+from mgors.api.mgors_restore_v1 import MgorsRestore
+from mgors.api.mgors_v1 import Mgors
+from mgors.connections import Connector, MemberError
+from mgors.members import Answered, OpTime, State
+from mgors.objects import host_of, keyfile_name, selector_of
+from mgors.replica_set import look
+
+
+async def find_connector(
+    mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore], connect: Callable[[str], Connector]
+) -> Connector:
+    """Return what connects to the members of a replica set."""
+    name = keyfile_name(mgors)
+    secret = await ctx.get(Secret, name)
+    keyfile = (secret.data or {}).get("keyfile", b"").decode().strip() if secret else ""
+    if not keyfile:
+        raise MemberError(f"there is no keyfile in the Secret {name}")
+    return connect(keyfile)
+
+
+async def find_members(
+    mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore], connector: Connector
+) -> dict[State, str]:
+    """Return for each state the host of the member with the newest data."""
+    pods = await ctx.list(Pod, selector_of(mgors))
+    hosts = dict(enumerate(host for pod in pods if not pod.is_deleting and (host := host_of(pod, mgors))))
+    best: dict[State, tuple[OpTime, str]] = {}
+    for number, reached in (await look(hosts, connector)).items():
+        if isinstance(reached, Answered):
+            view = reached.view
+            best[view.state] = max(best.get(view.state, (OpTime(), "")), (view.optime, hosts[number]))
+    return {state: host for state, (_, host) in best.items()}
