@@ -5,7 +5,7 @@ from steersman.kinds.core_v1 import Container, Pod, PodSpec
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from tests.controller.stage import Ctx, clock_of, running
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 #: What authors use; docs/first-operator.md and its neighbours show most of it.
 PUBLIC = {
