@@ -13,7 +13,7 @@ PUBLIC = {
     *("get", "list", "owned", "orphans"),
     *("apply", "create", "update", "patch", "delete", "prune"),
     *("condition", "event", "requeue_after", "waker", "memory"),
-    *("follow", "http", "wait"),
+    *("follow", "http", "external_write", "wait"),
 }
 
 MAIN = Container(name="main", image="none")
