@@ -1,6 +1,11 @@
 import inspect
 
 from steersman.controller.context import Context
+from steersman.kinds.core_v1 import Container, Pod, PodSpec
+from steersman.manager.operator import Operator
+from steersman.objects.meta import meta
+from tests.controller.stage import Ctx, clock_of, running
+from tests.support.widgets import Widget, WidgetSpec
 
 #: What authors use; docs/first-operator.md and its neighbours show most of it.
 PUBLIC = {
@@ -10,6 +15,8 @@ PUBLIC = {
     *("condition", "event", "requeue_after", "waker", "memory"),
     *("follow", "http", "external_write", "wait"),
 }
+
+MAIN = Container(name="main", image="none")
 
 
 def test_authors_see_nothing_of_what_the_controller_keeps() -> None:
@@ -23,3 +30,29 @@ def test_every_public_part_of_the_context_says_what_it_is_for() -> None:
         member = inspect.getattr_static(Context, name)
         documented = member.fget if isinstance(member, property) else member
         assert inspect.getdoc(documented), name
+
+
+async def test_a_patch_of_a_status_is_written_and_waited_for() -> None:
+    """Only the status is changed that way, and the next run sees it, however late the cache is."""
+    operator = Operator("patching")
+    operator.permit(Pod, "patch", subresource="status")
+    seen: list[str | None] = []
+
+    @operator.reconciler(Widget, owns=[Pod])
+    async def reconcile(_: Widget, ctx: Ctx) -> None:
+        (pod,) = ctx.owned(Pod) or [await ctx.create(Pod(meta("child"), spec=PodSpec(containers=[MAIN])))]
+        seen.append(pod.status.phase)
+        if pod.status.phase != "Running":
+            cluster.faults.hold("/pods")
+            patch = {"spec": {"nodeName": "other"}, "status": {"phase": "Running"}}
+            patched = await ctx.patch(pod, patch, status=True)
+            assert (patched.spec.node_name, patched.status.phase) == (None, "Running")
+            ctx.requeue_after(1)
+
+    async with running(operator) as cluster:
+        await cluster.client.create(Widget(meta("a"), WidgetSpec()))
+        await clock_of(cluster).advance(2)
+        assert seen == ["Pending"], "it ran again before the cache had its write"
+        cluster.faults.release("/pods")
+        await clock_of(cluster).advance(2)
+        assert set(seen[1:]) == {"Running"}

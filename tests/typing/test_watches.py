@@ -13,6 +13,7 @@ import pytest
 
 BEFORE = """\
 from steersman import Chosen, Context, ObjectKey, Operator, Watch
+from steersman.controller import WatchedKind
 from steersman.kinds.core_v1 import ConfigMap, Pod, Service
 
 operator = Operator("typing")
@@ -26,6 +27,10 @@ def selects(service: Service, pod: Pod) -> bool:
     return service.spec.selector == pod.labels
 
 
+several = [Watch(ConfigMap, to=named_after), Watch(Pod, to=lambda pod: [pod.name]), Watch(Service, lambda _: [])]
+mixed: list[WatchedKind[Service]] = [Watch(ConfigMap, to=named_after), Chosen(Pod, by=selects)]
+
+
 async def reconcile(service: Service, ctx: Context[Service]) -> None: ...
 
 
@@ -34,6 +39,8 @@ async def reconcile_pod(pod: Pod, ctx: Context[Pod]) -> None: ...
 
 """
 GOOD = [
+    "operator.reconciler(Service, watches=several)(reconcile)",
+    "operator.reconciler(Service, watches=mixed)(reconcile)",
     "operator.reconciler(Service, watches=[Watch(ConfigMap, to=lambda config: [config.name])])(reconcile)",
     "operator.reconciler(Service, watches=[Watch(Pod, to=lambda pod: [ObjectKey('a', pod.name)])])(reconcile)",
     "operator.reconciler(Service, watches=[Watch(ConfigMap, to=named_after)])(reconcile)",

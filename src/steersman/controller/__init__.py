@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         negate,
         on_objects,
     )
-    from steersman.controller.triggers import Chosen, Watch
+    from steersman.controller.triggers import Chosen, Watch, WatchedKind
 
 __all__ = [
     "Cause",
@@ -30,6 +30,7 @@ __all__ = [
     "Predicate",
     "Told",
     "Watch",
+    "WatchedKind",
     "all_of",
     "always",
     "annotations_changed",
@@ -61,6 +62,6 @@ __getattr__, __dir__ = lazy_names(
             "negate",
             "on_objects",
         ),
-        "steersman.controller.triggers": ("Chosen", "Watch"),
+        "steersman.controller.triggers": ("Chosen", "Watch", "WatchedKind"),
     },
 )

@@ -215,7 +215,10 @@ class Context(Generic[K]):
         return updated
 
     async def patch(self, obj: C, patch: dict[str, Any], *, status: bool = False) -> C:
-        """Change parts of an object by a JSON merge patch, with ``status`` by way of its status subresource."""
+        """Change parts of an object by a JSON merge patch, with ``status`` by way of its status subresource.
+
+        The status of the reconciled object itself is written after the run: set its fields instead.
+        """
         self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
         client = self._surroundings.client
         patched = await (client.status.patch(obj, patch) if status else client.patch(obj, patch))

@@ -16,6 +16,9 @@ from steersman.objects.resource import KubeObject, resource_of
 K = TypeVar("K", bound=KubeObject)
 #: The reconciled kind, beside another one. What triggers every kind triggers each one, hence contravariant.
 R_contra = TypeVar("R_contra", bound=KubeObject, contravariant=True)
+#: The watched kind. Covariant, so that a list of watches of several kinds is one of watches, not of objects: only a
+#: watch itself calls its function, with objects of its own kind.
+W_co = TypeVar("W_co", bound=KubeObject, covariant=True)
 
 #: Gives the keys of the objects to reconcile for a record of another kind.
 Mapper: TypeAlias = Callable[[Record], Iterable[ObjectKey]]
@@ -105,12 +108,12 @@ class WatchedKind(Struct, Generic[R_contra], frozen=True):
         raise NotImplementedError
 
 
-class Watch(WatchedKind[KubeObject], Generic[K], frozen=True):
+class Watch(WatchedKind[KubeObject], Generic[W_co], frozen=True):
     """A kind whose objects name what to reconcile: ``Watch(ConfigMap, to=lambda config: [config.labels["app"]])``."""
 
-    kind: type[K]
+    kind: type[W_co]
     #: Returns the keys to reconcile for an object of that kind; ``namespace/name``, or the name alone.
-    to: TypedMapper[K]
+    to: Callable[[W_co], Iterable[ObjectKey | str]]
     when: Predicate = always
     optional: bool = False
 
@@ -120,7 +123,7 @@ class Watch(WatchedKind[KubeObject], Generic[K], frozen=True):
         return Trigger(self.kind, to_mapped(self.kind, self.to), self.when, self.optional)
 
 
-class Chosen(WatchedKind[R_contra], Generic[R_contra, K], frozen=True):
+class Chosen(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
     """A kind whose objects are chosen by the reconciled ones: ``Chosen(Pod, by=lambda service, pod: …)``.
 
     When such an object changes, the reconciled objects that choose it, or chose it before, are reconciled. Where both
@@ -128,9 +131,9 @@ class Chosen(WatchedKind[R_contra], Generic[R_contra, K], frozen=True):
     what does not matter.
     """
 
-    kind: type[K]
+    kind: type[W_co]
     #: Returns whether a reconciled object, the first, chooses one of that kind, the second.
-    by: Callable[[R_contra, K], bool]
+    by: Callable[[R_contra, W_co], bool]
     when: Predicate = always
     optional: bool = False
 
