@@ -9,9 +9,9 @@ from steersman.kinds.core_v1 import Container, ContainerPort, Pod, PodCondition,
 from steersman.kinds.meta_v1 import LabelSelector
 
 from mgors.api.mgors_v1 import Mgors, MgorsSpec, Monitoring
+from mgors.member_slots import slots_of
 from mgors.members import FIRST_ARBITER, Slot
 from mgors.objects import arbiters_of, members_of, service_of
-from mgors.member_slots import slots_of
 
 
 def mgors(members: int = 1, arbiters: int = 0) -> Mgors:
