@@ -169,14 +169,20 @@ async def test_a_change_of_the_object_itself_is_told_once(part: str, caplog: pyt
         f"the reconciler changes {name} of the Widget that it reconciles, and only the status is written: "
         "write it with ctx.update or ctx.patch, or work on a copy (copy.deepcopy)"
     )
-    async with Cluster.start(clock=FakeClock(), seed=1) as cluster:
-        with pytest.raises(AssertionError, match=re.escape(advice)):
-            async with cluster.running(operator, options=OPTIONS) as manager:
-                with caplog.at_level(logging.WARNING):
-                    for name in ("a", "b"):
-                        await create(cluster, name)
-                (controller,) = manager.controllers
-                assert controller.mistakes == [advice]
+
+    async def story() -> None:
+        async with (
+            Cluster.start(clock=FakeClock(), seed=1) as cluster,
+            cluster.running(operator, options=OPTIONS) as manager,
+        ):
+            with caplog.at_level(logging.WARNING):
+                for key in ("a", "b"):
+                    await create(cluster, key)
+            (controller,) = manager.controllers
+            assert controller.mistakes == [advice]
+
+    with pytest.raises(AssertionError, match=re.escape(advice)):
+        await story()
     assert sum("changes without effect" in line.message for line in caplog.records) == 1
 
 
