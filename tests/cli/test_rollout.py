@@ -79,12 +79,7 @@ def status(**fields: Any) -> Deployment:
         ),
         ({}, "0 of 2 pods are new", False, False),
         ({"updatedReplicas": 1, "replicas": 3, "availableReplicas": 2}, "1 of 2 pods are new", False, False),
-        (
-            {"updatedReplicas": 2, "replicas": 3, "availableReplicas": 2},
-            "old pods that have not ended: 1",
-            False,
-            False,
-        ),
+        ({"updatedReplicas": 2, "replicas": 3, "availableReplicas": 2}, "not ended: 1", False, False),
         ({"updatedReplicas": 2, "replicas": 2, "availableReplicas": 1}, "1 of 2 new pods are ready", False, False),
         ({"updatedReplicas": 2, "replicas": 2, "availableReplicas": 2}, "2 pods are ready", True, False),
         (
