@@ -120,7 +120,7 @@ async def test_an_informer_of_a_kind_that_comes_later(server: Server) -> None:
 
         informer = Informer(Late, link(client))
         async with background(informer.run(), name="informer"):
-            await soon(lambda: "not served" in informer.freshness().reason)
+            await soon(lambda: "does not serve" in informer.freshness().reason)
             operator = Operator("late")
             operator.declare(Late)
             async with running(client, operator):
