@@ -18,7 +18,7 @@ from steersman.scaffold.manifests.shape import Shape
 from steersman.scaffold.manifests.workload import deployment_object
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.scaffold.example_operator import operator
+from tests.support.example_operator import operator
 
 
 def deployed(image: str = "fleet:1", **script: str) -> Unstructured:

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from packaging.markers import Marker
 from packaging.requirements import Requirement as OtherRequirement
-from tests.scaffold.base_image import PYTHON, base_image
 
 from steersman.errors import ConfigError
 from steersman.scaffold.image.base import read_base
@@ -25,6 +24,7 @@ from steersman.scaffold.image.contents import needed_distributions
 from steersman.scaffold.image.elf import library_problems, read_elf
 from steersman.scaffold.image.layer import File, layer_of
 from steersman.scaffold.image.markers import Requirement, evaluate, target_environment
+from tests.support.base_image import PYTHON, base_image
 
 MARKERS = [
     'python_full_version < "3.11.3"',

@@ -31,7 +31,7 @@ from steersman.scaffold.manifests.releases import release_changes
 from steersman.scaffold.manifests.shape import Shape, name_of, shape_from
 from steersman.testing.cluster import Cluster
 from steersman.transport.in_memory import InMemoryTransport
-from tests.scaffold.example_operator import Fleet, FleetSpec, operator
+from tests.support.example_operator import Fleet, FleetSpec, operator
 
 SHAPE = Shape(image="registry.example.com/fleet:1.0", namespace="fleet-system")
 PATH = re.compile(

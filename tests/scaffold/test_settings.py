@@ -16,7 +16,7 @@ from steersman.scaffold.manifests.plain import all_objects
 from steersman.scaffold.manifests.settings import SETTINGS as KEYS
 from steersman.scaffold.manifests.shape import Shape, shape_from
 from steersman.testing.cluster import Cluster
-from tests.scaffold.example_operator import operator
+from tests.support.example_operator import operator
 
 SETTINGS: dict[str, Any] = {
     "name": "fleet",

@@ -10,7 +10,7 @@ from steersman import Admission, Context, Deny, Operator, Permanent, Retry, Unst
 from steersman.apiserver.local import LocalOptions, LocalServer, local_server
 from steersman.apiserver.request_log import RequestLog
 from steersman.client.client import Client
-from steersman.errors import SteersmanError
+from steersman.errors import Invalid, SteersmanError
 from steersman.kinds.core_v1 import ConfigMap, Event, Secret
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import Exchange, Request, Response
@@ -222,7 +222,7 @@ def _bytes(canaries: Canaries, place: str) -> bytes:
 
 async def reconcile_secrets(canaries: Canaries, cluster: Cluster, advance: Callable[[float], Awaitable[None]]) -> None:
     """Let an operator look after Secrets; everything that can go wrong does."""
-    async with cluster.running(_operator(canaries)) as manager:
+    async with cluster.running(_operator(canaries), expect_failures=(RuntimeError, Invalid)) as manager:
         cluster.faults.inject(Refuse(500, message="no luck"), path="/secrets", times=2)
         cluster.faults.inject(Lose(), method="PATCH", path="/secrets/flapping")
         cluster.faults.inject(Reset(), method="PATCH", path="/secrets/")

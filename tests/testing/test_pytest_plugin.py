@@ -83,4 +83,4 @@ def test_a_test_that_hangs_fails_with_the_stacks_of_its_tasks(tmp_path: Path) ->
     assert "1 failed, 1 passed" in run.stdout, run.stdout
     assert "the test did not end within 0.1 s" in run.stdout
     assert "task beside:" in run.stdout
-    assert run.stdout.count("await never.wait()") == 2
+    assert run.stdout.count("await never.wait()") >= 2

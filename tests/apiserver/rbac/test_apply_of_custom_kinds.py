@@ -13,14 +13,14 @@ class KiteSpec(Model):
     color: str = ""
 
 
-@custom_resource("kites.example.com/v1")
+@custom_resource("rbac-kites.example.com/v1")
 class Kite(Resource[KiteSpec, Status]):
     """Something that can be applied."""
 
 
 async def allow(cluster: Cluster, *verbs: str) -> None:
     """Let the account do this with kites."""
-    rules = [PolicyRule(api_groups=["kites.example.com"], resources=["kites"], verbs=list(verbs))]
+    rules = [PolicyRule(api_groups=["rbac-kites.example.com"], resources=["kites"], verbs=list(verbs))]
     await cluster.client.apply(ClusterRole(meta("kites"), rules=rules), force=True)
     role = RoleRef(api_group="rbac.authorization.k8s.io", kind="ClusterRole", name="kites")
     account = Subject(kind="ServiceAccount", name="robot", namespace="default")
