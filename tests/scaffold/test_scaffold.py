@@ -14,7 +14,7 @@ from steersman.errors import ConfigError
 from steersman.scaffold.api import Api
 from steersman.scaffold.files import Addition, check_known, project_files
 from steersman.scaffold.project import Project, project_in
-from steersman.scaffold.registration import Import, declare_kind, register_reconciler
+from steersman.scaffold.registration import Import, declare_kind, natural_order, register_reconciler
 from steersman.scaffold.tree import Tree
 from tests.scaffold import golden_tree
 
