@@ -147,7 +147,7 @@ def test_objects_that_need_the_operator_to_be_deleted_are_named_before_the_quest
     assert (
         "1 ships.sea.mock.com have the finalizer sea.mock.com/ship, and 1 of them are being deleted" in refused.stderr
     )
-    assert refused.stderr.index("finalizer") < refused.stderr.index("Go on?")
+    assert refused.stderr.index("finalizer") < refused.stderr.index("Continue?")
     assert "fleet" in kubectl("get", "deployments", "-n", NAMESPACE)
 
 

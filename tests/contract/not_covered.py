@@ -59,9 +59,6 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
         "anonymous-part1": {"5 two spaces": "a header that is not understood is overlooked without a warning"},
         "service-account-token": {"5 after delete": _REMEMBERED},
         "csr-approval": {
-            "4 admin approves": _CERTIFICATES,
-            "5 GET /apis/certificates.k8s.io/v1/certificatesigningrequests/az-csr": _CERTIFICATES,
-            "6 deny after approve": _CERTIFICATES,
             "7 bad certificate": _CERTIFICATES,
         },
         "bootstrap-roles-aggregated-part1": {"0 names": "the first account of a namespace is there at once"},
