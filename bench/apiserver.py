@@ -26,7 +26,7 @@ from bench._results import Results
 from steersman.clock import RealClock
 from steersman.protocol.http import Request
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 
 CLIENTS = 32
 OBJECTS = 10_000

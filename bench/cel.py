@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from cel_expr_python import cel
 
-from steersman.schema.cel import Budget, CompiledRules, compile_rules
+from steersman.cel import Budget, CompiledRules, compile_rules
 
 _ROUNDS = 7
 _SECONDS_A_ROUND = 0.03

@@ -21,7 +21,7 @@ from steersman.clock import RealClock
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.serving.server import Server
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import connect
+from steersman.transport.http.transport import connect
 from steersman.transport.in_memory import InMemoryTransport
 
 _ROUNDS = 5

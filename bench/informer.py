@@ -21,7 +21,7 @@ from steersman.protocol.http import Exchange, Request, Response, Stream
 from steersman.randomness import Randomness
 from steersman.serving.server import Listen, Server
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 
 OBJECTS = 20_000
 UPDATES = 60_000

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from steersman.apiserver.builtin_types import type_builder
+from steersman.apiserver.builtin.types import type_builder
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.field_set import set_of

@@ -15,8 +15,8 @@ import jsonschema_rs
 import msgspec
 import yaml
 
-from steersman.schema.compiled import compile_schema
-from steersman.schema.crd_validation import validate_crd
+from steersman.structural.compiled import compile_schema
+from steersman.structural.crd.validation import validate_crd
 
 _ROUNDS = 12
 _SECONDS_A_ROUND = 0.05

@@ -24,7 +24,7 @@ from steersman.serving.server import Server
 from steersman.testing.eventually import eventually
 from steersman.testing.faults import Fault, Faults, Lose, Refuse, Reset
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 
 MINUTES, OBJECTS, ROUND_SECONDS, FAULT_SECONDS = 3.0, 200, 10.0, 0.5
 FAULTS: tuple[Fault, ...] = (Reset(), Lose(), Refuse(500), Refuse(409, "Conflict"), Refuse(429, "TooManyRequests"))

@@ -33,7 +33,7 @@ from steersman.kinds.meta_v1 import LabelSelector
 from steersman.objects.meta import meta
 from steersman.objects.resource import KubeObject
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from tools.control_plane.binaries import Binaries, MissingError
 
 _CLOCK = RealClock()

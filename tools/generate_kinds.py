@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from steersman.kinds.generator import builtin_modules
+from steersman.codegen.generator import builtin_modules
 from steersman.objects.codec import decode_json
 
 KINDS = Path(__file__).parent.parent / "src" / "steersman" / "kinds"

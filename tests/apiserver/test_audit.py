@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver import bodies
-from steersman.apiserver.audit import AuditFile, AuditLog
-from steersman.apiserver.authentication import ADMIN
-from steersman.apiserver.call import User
+from steersman.apiserver.access.authentication import ADMIN
+from steersman.apiserver.http.audit import AuditFile, AuditLog
+from steersman.apiserver.messages import bodies
+from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.server import ApiServer
 from steersman.errors import ConfigError
-from steersman.objects import yaml_reader
+from steersman.golang import yaml_reader
 from steersman.protocol.http import Request, Response
 from steersman.randomness import Randomness
 from steersman.testing.fake_clock import FakeClock

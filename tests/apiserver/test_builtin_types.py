@@ -1,6 +1,6 @@
 import pytest
 
-from steersman.apiserver.builtin_types import definition_of, empty_object, load_types, resolve, type_of
+from steersman.apiserver.builtin.types import definition_of, empty_object, load_types, resolve, type_of
 from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of
 from steersman.objects.identity import GroupVersionKind
 

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from steersman.apiserver.admission.targets import CallFailed, Reply, Target, WebhookOptions
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
 from steersman.apiserver.server import ApiServer
+from steersman.apiserver.webhook_calls.targets import CallFailed, Reply, Target, WebhookOptions
 from steersman.randomness import Randomness
 from steersman.transport.in_memory import InMemoryTransport
 from tests.apiserver.api import DEFINITIONS, Api, definition

@@ -1,6 +1,6 @@
-from steersman.apiserver.empties import GivenList, GivenMap, ShownList, put_back, same_content, without_empties
-from steersman.apiserver.go_structs import struct
-from steersman.schema.wire_types import Reading
+from steersman.apiserver.builtin.go_structs import struct
+from steersman.golang.empty_values import GivenList, GivenMap, ShownList, put_back, same_content, without_empties
+from steersman.validation.wire_types import Reading
 
 
 def test_what_was_given_empty_is_marked_only_when_asked_for() -> None:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.go_structs import message_of, struct
+from steersman.apiserver.builtin.go_structs import message_of, struct
 from steersman.objects.identity import GroupVersionKind
-from steersman.schema.wire_types import Reading, WireTypeError
+from steersman.validation.wire_types import Reading, WireTypeError
 
 DEPLOYMENT = struct(message_of(GroupVersionKind("apps", "v1", "Deployment")))
 POD = struct(message_of(GroupVersionKind("", "v1", "Pod")))

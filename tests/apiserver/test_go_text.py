@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver import go_text
+from steersman.golang import printing as go_text
 
 
 @pytest.mark.parametrize(

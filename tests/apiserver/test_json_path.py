@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.json_path import PathError, compile_path
+from steersman.apiserver.resources.json_path import PathError, compile_path
 
 DOCUMENT = {
     "spec": {"a": 1, "list": [{"n": "x", "v": 1}, {"n": "y", "v": True}], "odd.key": "o"},

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.metadata_review import MetadataReview
+from steersman.apiserver.resources.metadata_rules import MetadataReview
 from steersman.objects.identity import GroupVersionKind
-from steersman.schema.object_meta import subdomain_name_faults
+from steersman.validation.object_meta import subdomain_name_faults
 
 OLD: dict[str, Any] = {"name": "a", "namespace": "n", "uid": "1", "deletionTimestamp": "2026-01-01T00:00:00Z"}
 

@@ -1,6 +1,6 @@
 import pytest
 
-from steersman.apiserver.negotiation import JSON, YAML, Form, body_media, negotiate, patch_media
+from steersman.apiserver.messages.negotiation import JSON, YAML, Form, body_media, negotiate, patch_media
 from steersman.apiserver.status import Refusal
 
 KUBECTL = (

@@ -1,7 +1,7 @@
 import pytest
 
-from steersman.apiserver.options import delete_options, list_options, write_options
-from steersman.apiserver.request_info import Query
+from steersman.apiserver.messages.info import Query
+from steersman.apiserver.messages.options import delete_options, list_options, write_options
 from steersman.apiserver.status import Refusal
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.patch_order import in_read_order
+from steersman.apiserver.verbs.patch_order import in_read_order
 from tests.apiserver.api import Api
 
 

@@ -1,8 +1,8 @@
 import pytest
 
-from steersman.apiserver.pod_logs import check_log_options
-from steersman.apiserver.request_info import split_target
+from steersman.apiserver.messages.info import split_target
 from steersman.apiserver.status import Refusal
+from steersman.apiserver.verbs.pod_logs import check_log_options
 
 
 @pytest.mark.parametrize("query", ["", "tailLines=0", "sinceSeconds=5&limitBytes=1", "sinceTime=2030-01-01T00:00:00Z"])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.apiserver import protobuf
+from steersman.apiserver.messages import protobuf
 from steersman.errors import DecodeError
 
 _RECORDED = Path(__file__).parent.parent / "golden" / "kubectl.jsonl.xz"

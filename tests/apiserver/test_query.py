@@ -3,7 +3,7 @@ from urllib.parse import parse_qsl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.request_info import split_target
+from steersman.apiserver.messages.info import split_target
 
 
 @given(st.text(alphabet="ab=&+%20?/;é", max_size=20))

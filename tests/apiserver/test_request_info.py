@@ -1,6 +1,6 @@
 import pytest
 
-from steersman.apiserver.request_info import MalformedTarget, RequestInfo, parse_resource_path, split_target
+from steersman.apiserver.messages.info import MalformedTarget, RequestInfo, parse_resource_path, split_target
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.selection import parse_labels
+from steersman.apiserver.messages.selection import parse_labels
 from steersman.apiserver.status import Refusal
 from steersman.objects.selectors import LabelSelector
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
+from steersman.apiserver.builtin.strategic_merge import apply_strategic_merge_patch
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
 from steersman.protocol.patches import MalformedPatch, PatchError

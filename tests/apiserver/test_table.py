@@ -1,6 +1,6 @@
 import pytest
 
-from steersman.apiserver.table import custom_columns, human_duration
+from steersman.apiserver.messages.table import custom_columns, human_duration
 from tests.apiserver.api import BOATS, Api, boat
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"

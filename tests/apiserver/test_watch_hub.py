@@ -1,6 +1,6 @@
 import json
 
-from steersman.apiserver.watch_hub import BOOKMARK_SECONDS
+from steersman.apiserver.watch.hub import BOOKMARK_SECONDS
 from tests.apiserver.api import BOATS, Api, boat
 
 WATCH_LIST = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"

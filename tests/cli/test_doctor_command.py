@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from steersman import meta
 from steersman.cli import main
-from steersman.cli.diagnosis import Level, definition_state
-from steersman.cli.webhook_diagnosis import webhook_findings
+from steersman.cli.cluster.diagnosis import Level, definition_state
+from steersman.cli.cluster.webhook_diagnosis import webhook_findings
 from steersman.clock import RealClock
 from steersman.kinds.admissionregistration_v1 import (
     ServiceReference,

@@ -7,8 +7,8 @@ from typing import Any
 import click
 import pytest
 
-from steersman.cli.diagnosis import Level, deployment_finding
-from steersman.cli.rollout import RolloutWait, rollout_of
+from steersman.cli.cluster.diagnosis import Level, deployment_finding
+from steersman.cli.cluster.rollout import RolloutWait, rollout_of
 from steersman.kinds.apps_v1 import Deployment
 from steersman.localcluster.local_cluster import local_operators
 from steersman.localcluster.simulated_node.script import PREFIX

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from steersman.apiserver.admission.targets import CallFailed, Reply, Target, WebhookOptions
 from steersman.apiserver.server import ApiServer
+from steersman.apiserver.webhook_calls.targets import CallFailed, Reply, Target, WebhookOptions
 from steersman.randomness import Randomness
 from steersman.transport.in_memory import InMemoryTransport
 from tests.contract import hooks

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import yaml
 
-from steersman.apiserver.call import User
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.server import ApiServer
 from steersman.concurrency import background
 from steersman.protocol.http import Request

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-from steersman.apiserver.admission.targets import WebhookOptions
 from steersman.apiserver.server import ApiServer
+from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.client.client import Client
 from steersman.client.interfaces import Ref
 from steersman.clock import RealClock
@@ -19,7 +19,7 @@ from steersman.randomness import Randomness
 from steersman.testing.webhook_calls import WebhookCalls
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 
 #: The kubeconfig of a real server that may be written to.

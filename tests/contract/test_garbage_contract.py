@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
 from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.client.interfaces import Ref
@@ -21,7 +21,7 @@ from steersman.protocol.options import DeleteOptions
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 from tests.support.families import Family, survivors
 

@@ -14,9 +14,9 @@ from steersman.informer.reflector import Link
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.kinds.events_v1 import Event
-from steersman.manager.elector_thread import elect_here
-from steersman.manager.leader_election import ElectionOptions
-from steersman.manager.lease import LeaseTiming
+from steersman.manager.leader.election import ElectionOptions
+from steersman.manager.leader.lease import LeaseTiming
+from steersman.manager.leader.thread import elect_here
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta

@@ -14,7 +14,7 @@ from steersman.concurrency import background, wait_ready
 from steersman.controller.context import Context
 from steersman.errors import SteersmanError
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
@@ -24,7 +24,7 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults, Reset
 from steersman.testing.sync_reading import list_now
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from steersman.codegen.builtin import read_discovery
+from steersman.codegen.generator import builtin_modules
 from steersman.errors import DeclarationError
-from steersman.kinds.builtin import read_discovery
-from steersman.kinds.generator import builtin_modules
 from steersman.objects.identity import GroupVersionKind
 from tests.kinds.samples import sample
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from steersman.codegen.generator import models_of
 from steersman.errors import DeclarationError
-from steersman.kinds.generator import models_of
 from steersman.objects.codec import decode, encode_json, to_json
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.registry import registry

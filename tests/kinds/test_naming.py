@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.kinds.naming import (
+from steersman.codegen.naming import (
     class_name,
     field_name,
     field_names,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steersman.codegen.outline import Annotation, ClassOutline, FieldOutline, ModuleOutline
+from steersman.codegen.source import docstring, quoted, source_of
 from steersman.errors import DeclarationError
-from steersman.kinds.outline import Annotation, ClassOutline, FieldOutline, ModuleOutline
-from steersman.kinds.source import docstring, quoted, source_of
 
 HOSTILE = [
     '"""',

@@ -13,9 +13,9 @@ from steersman.client.client import Client
 from steersman.clock import RealClock
 from steersman.informer.reflector import Link
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.manager.elector_thread import elect_here
-from steersman.manager.leader_election import ElectionOptions
-from steersman.manager.lease import LeaseTiming
+from steersman.manager.leader.election import ElectionOptions
+from steersman.manager.leader.lease import LeaseTiming
+from steersman.manager.leader.thread import elect_here
 from steersman.objects.meta import meta
 from steersman.randomness import Randomness
 from steersman.serving.server import Server
@@ -29,8 +29,8 @@ import asyncio, sys
 from steersman import Context, Operator
 from steersman.errors import LeadershipLost
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.manager.leader_election import ElectionOptions
-from steersman.manager.lease import LeaseTiming
+from steersman.manager.leader.election import ElectionOptions
+from steersman.manager.leader.lease import LeaseTiming
 from steersman.manager.main import run_operators
 from steersman.manager.manager import ManagerOptions
 from steersman.transport.config import ClusterConfig

@@ -14,9 +14,9 @@ from steersman.errors import LeadershipLost
 from steersman.informer.reflector import Link
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.manager.elector_thread import elect_here, elect_in_thread
-from steersman.manager.leader_election import ElectionOptions
-from steersman.manager.leadership import Leadership
+from steersman.manager.leader.election import ElectionOptions
+from steersman.manager.leader.leadership import Leadership
+from steersman.manager.leader.thread import elect_here, elect_in_thread
 from steersman.objects.meta import meta
 from steersman.randomness import Randomness
 from steersman.serving.server import Server
@@ -24,7 +24,7 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Before, Faults, Lose, Refuse, Reset
 from steersman.transport.config import ClusterConfig
 from steersman.transport.fenced import FencedTransport
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 
 

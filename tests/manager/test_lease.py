@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.manager.lease import Candidate, Create, LeaseRecord, LeaseTiming, Stand, Take
+from steersman.manager.leader.lease import Candidate, Create, LeaseRecord, LeaseTiming, Stand, Take
 
 WALL = datetime(2030, 1, 1, tzinfo=UTC)
 

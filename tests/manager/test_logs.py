@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.logs import JsonFormatter, TextFormatter
 from steersman.manager.main import start_fields
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.traceback_folding import TracebackFolder, fingerprint
+from steersman.transport.auth.credentials import Impersonation
+from steersman.transport.auth.secret import Secret
 from steersman.transport.config import ClusterConfig, Login
-from steersman.transport.credentials import Impersonation
-from steersman.transport.secret import Secret
 from steersman.version import __version__
 
 AT = 1_760_000_000.25

@@ -11,7 +11,7 @@ from steersman.controller.context import Context
 from steersman.errors import LeadershipLost, WaitTimeout
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap, Secret
-from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
@@ -21,7 +21,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse, Reset
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from steersman.objects import yaml_reader
-from steersman.objects.numbers import settled_number
-from steersman.objects.yaml_reader import YamlError, read_yaml, read_yaml_documents
+from steersman.golang import yaml_reader
+from steersman.golang.numbers import settled_number
+from steersman.golang.yaml_reader import YamlError, read_yaml, read_yaml_documents
 
 RECORDED = [json.loads(line) for line in (Path(__file__).parents[1] / "golden" / "yaml.jsonl").read_text().splitlines()]
 #: libyaml and Go's port of it have gone different ways here; none of it is about what a value means.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from steersman.objects.yaml_reader import read_yaml
-from steersman.objects.yaml_writer import write_sorted_yaml, write_yaml
+from steersman.golang.yaml_reader import read_yaml
+from steersman.golang.yaml_writer import write_sorted_yaml, write_yaml
 
 
 @pytest.mark.parametrize(

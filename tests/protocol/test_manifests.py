@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.errors import DecodeError
+from steersman.golang.strict_json import settle_numbers
 from steersman.objects.resource import Unstructured
 from steersman.protocol import manifests
 from steersman.protocol.manifests import dump, load, load_objects
-from steersman.schema.strict_decoding import settle_numbers
 
 HEAD = "apiVersion: v1\nkind: X\n"
 

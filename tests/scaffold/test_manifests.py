@@ -15,7 +15,7 @@ from steersman.errors import ConfigError, DeclarationError, Forbidden
 from steersman.kinds.core_v1 import Namespace, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.kinds.rbac_v1 import ClusterRole
-from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.permissions import grants_of, lease_rules

@@ -10,7 +10,7 @@ from steersman.errors import Forbidden
 from steersman.kinds.admissionregistration_v1 import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
-from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.protocol.manifests import load_documents
 from steersman.scaffold.manifests.bundle import bundle_files

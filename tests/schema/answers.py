@@ -9,10 +9,7 @@ from collections import Counter
 from typing import Any
 
 from steersman.errors import DecodeError
-from steersman.schema.custom_object import CustomKind
-from steersman.schema.field_errors import FieldError, invalid, invalid_message
-from steersman.schema.object_meta import finalizer_warnings
-from steersman.schema.strict_decoding import (
+from steersman.golang.strict_json import (
     cannot_handle_message,
     decode_json,
     missing_kind_message,
@@ -22,7 +19,10 @@ from steersman.schema.strict_decoding import (
     strict_faults,
     strict_message,
 )
-from steersman.schema.verdict import Verdict
+from steersman.structural.custom_object import CustomKind
+from steersman.structural.verdict import Verdict
+from steersman.validation.field_errors import FieldError, invalid, invalid_message
+from steersman.validation.object_meta import finalizer_warnings
 from tests.support.schema_recordings import counted
 
 SUFFIX = "<5 random>"

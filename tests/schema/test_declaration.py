@@ -12,9 +12,9 @@ from steersman.objects.registry import Registry
 from steersman.objects.resource import Resource, Status
 from steersman.schema import Column, Immutable, Maximum, Minimum, Pattern, Rule, Scale, constrained, custom_resource
 from steersman.schema.crd import crd_object, crd_of, crd_yaml
-from steersman.schema.crd_validation import validate_crd
 from steersman.schema.declaration import declaration_of
 from steersman.schema.plurals import plural_of
+from steersman.structural.crd.validation import validate_crd
 
 KINDS = Registry()
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from steersman.schema.field_errors import (
+from steersman.golang.text import float_text, json_number, json_text, quoted
+from steersman.validation.field_errors import (
     OMITTED,
     ErrorType,
     FieldError,
@@ -19,7 +20,6 @@ from steersman.schema.field_errors import (
     too_many,
     type_invalid,
 )
-from steersman.schema.go_text import float_text, json_number, json_text, quoted
 
 
 @pytest.mark.parametrize(

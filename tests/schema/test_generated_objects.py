@@ -23,11 +23,11 @@ from steersman.schema import (
     Rule,
     custom_resource,
 )
-from steersman.schema.compiled import CompiledSchema, compile_schema
 from steersman.schema.crd import schema_of
 from steersman.schema.generated_objects import generated
 from steersman.schema.round_trips import losses
 from steersman.schema.versions import Versions
+from steersman.structural.compiled import CompiledSchema, compile_schema
 from steersman.testing.round_trips import assert_round_trips
 from tests.support.websites import KINDS, Website
 

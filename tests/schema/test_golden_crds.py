@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from steersman.errors import DecodeError
-from steersman.schema.crd_validation import validate_crd
-from steersman.schema.field_errors import invalid_message
-from steersman.schema.strict_decoding import cannot_handle_message, strict_faults
+from steersman.golang.strict_json import cannot_handle_message, strict_faults
+from steersman.structural.crd.validation import validate_crd
+from steersman.validation.field_errors import invalid_message
 from tests.support.schema_recordings import CRDS_DECIDED_BY_THE_SERVER, counted, load
 
 CASES = load("schema/crd_errors")

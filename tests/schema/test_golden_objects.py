@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from steersman.schema.custom_object import CustomKind
+from steersman.structural.custom_object import CustomKind
 from tests.schema.answers import answer
 from tests.support.schema_recordings import OBJECTS_DECIDED_BY_THE_SERVER, counted, load
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from steersman.schema.custom_object import CustomKind
+from steersman.structural.custom_object import CustomKind
 from tests.schema.answers import answer
 from tests.support.schema_recordings import counted, golden_text, load
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from steersman.errors import DecodeError
-from steersman.schema.compiled import compile_schema
-from steersman.schema.crd_validation import validate_crd
-from steersman.schema.formats import string_format
-from steersman.schema.strict_decoding import decode_json
+from steersman.golang.strict_json import decode_json
+from steersman.structural.compiled import compile_schema
+from steersman.structural.crd.validation import validate_crd
+from steersman.validation.formats import string_format
 
 #: Generous on a loaded machine; what is guarded against takes minutes or for ever.
 LIMIT = 5.0

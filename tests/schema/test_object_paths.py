@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.schema.object_paths import object_path, put_at, take_at, value_at
-from steersman.schema.structural import ABSENT
+from steersman.structural.schema import ABSENT
 
 PATHS = st.lists(st.sampled_from("abc"), min_size=2, max_size=4).map(lambda names: ("spec", *names))
 

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from steersman.schema.compiled import CompiledSchema, compile_schema
-from steersman.schema.defaulting import copied
 from steersman.schema.generated_objects import generated
-from steersman.schema.plain_type import plain_type
-from steersman.schema.ratcheting import same
+from steersman.structural.compiled import CompiledSchema, compile_schema
+from steersman.structural.defaulting import copied
+from steersman.structural.plain_type import plain_type
+from steersman.structural.ratcheting import same
 from tests.schema.test_schema_properties import COMMON_SCHEMAS, VALUES, grown, kubernetes_schemas
 
 #: More objects than a schema sees before its type is made.

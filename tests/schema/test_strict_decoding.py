@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from steersman.errors import DecodeError
-from steersman.schema.strict_decoding import decode_json, settle_numbers, strict_faults
+from steersman.golang.strict_json import decode_json, settle_numbers, strict_faults
 
 
 def test_duplicate_fields_are_named_wherever_they_are() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from steersman.schema.compiled import compile_schema
+from steersman.structural.compiled import compile_schema
 
 MAP_LIST = {
     "type": "array",

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from steersman import Admission, Context, Deny, Operator, Permanent, Retry, Unstructured, meta
+from steersman.apiserver.http.request_log import RequestLog
 from steersman.apiserver.local import LocalOptions, LocalServer, local_server
-from steersman.apiserver.request_log import RequestLog
 from steersman.client.client import Client
 from steersman.errors import Invalid, SteersmanError
 from steersman.kinds.core_v1 import ConfigMap, Event, Secret
@@ -18,10 +18,10 @@ from steersman.serving.certificates import KeyPair
 from steersman.serving.server import Server
 from steersman.testing.cluster import Cluster
 from steersman.testing.faults import Lose, Refuse, Reset
+from steersman.transport.auth.secret import Secret as Hidden
 from steersman.transport.config import ClusterConfig, Token
-from steersman.transport.http import HttpTransport
-from steersman.transport.secret import Secret as Hidden
-from steersman.transport.tls import TlsConfig
+from steersman.transport.http.tls import TlsConfig
+from steersman.transport.http.transport import HttpTransport
 from steersman.webhook.certificates import OwnCertificates, SecretStore
 from tests.secrets.canaries import Canaries
 

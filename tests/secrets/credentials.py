@@ -10,11 +10,11 @@ from steersman.clock import RealClock
 from steersman.errors import SteersmanError
 from steersman.objects.codec import encode_json
 from steersman.protocol.http import Request
+from steersman.transport.auth.kubeconfig import Kubeconfig
 from steersman.transport.config import ClusterConfig
 from steersman.transport.endpoint import Endpoint
-from steersman.transport.http import HttpTransport
-from steersman.transport.kubeconfig import Kubeconfig
-from steersman.transport.proxies import proxy_from_environment
+from steersman.transport.http.proxies import proxy_from_environment
+from steersman.transport.http.transport import HttpTransport
 from tests.secrets.canaries import Canaries
 
 Document = dict[str, Any]

@@ -5,7 +5,7 @@ import pytest
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.errors import DeclarationError, Forbidden, WaitTimeout
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
-from steersman.manager.leader_election import ElectionOptions
+from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.permissions import grants_of
 from steersman.testing.cluster import Cluster

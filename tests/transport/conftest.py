@@ -8,7 +8,7 @@ import pytest
 
 from steersman.clock import Clock, RealClock
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport, connect
+from steersman.transport.http.transport import HttpTransport, connect
 from steersman.transport.limits import Limits
 
 Connect = Callable[..., AbstractAsyncContextManager[HttpTransport]]

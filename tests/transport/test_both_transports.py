@@ -15,7 +15,7 @@ from steersman.serving.server import Server
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import connect
+from steersman.transport.http.transport import connect
 from steersman.transport.in_memory import InMemoryTransport
 from tests.support.peer import outcome, until
 from tests.support.waiting import happens

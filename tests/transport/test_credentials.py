@@ -4,8 +4,8 @@ import pytest
 
 from steersman.errors import ConfigError
 from steersman.testing.fake_clock import FakeClock
-from steersman.transport.credentials import Fixed, Identity, Impersonation, TokenFile, basic, bearer
-from steersman.transport.secret import Secret
+from steersman.transport.auth.credentials import Fixed, Identity, Impersonation, TokenFile, basic, bearer
+from steersman.transport.auth.secret import Secret
 
 
 def _authorization(identity: Identity | None) -> str:

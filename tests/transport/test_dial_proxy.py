@@ -9,8 +9,8 @@ from steersman.serving.certificates import CertificateAuthority
 from steersman.serving.server import Listen, Server
 from steersman.serving.tls import server_context
 from steersman.transport.endpoint import Endpoint, Proxy
-from steersman.transport.proxies import proxy_from_environment
-from steersman.transport.tls import TlsConfig
+from steersman.transport.http.proxies import proxy_from_environment
+from steersman.transport.http.tls import TlsConfig
 from tests.support.peer import PeerConnection, Script, answer, scripted
 from tests.transport.conftest import Connect
 

@@ -11,9 +11,9 @@ from steersman.clock import RealClock
 from steersman.errors import ConfigError, ConnectionFailed
 from steersman.protocol.http import Request
 from steersman.testing.fake_clock import FakeClock
-from steersman.transport.exec_credentials import ExecCredentials, find_program, read_output
-from steersman.transport.exec_plugin import API_VERSIONS, ExecPlugin, PluginPolicy
-from steersman.transport.secret import Secret
+from steersman.transport.auth.exec_credentials import ExecCredentials, find_program, read_output
+from steersman.transport.auth.exec_plugin import API_VERSIONS, ExecPlugin, PluginPolicy
+from steersman.transport.auth.secret import Secret
 from tests.support.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 from tests.transport.conftest import Connect
 

@@ -12,7 +12,7 @@ from steersman.protocol.http import Request
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.config import TokenFromFile
 from steersman.transport.fenced import FencedTransport
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.limits import Limits
 from tests.support.peer import OK, PeerConnection, answer, outcome, scripted, until
 from tests.transport.conftest import Connect

@@ -11,10 +11,10 @@ from steersman.clock import RealClock
 from steersman.errors import BadAnswer, ConnectionFailed
 from steersman.protocol.http import Request
 from steersman.transport.config import ClusterConfig
-from steersman.transport.connection import Connection
-from steersman.transport.http import connect
+from steersman.transport.http.connection import Connection
+from steersman.transport.http.receivers import Whole
+from steersman.transport.http.transport import connect
 from steersman.transport.limits import Limits
-from steersman.transport.receivers import Whole
 from tests.support.peer import OK, PeerConnection, answer, answering, scripted
 from tests.transport.conftest import Connect
 

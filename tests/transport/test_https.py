@@ -12,8 +12,8 @@ from steersman.serving.certificates import CertificateAuthority, KeyPair
 from steersman.serving.server import Listen, Server
 from steersman.serving.tls import server_context
 from steersman.testing.fake_clock import FakeClock
-from steersman.transport.secret import Secret
-from steersman.transport.tls import ClientCertificate, TlsConfig, build_context
+from steersman.transport.auth.secret import Secret
+from steersman.transport.http.tls import ClientCertificate, TlsConfig, build_context
 from tests.support.peer import PeerConnection, scripted, until
 from tests.transport.conftest import Connect
 

@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from steersman.errors import ConfigError
+from steersman.transport.auth.exec_plugin import ExecPlugin, PluginPolicy
+from steersman.transport.auth.kubeconfig import Kubeconfig
+from steersman.transport.auth.secret import Secret
 from steersman.transport.config import Anonymous, ClusterConfig, Login, Token, TokenFromFile
-from steersman.transport.exec_plugin import ExecPlugin, PluginPolicy
-from steersman.transport.kubeconfig import Kubeconfig
-from steersman.transport.secret import Secret
-from steersman.transport.tls import ClientCertificate
+from steersman.transport.http.tls import ClientCertificate
 
 PEM = "-----BEGIN CERTIFICATE-----\n"
 DATA = base64.b64encode(PEM.encode()).decode()

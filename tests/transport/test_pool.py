@@ -3,9 +3,9 @@ import asyncio
 import pytest
 
 from steersman.clock import RealClock
-from steersman.transport.connection import Connection
+from steersman.transport.http.connection import Connection
+from steersman.transport.http.pool import Pool
 from steersman.transport.limits import Limits
-from steersman.transport.pool import Pool
 
 
 class _Open(asyncio.Transport):

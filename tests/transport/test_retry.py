@@ -2,7 +2,7 @@ import pytest
 
 from steersman.errors import BadAnswer, ConnectionFailed, ConnectionLost, NoAnswer, TlsError, TransportError
 from steersman.protocol.http import Response
-from steersman.transport.retry import wait_before_retry
+from steersman.transport.http.retry import wait_before_retry
 
 
 def _response(status: int, retry_after: str | None) -> Response:

@@ -9,11 +9,11 @@ import pytest
 
 from steersman.errors import SteersmanError
 from steersman.protocol.http import Request
+from steersman.transport.auth.exec_plugin import ExecPlugin
+from steersman.transport.auth.secret import Secret
 from steersman.transport.config import Authentication, ClusterConfig, Login, Token, TokenFromFile
 from steersman.transport.endpoint import Proxy
-from steersman.transport.exec_plugin import ExecPlugin
 from steersman.transport.limits import Limits
-from steersman.transport.secret import Secret
 from tests.support.peer import PeerConnection, Script, answer, answering, scripted
 from tests.transport.conftest import Connect
 

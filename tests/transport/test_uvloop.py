@@ -11,8 +11,8 @@ from steersman.serving.certificates import CertificateAuthority
 from steersman.serving.server import Listen, Server
 from steersman.serving.tls import server_context
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import connect
-from steersman.transport.tls import TlsConfig
+from steersman.transport.http.tls import TlsConfig
+from steersman.transport.http.transport import connect
 
 AUTHORITY = CertificateAuthority.create("authority", clock=RealClock())
 

@@ -19,9 +19,9 @@ from steersman.serving.certificates import CertificateAuthority
 from steersman.serving.tls import server_context
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.config import ClusterConfig
-from steersman.transport.dial import SOCKET_OPTIONS
-from steersman.transport.http import HttpTransport
-from steersman.transport.tls import TlsConfig
+from steersman.transport.http.dial import SOCKET_OPTIONS
+from steersman.transport.http.tls import TlsConfig
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.watch_stream import WatchStream, open_watch
 from tests.support.peer import OK, PeerConnection, answer, scripted, until
 from tests.transport.conftest import Connect

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from steersman.apiserver.catalog import Catalog
-from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.rbac.bootstrap import bootstrap_roles
+from steersman.apiserver.access.rbac.bootstrap import bootstrap_roles
+from steersman.apiserver.resources.catalog import Catalog
+from steersman.apiserver.resources.object_store import Ledger
 from steersman.clock import Clock
 from steersman.objects.times import format_time
 from steersman.randomness import Randomness

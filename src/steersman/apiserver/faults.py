@@ -11,7 +11,7 @@ from typing import Any
 
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.history import Event
-from steersman.apiserver.watch_hub import Watcher
+from steersman.apiserver.watch.hub import Watcher
 from steersman.protocol.http import Request
 
 #: Chooses requests: by method and by a piece of the target; empty takes any.

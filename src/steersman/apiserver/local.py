@@ -12,14 +12,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from steersman.apiserver.admission.targets import WebhookOptions
-from steersman.apiserver.audit import AuditFile, AuditLog
-from steersman.apiserver.authentication import ADMIN
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.access.authentication import ADMIN
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.http.audit import AuditFile, AuditLog
 from steersman.apiserver.journal.directory import Identity
 from steersman.apiserver.journal.durable_app import DurableApp
 from steersman.apiserver.journal.kept_cluster import KeptCluster, kept_cluster
 from steersman.apiserver.server import ApiServer
+from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background
 from steersman.objects.codec import encode_json

@@ -8,53 +8,53 @@ import asyncio
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 
+from steersman.apiserver.access.authentication import Authentication
+from steersman.apiserver.access.authorization import asked_of, forbidden_path, is_privileged, verb_asked
+from steersman.apiserver.access.impersonation import Asked, Impersonation, wants_impersonation
+from steersman.apiserver.access.rbac.aggregation import Aggregation
+from steersman.apiserver.access.rbac.authorizer import Rbac
+from steersman.apiserver.access.service_account_tokens import ServiceAccountTokens
 from steersman.apiserver.admission.chain import Admission
-from steersman.apiserver.admission.targets import WebhookOptions
-from steersman.apiserver.authentication import Authentication
-from steersman.apiserver.authorization import asked_of, forbidden_path, is_privileged, verb_asked
+from steersman.apiserver.background.chores import Chores
+from steersman.apiserver.background.definitions import DEFINITIONS, DefinitionCleaner
+from steersman.apiserver.background.expiry import EventExpiry
+from steersman.apiserver.background.hand import Hand
+from steersman.apiserver.background.housekeeping import Housekeeper, Housekeeping, HousekeepingOptions, controllers
 from steersman.apiserver.bootstrap import bootstrap
-from steersman.apiserver.builtin import add_builtin_kinds
-from steersman.apiserver.builtin_types import load_types
-from steersman.apiserver.call import Call, User
-from steersman.apiserver.catalog import Catalog
-from steersman.apiserver.conversion_webhooks import Conversions
-from steersman.apiserver.crds import CustomResources
-from steersman.apiserver.deleting import Deleting
-from steersman.apiserver.endpoints import Endpoints
-from steersman.apiserver.evicting import Evicting
+from steersman.apiserver.builtin.strategies.registry import Strategies
+from steersman.apiserver.builtin.table import add_builtin_kinds
+from steersman.apiserver.builtin.types import load_types
+from steersman.apiserver.custom.conversion import Conversions
+from steersman.apiserver.custom.definitions import CustomResources
 from steersman.apiserver.faults import Faults
-from steersman.apiserver.housekeeping.chores import Chores
-from steersman.apiserver.housekeeping.definitions import DEFINITIONS, DefinitionCleaner
-from steersman.apiserver.housekeeping.expiry import EventExpiry
-from steersman.apiserver.housekeeping.hand import Hand
-from steersman.apiserver.housekeeping.housekeeping import Housekeeper, Housekeeping, HousekeepingOptions, controllers
-from steersman.apiserver.impersonation import Asked, Impersonation, wants_impersonation
-from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.lifecycle import Lifecycle
-from steersman.apiserver.negotiation import negotiate, negotiate_without_tables
-from steersman.apiserver.openapi import OpenApi
-from steersman.apiserver.options import check_timeout
-from steersman.apiserver.ownership import Ownership
-from steersman.apiserver.patching import Patching
-from steersman.apiserver.rbac.aggregation import Aggregation
-from steersman.apiserver.rbac.authorizer import Rbac
-from steersman.apiserver.reading import ReadingVerbs
-from steersman.apiserver.rendering import NOT_FOUND, Rendering, refusal_response, text_response
-from steersman.apiserver.request_info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
-from steersman.apiserver.reviews import Reviews
-from steersman.apiserver.scaling import Scaling
-from steersman.apiserver.served import Served
-from steersman.apiserver.service_account_tokens import ServiceAccountTokens
+from steersman.apiserver.http.dispatch import Verbs
+from steersman.apiserver.http.endpoints import Endpoints
+from steersman.apiserver.http.openapi import OpenApi
+from steersman.apiserver.messages.api_request import Call, User
+from steersman.apiserver.messages.info import MalformedTarget, Query, RequestInfo, parse_resource_path, split_target
+from steersman.apiserver.messages.negotiation import negotiate, negotiate_without_tables
+from steersman.apiserver.messages.options import check_timeout
+from steersman.apiserver.messages.rendering import NOT_FOUND, Rendering, refusal_response, text_response
+from steersman.apiserver.resources.catalog import Catalog
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.ownership import Ownership
+from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
 from steersman.apiserver.storage.store import Snapshot, Store
-from steersman.apiserver.strategies.registry import Strategies
-from steersman.apiserver.subresources import Subresources
-from steersman.apiserver.token_requests import TokenRequests
-from steersman.apiserver.verbs import Verbs
-from steersman.apiserver.waiting import Tape, TapedRandomness, Waits
-from steersman.apiserver.watch_hub import WatchHub
-from steersman.apiserver.watching import Watching
-from steersman.apiserver.writing import Writing
+from steersman.apiserver.verbs.delete import Deleting
+from steersman.apiserver.verbs.evict import Evicting
+from steersman.apiserver.verbs.lifecycle import Lifecycle
+from steersman.apiserver.verbs.patch import Patching
+from steersman.apiserver.verbs.read import ReadingVerbs
+from steersman.apiserver.verbs.reviews import Reviews
+from steersman.apiserver.verbs.scale import Scaling
+from steersman.apiserver.verbs.subresources import Subresources
+from steersman.apiserver.verbs.token_requests import TokenRequests
+from steersman.apiserver.verbs.watch import Watching
+from steersman.apiserver.verbs.write import Writing
+from steersman.apiserver.watch.hub import WatchHub
+from steersman.apiserver.webhook_calls.replay import Tape, TapedRandomness, Waits
+from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.clock import Clock, RealClock
 from steersman.protocol.http import App, Exchange, Peer, Request, Response, Stream, Upgraded
 from steersman.randomness import Randomness

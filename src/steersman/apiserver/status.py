@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steersman.errors import Cause
-from steersman.schema.field_errors import FieldError, invalid_message
+from steersman.validation.field_errors import FieldError, invalid_message
 
 #: Characters of the message of a refusal.
 _LONGEST_MESSAGE = 1024 * 1024

@@ -167,7 +167,7 @@ async def _run(
     from dataclasses import replace
 
     from steersman.manager.forced_exit import AFTER_GRACE, force_exit_after
-    from steersman.manager.leader_election import ElectionOptions
+    from steersman.manager.leader.election import ElectionOptions
     from steersman.manager.main import run_operators
     from steersman.manager.signals import stop_on_signals
     from steersman.randomness import Randomness

@@ -81,8 +81,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     if ctx.invoked_subcommand is not None:
         return
     gc.disable()  # until the server is up: all that is made now stays
+    from steersman.apiserver.http.request_log import RequestLog
     from steersman.apiserver.local import LocalOptions
-    from steersman.apiserver.request_log import RequestLog
     from steersman.errors import ConfigError
     from steersman.manager.logs import configure_logging
 

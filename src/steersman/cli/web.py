@@ -14,7 +14,7 @@ async def fetch(url: str) -> bytes:
     from steersman.clock import RealClock
     from steersman.protocol.http import Request
     from steersman.transport.config import ClusterConfig
-    from steersman.transport.http import HttpTransport
+    from steersman.transport.http.transport import HttpTransport
 
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from steersman.apiserver.admission.targets import Reply, Target, WebhookOptions
+    from steersman.apiserver.webhook_calls.targets import Reply, Target, WebhookOptions
     from steersman.testing.webhook_calls import WebhookCalls
 
 
@@ -33,7 +33,7 @@ class LateCalls:
 
 def webhook_options(calls: LateCalls, services: Sequence[str] = (), *, remote: bool = False) -> "WebhookOptions":
     """Read where services are: each ``NAMESPACE/NAME[:PORT]=HOST:PORT``."""
-    from steersman.apiserver.admission.targets import WebhookOptions
+    from steersman.apiserver.webhook_calls.targets import WebhookOptions
 
     found = {}
     for text in services:

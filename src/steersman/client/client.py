@@ -28,7 +28,7 @@ from steersman.protocol.requests import PatchType, Requests
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 
 if TYPE_CHECKING:
     from steersman.client.exec import ExecResult

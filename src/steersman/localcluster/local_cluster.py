@@ -5,16 +5,14 @@
 
 from steersman.localcluster import node_taints, scheduler, volumes
 from steersman.localcluster.simulated_node.node import simulated_node
-from steersman.localcluster.workloads import (
-    cron_jobs,
-    daemon_sets,
-    deployments,
-    finished_jobs,
-    jobs,
-    replica_sets,
-    services,
-    stateful_sets,
-)
+from steersman.localcluster.workloads import replica_sets
+from steersman.localcluster.workloads.daemon_sets import reconciler as daemon_sets
+from steersman.localcluster.workloads.deployments import reconciler as deployments
+from steersman.localcluster.workloads.jobs import cron_reconciler as cron_jobs
+from steersman.localcluster.workloads.jobs import reconciler as jobs
+from steersman.localcluster.workloads.jobs import ttl as finished_jobs
+from steersman.localcluster.workloads.services import reconciler as services
+from steersman.localcluster.workloads.stateful_sets import reconciler as stateful_sets
 from steersman.manager.operator import Operator
 
 

@@ -14,7 +14,7 @@ from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.watchdog import log_stall, watch_event_loop
 from steersman.transport.config import ClusterConfig, Login
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from steersman.version import __version__
 
 _log = logging.getLogger("steersman.manager")

@@ -27,11 +27,11 @@ from steersman.informer.informers import Informers
 from steersman.informer.reflector import Link
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.manager.counting_transport import CountingTransport
-from steersman.manager.elector_thread import elect_here, elect_in_thread
 from steersman.manager.health import Checks, ProbeApp, freshness_check
 from steersman.manager.install import install_definitions
-from steersman.manager.leader_election import ElectionOptions
-from steersman.manager.leadership import Leadership
+from steersman.manager.leader.election import ElectionOptions
+from steersman.manager.leader.leadership import Leadership
+from steersman.manager.leader.thread import elect_here, elect_in_thread
 from steersman.manager.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
 from steersman.manager.webhook_metrics import WebhookMetrics

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from steersman.errors import DecodeError
+from steersman.golang.yaml_reader import YamlDocument, YamlError, read_yaml_documents
+from steersman.golang.yaml_writer import write_yaml
 from steersman.objects.codec import to_json
 from steersman.objects.resource import KubeObject, Unstructured
-from steersman.objects.yaml_reader import YamlDocument, YamlError, read_yaml_documents
-from steersman.objects.yaml_writer import write_yaml
 
 #: Characters of one text; a server takes 3 MiB an object, and a file may hold many.
 MAX_SIZE: Final = 64 * 1024 * 1024

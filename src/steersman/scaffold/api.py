@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from steersman.codegen.naming import words
 from steersman.errors import ConfigError
-from steersman.kinds.naming import words
-from steersman.schema.names import dns1035_faults, kind_faults, subdomain_faults
 from steersman.schema.plurals import plural_of
-from steersman.schema.protected_groups import is_protected_group
+from steersman.structural.crd.protected_groups import is_protected_group
+from steersman.validation.names import dns1035_faults, kind_faults, subdomain_faults
 
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 #: Names that the files of a project use themselves.

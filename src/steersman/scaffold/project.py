@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steersman.errors import ConfigError
-from steersman.schema.names import dns1035_faults, label_faults, subdomain_faults
+from steersman.validation.names import dns1035_faults, label_faults, subdomain_faults
 
 DEFAULT_DOMAIN: Final = "example.com"
 #: Packages that a project's own would hide or be hidden by.

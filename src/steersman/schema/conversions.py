@@ -13,7 +13,7 @@ from steersman.objects.codec import from_json, to_json
 from steersman.objects.resource import Resource
 from steersman.schema.declaration import declaration_of, names_of, place_of
 from steersman.schema.object_paths import Document, ObjectPath, object_path, put_at, take_at
-from steersman.schema.structural import ABSENT
+from steersman.structural.schema import ABSENT
 
 S = TypeVar("S", bound=Resource[Any, Any])
 T = TypeVar("T", bound=Resource[Any, Any])

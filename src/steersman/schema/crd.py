@@ -7,18 +7,18 @@ real server before it is given out; an error names the Python file and field tha
 from typing import Any, Final
 
 from steersman.errors import DeclarationError
+from steersman.golang.yaml_writer import write_yaml
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.codec import from_json
 from steersman.objects.fields import fields_of
 from steersman.objects.resource import Resource
-from steersman.objects.yaml_writer import write_yaml
-from steersman.schema.crd_validation import validate_crd
 from steersman.schema.declaration import Column, Declaration, declaration_of, place_of
-from steersman.schema.field_errors import FieldError
 from steersman.schema.policy_rules import PlacedRule, take_policy_rules
-from steersman.schema.protected_groups import APPROVAL_ANNOTATION
-from steersman.schema.structural import Structural, parse_schema
 from steersman.schema.type_tree import Origin, Schema, TypeTree
+from steersman.structural.crd.protected_groups import APPROVAL_ANNOTATION
+from steersman.structural.crd.validation import validate_crd
+from steersman.structural.schema import Structural, parse_schema
+from steersman.validation.field_errors import FieldError
 
 CustomClass = type[Resource[Any, Any]]
 

@@ -15,9 +15,9 @@ from steersman.objects.identity import ApiResource, GroupVersion, GroupVersionKi
 from steersman.objects.registry import Registry, declare, registry
 from steersman.objects.resource import Resource
 from steersman.schema.constraints import Rule
-from steersman.schema.names import dns1035_faults, kind_faults, subdomain_faults
 from steersman.schema.plurals import plural_of
-from steersman.schema.protected_groups import is_protected_group
+from steersman.structural.crd.protected_groups import is_protected_group
+from steersman.validation.names import dns1035_faults, kind_faults, subdomain_faults
 
 R = TypeVar("R", bound=Resource[Any, Any])
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 from steersman.randomness import Randomness
-from steersman.schema.compiled import CompiledSchema
 from steersman.schema.object_paths import Document
-from steersman.schema.structural import ABSENT, INT_OR_STRING, META_FIELDS, Structural
-from steersman.schema.value_checks import compile_pattern
+from steersman.structural.compiled import CompiledSchema
+from steersman.structural.schema import ABSENT, INT_OR_STRING, META_FIELDS, Structural
+from steersman.structural.value_checks import compile_pattern
 
 T = TypeVar("T")
 

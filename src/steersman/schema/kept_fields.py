@@ -10,7 +10,7 @@ from typing import Any
 from steersman.errors import DecodeError
 from steersman.objects.codec import decode_json, encode_json
 from steersman.schema.object_paths import Document, ObjectPath, put_at, value_at
-from steersman.schema.structural import ABSENT
+from steersman.structural.schema import ABSENT
 
 
 def annotation_of(group: str, version: str) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from steersman.errors import DeclarationError
-from steersman.schema.structural import ABSENT
+from steersman.structural.schema import ABSENT
 
 Document = dict[str, Any]
 ObjectPath = tuple[str, ...]

@@ -6,7 +6,7 @@ It describes the kinds, their lists and the operations on them. Documents of bui
 from collections.abc import Iterable
 from typing import Any, Final
 
-from steersman.schema.defaulting import copied
+from steersman.structural.defaulting import copied
 
 _META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _REF: Final = "#/components/schemas/"

@@ -14,7 +14,7 @@ from steersman.errors import DeclarationError
 from steersman.schema.constraints import Rule
 
 if TYPE_CHECKING:
-    from steersman.schema.cel.syntax import Node
+    from steersman.cel.syntax.tree import Node
 
 Schema = dict[str, Any]
 
@@ -42,7 +42,7 @@ def names_in(expression: str) -> frozenset[str]:
 
 def free_names(expression: str) -> Iterator[tuple[str, int]]:
     """Give each use of a name that an expression does not bind itself, with its place in the text."""
-    from steersman.schema.cel.syntax import Comprehension, Ident  # noqa: PLC0415 - as in _nodes
+    from steersman.cel.syntax.tree import Comprehension, Ident  # noqa: PLC0415 - as in _nodes
 
     nodes = _nodes(expression)
     bound = set[str | None]()
@@ -56,9 +56,9 @@ def free_names(expression: str) -> Iterator[tuple[str, int]]:
 
 def _nodes(expression: str) -> "list[Node]":
     """Give every part of an expression; none if it is no expression, which others will tell."""
-    from steersman.schema.cel.errors import Source  # noqa: PLC0415 - classes without such rules need no parser
-    from steersman.schema.cel.parser import parse  # noqa: PLC0415 - as above
-    from steersman.schema.cel.syntax import walk  # noqa: PLC0415 - as above
+    from steersman.cel.errors import Source  # noqa: PLC0415 - classes without such rules need no parser
+    from steersman.cel.syntax.parser import parse  # noqa: PLC0415 - as above
+    from steersman.cel.syntax.tree import walk  # noqa: PLC0415 - as above
 
     root, _ = parse(Source(expression))
     return walk(root) if root is not None else []
@@ -72,7 +72,7 @@ def is_for_policy(rule: Rule, *, is_root: bool = True) -> bool:
 
 def _reads_metadata(expression: str) -> bool:
     """Tell whether an expression reads more of an object's metadata than a definition knows."""
-    from steersman.schema.cel.syntax import Ident, Select  # noqa: PLC0415 - classes without such rules need no parser
+    from steersman.cel.syntax.tree import Ident, Select  # noqa: PLC0415 - classes without such rules need no parser
 
     return any(
         isinstance(node, Select)
@@ -166,7 +166,7 @@ def _presence(root: str, path: Sequence[str]) -> Iterator[str]:
 
 
 def _spelled(name: str) -> str:
-    from steersman.schema.cel.escaping import escape  # noqa: PLC0415 - classes without such rules need no language
+    from steersman.cel.syntax.escaping import escape  # noqa: PLC0415 - classes without such rules need no language
 
     found = escape(name)
     if found is None:

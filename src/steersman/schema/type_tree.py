@@ -26,7 +26,7 @@ from steersman.objects.quantity import Quantity
 from steersman.objects.resource import KubeObject, Status
 from steersman.objects.times import Duration, MicroTime
 from steersman.schema.constraints import Constraint, ListMap, Opaque, constraints_of
-from steersman.schema.type_checks import JSON_TYPES
+from steersman.structural.type_checks import JSON_TYPES
 
 Schema = dict[str, Any]
 

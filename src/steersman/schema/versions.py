@@ -11,13 +11,13 @@ from typing import Any
 from steersman.errors import ConversionError, DeclarationError
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.resource import KubeObject, Resource, resource_of
-from steersman.schema.compiled import CompiledSchema, compile_schema
 from steersman.schema.conversions import Conversion, conversion_between, has_conversions
 from steersman.schema.crd import check_same_kind, schema_of, stored_of
 from steersman.schema.declaration import declaration_of, is_custom, names_of, place_of
 from steersman.schema.field_loss import lost_fields
 from steersman.schema.kept_fields import annotation_of, bring_back, keep, take_kept
 from steersman.schema.object_paths import Document
+from steersman.structural.compiled import CompiledSchema, compile_schema
 
 CustomClass = type[Resource[Any, Any]]
 #: What a conversion may change in the metadata of an object.

@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
-from steersman.apiserver.admission.targets import WebhookOptions
-from steersman.apiserver.call import User
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.access.service_account_tokens import service_account_user
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.server import ApiServer
-from steersman.apiserver.service_account_tokens import service_account_user
+from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from steersman.apiserver.authorization import Decision
-from steersman.apiserver.call import User
-from steersman.apiserver.request_info import RequestInfo
+from steersman.apiserver.access.authorization import Decision
+from steersman.apiserver.access.service_account_tokens import service_account_user
+from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.messages.info import RequestInfo
 from steersman.apiserver.server import ApiServer
-from steersman.apiserver.service_account_tokens import service_account_user
 from steersman.client.client import Client
 from steersman.kinds import rbac_v1
 from steersman.manager.manager import ManagerOptions

@@ -5,16 +5,16 @@ The server itself knows no client; whoever runs it hands this in (``WebhookOptio
 
 from urllib.parse import urlsplit
 
-from steersman.apiserver.admission.targets import CallFailed, Reply, Target
+from steersman.apiserver.webhook_calls.targets import CallFailed, Reply, Target
 from steersman.clock import Clock
 from steersman.errors import ConfigError, NoAnswer, TransportError
 from steersman.protocol.http import App, Request, Response
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.tls import TlsConfig
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 from steersman.transport.limits import Limits
-from steersman.transport.tls import TlsConfig
 
 #: What a webhook may answer at most: somewhat more than the largest object, twice.
 _LIMITS = Limits(connect=10.0, body=8 << 20)

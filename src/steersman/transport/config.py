@@ -12,12 +12,12 @@ from msgspec import Struct, field
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError
-from steersman.transport.credentials import Credentials, Fixed, Impersonation, TokenFile, basic, bearer
+from steersman.transport.auth.credentials import Credentials, Fixed, Impersonation, TokenFile, basic, bearer
+from steersman.transport.auth.exec_plugin import ExecPlugin, PluginPolicy
+from steersman.transport.auth.secret import Secret
 from steersman.transport.endpoint import Endpoint, Proxy
-from steersman.transport.exec_plugin import ExecPlugin, PluginPolicy
-from steersman.transport.proxies import proxy_from_environment
-from steersman.transport.secret import Secret
-from steersman.transport.tls import TlsConfig
+from steersman.transport.http.proxies import proxy_from_environment
+from steersman.transport.http.tls import TlsConfig
 
 #: Where Kubernetes puts a pod's own credentials.
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -80,7 +80,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
         plugins: PluginPolicy | None = None,
     ) -> "ClusterConfig":
         """Read a kubeconfig; without a path, the default one: the files of ``$KUBECONFIG``, or ``~/.kube/config``."""
-        from steersman.transport.kubeconfig import Kubeconfig  # noqa: PLC0415 - YAML is loaded only where it is read
+        from steersman.transport.auth.kubeconfig import Kubeconfig  # noqa: PLC0415 - YAML is loaded only where it is read
 
         kubeconfig = Kubeconfig.load_default() if path is None else Kubeconfig.load(Path(path))
         return kubeconfig.resolve(context, plugins=plugins or PluginPolicy.allow_all())
@@ -135,7 +135,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
             case Login(username, password):
                 return Fixed(basic(username, password))
             case ExecPlugin():
-                from steersman.transport.exec_credentials import ExecCredentials  # noqa: PLC0415 - only who has a plugin
+                from steersman.transport.auth.exec_credentials import ExecCredentials  # noqa: PLC0415 - only who has a plugin
 
                 return ExecCredentials(self.authentication, clock=clock)
 

@@ -5,7 +5,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from steersman.errors import ConfigError
-from steersman.transport.secret import Secret
+from steersman.transport.auth.secret import Secret
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -14,8 +14,8 @@ from steersman.clock import Clock, Deadline
 from steersman.errors import ConnectionFailed, ConnectionLost, NoAnswer
 from steersman.protocol.http import App, Peer, Request, Response, Upgraded
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT
+from steersman.transport.http.retry import request_with_retries
 from steersman.transport.in_memory_exchange import InMemoryExchange, InMemoryUpgraded
-from steersman.transport.retry import request_with_retries
 from steersman.transport.stream import ResponseStream
 
 _log = logging.getLogger(__name__)

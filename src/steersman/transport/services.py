@@ -16,7 +16,7 @@ from steersman.protocol.http import SAFE_METHODS, App, Request, Response, WriteF
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
 from steersman.transport.endpoint import Endpoint
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 from steersman.transport.limits import Limits
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Self
 
 from steersman.errors import BadAnswer, TransportError
-from steersman.transport.inflate import Inflater
+from steersman.transport.http.inflate import Inflater
 
 #: Plain bytes that one read gives at most from a compressed answer.
 _INFLATE_AT_ONCE = 256 * 1024

@@ -8,7 +8,7 @@ from typing import Final, Generic, Literal, TypeAlias, TypeVar, get_args
 from steersman.errors import DeclarationError
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
-from steersman.schema.names import label_faults
+from steersman.validation.names import label_faults
 from steersman.webhook.admission import Admission
 from steersman.webhook.review import Operation
 

@@ -108,9 +108,9 @@ def _validation(resource: ApiResource, placed: PlacedRule) -> Document:
 def _checked(resource: ApiResource, written: str, expression: str) -> str:
     """Refuse what no server would accept, and say which rule it is."""
     # Loaded here: few operators have such rules, and the language takes its time to load.
-    from steersman.schema.cel import ExpressionError, compile_expression  # noqa: PLC0415 - see above
-    from steersman.schema.cel.library.authorizer import AUTHORIZER  # noqa: PLC0415 - see above
-    from steersman.schema.cel.types import DYN  # noqa: PLC0415 - see above
+    from steersman.cel import ExpressionError, compile_expression  # noqa: PLC0415 - see above
+    from steersman.cel.library.authorizer import AUTHORIZER  # noqa: PLC0415 - see above
+    from steersman.cel.types import DYN  # noqa: PLC0415 - see above
 
     variables = {**dict.fromkeys(_VARIABLES, DYN), "authorizer": AUTHORIZER}
     try:

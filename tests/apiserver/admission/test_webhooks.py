@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.admission.targets import (
+from steersman.apiserver.server import ApiServer
+from steersman.apiserver.webhook_calls.targets import (
     CallFailed,
     Reply,
     Target,
@@ -15,7 +16,6 @@ from steersman.apiserver.admission.targets import (
     target_of,
     url_of,
 )
-from steersman.apiserver.server import ApiServer
 from steersman.clock import RealClock
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.randomness import Randomness

@@ -11,12 +11,12 @@ from steersman.clock import RealClock
 from steersman.concurrency import background
 from steersman.protocol.http import Request
 from steersman.testing.fake_clock import FakeClock
+from steersman.transport.auth.secret import Secret
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig, Token
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.tls import TlsConfig
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
-from steersman.transport.secret import Secret
-from steersman.transport.tls import TlsConfig
 from tests.apiserver.concurrency.clients import PATH, RandomClient, Ticks, Watcher
 from tests.apiserver.concurrency.history import Judge, Model, Operation
 

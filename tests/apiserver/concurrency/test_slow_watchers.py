@@ -7,7 +7,7 @@ from steersman.clock import RealClock
 from steersman.protocol.http import Request
 from steersman.serving.server import Server
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 from tests.apiserver.concurrency.clients import PATH, Watcher
 

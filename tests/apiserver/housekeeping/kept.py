@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
 from steersman.apiserver.server import ApiServer
 from steersman.protocol.http import Peer, Request, Response, Stream, Upgraded
 from steersman.randomness import Randomness

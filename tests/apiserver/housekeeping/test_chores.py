@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from steersman.apiserver.housekeeping.chores import Chores
+from steersman.apiserver.background.chores import Chores
 from steersman.apiserver.status import Refusal
 
 

@@ -1,4 +1,4 @@
-from steersman.apiserver.housekeeping.expiry import EVENT_SECONDS
+from steersman.apiserver.background.expiry import EVENT_SECONDS
 from tests.apiserver.housekeeping.kept import DEFINITIONS, Document, Kept, definition
 
 EVENTS = "/api/v1/namespaces/default/events"

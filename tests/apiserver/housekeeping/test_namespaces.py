@@ -1,4 +1,4 @@
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
 from steersman.clock import RealClock
 from tests.apiserver.housekeeping.kept import Kept
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
 from steersman.apiserver.journal.database import Gone, Row
 from steersman.apiserver.journal.durable_app import DurableApp
 from steersman.apiserver.journal.journal import Journal

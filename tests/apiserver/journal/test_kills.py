@@ -13,7 +13,7 @@ from steersman.errors import SteersmanError
 from steersman.protocol.http import Request, Response
 from steersman.randomness import Randomness
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from tests.apiserver.journal.running import RunningServer
 
 #: How often the server is killed; a hundred takes some minutes.

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.authentication import ADMIN
-from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.access.authentication import ADMIN
+from steersman.apiserver.background.housekeeping import HousekeepingOptions
 from steersman.apiserver.journal.directory import DataDirectory
 from steersman.apiserver.journal.durable_app import DurableApp
 from steersman.apiserver.journal.kept_cluster import kept_cluster

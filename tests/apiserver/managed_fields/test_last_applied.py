@@ -1,6 +1,6 @@
 from typing import Any
 
-from steersman.apiserver.builtin_types import type_of
+from steersman.apiserver.builtin.types import type_of
 from steersman.apiserver.managed_fields.last_applied import ANNOTATION, annotation_of, refreshed, unchanged_since
 from steersman.objects.identity import GroupVersionKind
 

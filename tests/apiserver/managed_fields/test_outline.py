@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.apiserver.builtin_types import type_builder
+from steersman.apiserver.builtin.types import type_builder
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.compare import everything_in
 from steersman.apiserver.managed_fields.endpoint import Endpoint

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from steersman.apiserver.builtin_types import empty_object, type_of
+from steersman.apiserver.builtin.types import empty_object, type_of
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.field_set import set_of

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver import builtin_types
+from steersman.apiserver.builtin import types as builtin_types
+from steersman.apiserver.builtin.strategic_merge import apply_strategic_merge_patch
 from steersman.apiserver.managed_fields import entries, updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint, Versioned
 from steersman.apiserver.managed_fields.field_set import set_of
-from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
 from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal

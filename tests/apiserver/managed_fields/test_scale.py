@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.builtin_types import type_of
+from steersman.apiserver.builtin.types import type_of
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.scale import parent_entries, scale_entries

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from steersman.apiserver.builtin_types import type_builder
+from steersman.apiserver.builtin.types import type_builder
 from steersman.apiserver.managed_fields import entries, updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint, Versioned
 from steersman.apiserver.managed_fields.field_set import set_of

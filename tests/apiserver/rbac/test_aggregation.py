@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.rbac.aggregation import aggregated_rules
+from steersman.apiserver.access.rbac.aggregation import aggregated_rules
 
 
 def _role(name: str, labels: list[str], rules: list[Any], wants: list[str]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.rbac.rules import Rule, missing_rights
+from steersman.apiserver.access.rbac.rules import Rule, missing_rights
 
 _WORDS = st.sampled_from(["a", "b", "*"])
 _RESOURCES = st.sampled_from(["pods", "pods/log", "*/log", "jobs", "*"])

@@ -1,6 +1,6 @@
-from steersman.apiserver.builtin import builtin_resources
-from steersman.apiserver.validation.registry import CHECKS, check_of
-from steersman.apiserver.validation.warnings import validation_warnings
+from steersman.apiserver.builtin.table import builtin_resources
+from steersman.apiserver.builtin.validation.registry import CHECKS, check_of
+from steersman.apiserver.builtin.validation.warnings import validation_warnings
 from steersman.objects.identity import GroupVersionKind
 
 

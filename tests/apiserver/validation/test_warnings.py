@@ -1,6 +1,6 @@
 from typing import Any
 
-from steersman.apiserver.validation.warnings import validation_warnings
+from steersman.apiserver.builtin.validation.warnings import validation_warnings
 from steersman.objects.identity import GroupVersionKind
 
 SERVICE = GroupVersionKind("", "v1", "Service")

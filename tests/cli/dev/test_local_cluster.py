@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from steersman import meta
-from steersman.apiserver.authentication import ADMIN
+from steersman.apiserver.access.authentication import ADMIN
 from steersman.apiserver.local import local_server
 from steersman.cli.dev.local_cluster import local_cluster
 from steersman.client.client import Client

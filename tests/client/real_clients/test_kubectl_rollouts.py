@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from steersman.apiserver.authentication import ADMIN
+from steersman.apiserver.access.authentication import ADMIN
 from steersman.apiserver.local import local_server
 from steersman.clock import RealClock
 from steersman.concurrency import background, wait_ready

@@ -18,7 +18,7 @@ from typing import Any
 from steersman.clock import RealClock
 from steersman.randomness import Randomness
 from steersman.transport.config import ClusterConfig
-from steersman.transport.http import HttpTransport
+from steersman.transport.http.transport import HttpTransport
 from tests.contract.difference.operation import target
 from tests.contract.difference.peers import AGENT
 from tests.contract.difference.recording import recorded

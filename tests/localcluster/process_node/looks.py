@@ -17,7 +17,7 @@ from steersman.kinds.core_v1 import (
     VolumeMount,
     VolumeResourceRequirements,
 )
-from steersman.localcluster.process_node.container_log import read_log
+from steersman.localcluster.process_node.containers.container_log import read_log
 from steersman.localcluster.process_node.node import ProcessNode
 from steersman.objects.quantity import Quantity
 from steersman.testing.cluster import Cluster

@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.localcluster.process_node.container_log import ContainerLog, Entry, read_log, remove_log
-from steersman.localcluster.process_node.log_selection import LogSelection
+from steersman.localcluster.process_node.containers.container_log import ContainerLog, Entry, read_log, remove_log
+from steersman.localcluster.process_node.remote.log_selection import LogSelection
 
 NOW = datetime(2030, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
 

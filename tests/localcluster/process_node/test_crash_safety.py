@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from steersman.clock import RealClock
-from steersman.localcluster.process_node import guardian
-from steersman.localcluster.process_node.directory import NodeDirectory
-from steersman.localcluster.process_node.processes import Processes, Program, Streams
+from steersman.localcluster.process_node.files.directory import NodeDirectory
+from steersman.localcluster.process_node.processes import guardian
+from steersman.localcluster.process_node.processes.spawning import Processes, Program, Streams
 from steersman.testing.eventually import eventually
 
 #: Starts another process that leaves the group, and tells its number.
@@ -26,8 +26,8 @@ time.sleep(600)
 NODE = """
 import asyncio, sys
 from pathlib import Path
-from steersman.localcluster.process_node.directory import NodeDirectory
-from steersman.localcluster.process_node.processes import Processes, Program, Streams
+from steersman.localcluster.process_node.files.directory import NodeDirectory
+from steersman.localcluster.process_node.processes.spawning import Processes, Program, Streams
 
 async def main(place, mark, family):
     directory = NodeDirectory(Path(place))

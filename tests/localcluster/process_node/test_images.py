@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from steersman.errors import ConfigError
-from steersman.localcluster.process_node.images import Image, Images
-from steersman.localcluster.process_node.problem import ImageError, ProgramError
+from steersman.localcluster.process_node.containers.images import Image, Images
+from steersman.localcluster.process_node.containers.problem import ImageError, ProgramError
 
 PYTHON = sys.executable
 

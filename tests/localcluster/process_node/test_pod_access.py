@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from steersman import meta
-from steersman.apiserver.authentication import ADMIN
+from steersman.apiserver.access.authentication import ADMIN
 from steersman.apiserver.local import local_server
 from steersman.client.client import Client
 from steersman.clock import RealClock

@@ -38,16 +38,16 @@ from steersman.kinds.core_v1 import (
     VolumeProjection,
 )
 from steersman.localcluster.process_node.addresses import AddressBook
-from steersman.localcluster.process_node.atomic_files import write_files
-from steersman.localcluster.process_node.container_world import ContainerWorld
-from steersman.localcluster.process_node.directory import NodeDirectory, checked
-from steersman.localcluster.process_node.downward import Surroundings
-from steersman.localcluster.process_node.environment import environment
-from steersman.localcluster.process_node.expansion import expand
-from steersman.localcluster.process_node.images import Images
-from steersman.localcluster.process_node.mounts import Mounts
-from steersman.localcluster.process_node.problem import MountError, ProgramError, SourceError
-from steersman.localcluster.process_node.projected_files import File, projected_files, tokens_wanted
+from steersman.localcluster.process_node.containers.container_world import ContainerWorld
+from steersman.localcluster.process_node.containers.downward import Surroundings
+from steersman.localcluster.process_node.containers.environment import environment
+from steersman.localcluster.process_node.containers.expansion import expand
+from steersman.localcluster.process_node.containers.images import Images
+from steersman.localcluster.process_node.containers.problem import MountError, ProgramError, SourceError
+from steersman.localcluster.process_node.files.atomic_files import write_files
+from steersman.localcluster.process_node.files.directory import NodeDirectory, checked
+from steersman.localcluster.process_node.files.mounts import Mounts
+from steersman.localcluster.process_node.files.projected_files import File, projected_files, tokens_wanted
 from steersman.objects.quantity import Quantity
 
 AROUND = Surroundings("127.1.2.3", "127.0.0.1", {"cpu": "8", "memory": "1Gi"})

@@ -12,7 +12,7 @@ from steersman.kinds.apps_v1 import (
 from steersman.kinds.core_v1 import Node, Pod
 from steersman.localcluster import node_taints, scheduler
 from steersman.localcluster.simulated_node.node import simulated_node
-from steersman.localcluster.workloads import daemon_sets
+from steersman.localcluster.workloads.daemon_sets import reconciler as daemon_sets
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.localcluster.workloads.making import daemon_set, names, set_image, template

@@ -9,7 +9,7 @@ from steersman.kinds.batch_v1 import Job, JobStatus, PodFailurePolicy, PodFailur
 from steersman.kinds.batch_v1 import PodFailurePolicyOnPodConditionsPattern as Pattern
 from steersman.kinds.core_v1 import Pod
 from steersman.localcluster.workloads import finished_jobs, jobs
-from steersman.localcluster.workloads.job_counts import FINALIZER, format_indexes, parse_indexes
+from steersman.localcluster.workloads.jobs.counts import FINALIZER, format_indexes, parse_indexes
 from steersman.protocol.options import DeleteOptions, PropagationPolicy
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock

@@ -5,8 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.kinds.apps_v1 import Deployment, ReplicaSet, ReplicaSetSpec, ReplicaSetStatus
-from steersman.localcluster.workloads.revisions import annotate_size
-from steersman.localcluster.workloads.rolling import Limits, limits, max_replicas, new_size, old_sizes, scaled_sizes
+from steersman.localcluster.workloads.deployments.revisions import annotate_size
+from steersman.localcluster.workloads.deployments.rolling import (
+    Limits,
+    limits,
+    max_replicas,
+    new_size,
+    old_sizes,
+    scaled_sizes,
+)
 from steersman.objects.meta import meta
 from tests.localcluster.workloads.making import deployment, selector
 

@@ -3,8 +3,8 @@ from typing import Any
 from steersman.kinds.core_v1 import Container, ContainerPort, Endpoints, Pod, PodSpec, Service, ServicePort, ServiceSpec
 from steersman.kinds.discovery_v1 import EndpointSlice
 from steersman.localcluster.simulated_node.script import PREFIX
-from steersman.localcluster.workloads import services
-from steersman.localcluster.workloads.endpoints import groups, slices_of
+from steersman.localcluster.workloads.services import reconciler as services
+from steersman.localcluster.workloads.services.endpoints import groups, slices_of
 from steersman.objects.codec import to_json
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster

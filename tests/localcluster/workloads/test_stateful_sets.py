@@ -16,7 +16,7 @@ from steersman.kinds.core_v1 import (
     VolumeResourceRequirements,
 )
 from steersman.localcluster import volumes
-from steersman.localcluster.workloads import stateful_sets
+from steersman.localcluster.workloads.stateful_sets import reconciler as stateful_sets
 from steersman.objects.meta import meta
 from steersman.objects.quantity import Quantity
 from steersman.testing.cluster import Cluster

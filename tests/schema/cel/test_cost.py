@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from steersman.schema.cel import ABSENT, Budget, RuleCost, compile_rules, total_cost_errors
-from steersman.schema.cel.metering import Meter
+from steersman.cel import ABSENT, Budget, RuleCost, compile_rules, total_cost_errors
+from steersman.cel.cost.metering import Meter
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",

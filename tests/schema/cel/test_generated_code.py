@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.schema.cel import Budget, EvaluationError, compile_rules
-from steersman.schema.cel.fast_helpers import Undecided
-from steersman.schema.cel.rules import ABSENT, Rule
+from steersman.cel import Budget, EvaluationError, compile_rules
+from steersman.cel.evaluation.fast_helpers import Undecided
+from steersman.structural.cel_rules.rules import ABSENT, Rule
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",

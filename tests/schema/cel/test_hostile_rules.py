@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from steersman.schema.cel import Budget, CompiledRules, ExpressionError, compile_expression, compile_rules
-from steersman.schema.cel.types import STRING, list_of
+from steersman.cel import Budget, CompiledRules, ExpressionError, compile_expression, compile_rules
+from steersman.cel.types import STRING, list_of
 
 _INTEGERS = {"type": "array", "items": {"type": "integer"}, "maxItems": 100_000}
 _TEXT = {"type": "string"}

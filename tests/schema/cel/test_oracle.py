@@ -8,9 +8,9 @@ from cel_expr_python import cel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.schema.cel import EvaluationError, ExpressionError, compile_expression
-from steersman.schema.cel.types import DYN, INT, STRING, list_of, map_of
-from steersman.schema.cel.values import CelMap, Duration, Timestamp, TypeValue
+from steersman.cel import EvaluationError, ExpressionError, compile_expression
+from steersman.cel.types import DYN, INT, STRING, list_of, map_of
+from steersman.cel.values.values import CelMap, Duration, Timestamp, TypeValue
 
 _DATA: dict[str, Any] = {"i": 5, "s": "abc", "l": [3, 1, 2], "m": {"a": 1, "b": 2}, "d": {"x": [1, "y"], "n": None}}
 _OURS = {"i": INT, "s": STRING, "l": list_of(INT), "m": map_of(STRING, INT), "d": DYN}

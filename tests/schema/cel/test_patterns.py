@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.schema.cel.library.regex import PatternError, compiled
-from steersman.schema.cel.patterns import searcher
+from steersman.cel.evaluation.patterns import searcher
+from steersman.cel.library.regex import PatternError, compiled
 
 _atoms = st.sampled_from(["a", "b", "-", "[a-c]", "[^a]", ".", r"\d", r"\w", r"\.", "[-a-z0-9]", "[a&&b]", "[--0]"])
 _pieces = st.builds(str.__add__, _atoms, st.sampled_from(["", "", "*", "+", "?", "{2}", "{1,3}"]))

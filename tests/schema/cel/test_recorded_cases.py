@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from steersman.schema.cel import EvaluationError
-from steersman.schema.cel.rules import ABSENT, Rule
+from steersman.cel import EvaluationError
+from steersman.structural.cel_rules.rules import ABSENT, Rule
 from tests.schema.cel.differences import without_random_fields
 from tests.schema.cel.replay import Cause, Compiled, expected, replay, schema_of
 

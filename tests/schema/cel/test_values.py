@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.schema.cel.escaping import escape, unescape
-from steersman.schema.cel.field_path import normalized_field_path
-from steersman.schema.cel.library.network import Ip, parse_cidr, parse_ip
-from steersman.schema.cel.library.quantity import parse_amount
-from steersman.schema.cel.library.semver import parse_version
-from steersman.schema.cel.library.urls import UrlError, parse_url
-from steersman.schema.cel.times import (
+from steersman.cel.library.network import Ip, parse_cidr, parse_ip
+from steersman.cel.library.quantity import parse_amount
+from steersman.cel.library.semver import parse_version
+from steersman.cel.library.urls import UrlError, parse_url
+from steersman.cel.syntax.escaping import escape, unescape
+from steersman.cel.types import DYN, INT, STRING, Substitution, list_of, map_of, optional_of, param
+from steersman.cel.values.times import (
     duration_text,
     parse_duration,
     parse_loose_duration,
     parse_timestamp,
     timestamp_text,
 )
-from steersman.schema.cel.types import DYN, INT, STRING, Substitution, list_of, map_of, optional_of, param
-from steersman.schema.cel.values import CelMap, Duration, Timestamp, Uint
+from steersman.cel.values.values import CelMap, Duration, Timestamp, Uint
+from steersman.structural.cel_rules.field_path import normalized_field_path
 
 _SECOND = 1_000_000_000
 

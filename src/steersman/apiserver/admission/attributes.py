@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from steersman.apiserver.call import Call, User
-from steersman.apiserver.options import WriteOptions
+from steersman.apiserver.messages.api_request import Call, User
+from steersman.apiserver.messages.options import WriteOptions
 from steersman.objects.identity import GroupVersionKind
 
 Document = dict[str, Any]

@@ -3,17 +3,17 @@
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from steersman.apiserver.access.authorization import is_privileged
+from steersman.apiserver.access.rbac.authorizer import Rbac
 from steersman.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Attributes, write_document
 from steersman.apiserver.admission.configurations import BINDINGS, MUTATING, POLICIES, VALIDATING
 from steersman.apiserver.admission.guards import Guards
 from steersman.apiserver.admission.matching import Matching, is_exempt
-from steersman.apiserver.admission.targets import WebhookOptions
-from steersman.apiserver.authorization import is_privileged
-from steersman.apiserver.call import Call
-from steersman.apiserver.catalog import Catalog
-from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.options import WriteOptions
-from steersman.apiserver.rbac.authorizer import Rbac
+from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.messages.options import WriteOptions
+from steersman.apiserver.resources.catalog import Catalog
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.randomness import Randomness
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from steersman.apiserver.access.authorization import Authorizer as Decider
+from steersman.apiserver.access.service_account_tokens import service_account_user
 from steersman.apiserver.admission.attributes import Attributes, user_info
-from steersman.apiserver.authorization import Authorizer as Decider
-from steersman.apiserver.call import User
-from steersman.apiserver.request_info import RequestInfo
-from steersman.apiserver.service_account_tokens import service_account_user
-from steersman.schema.cel import CelType, CostExceeded, EvaluationError, ExpressionError, Program, compile_expression
-from steersman.schema.cel.library.authorizer import AUTHORIZER, Authorizer, Question, Ruling
-from steersman.schema.cel.types import DYN
-from steersman.schema.cel.values import JsonMap, from_json
+from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.messages.info import RequestInfo
+from steersman.cel import CelType, CostExceeded, EvaluationError, ExpressionError, Program, compile_expression
+from steersman.cel.library.authorizer import AUTHORIZER, Authorizer, Question, Ruling
+from steersman.cel.types import DYN
+from steersman.cel.values.values import JsonMap, from_json
 
 Document = dict[str, Any]
 _OWN = re.compile(r"\bauthorizer\.requestResource\b(?!\()")

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from steersman.apiserver.authorization import is_privileged
-from steersman.apiserver.call import Call
-from steersman.apiserver.rbac.authorizer import Rbac
-from steersman.apiserver.rbac.escalation import Escalation
-from steersman.apiserver.request_info import RequestInfo
+from steersman.apiserver.access.authorization import is_privileged
+from steersman.apiserver.access.rbac.authorizer import Rbac
+from steersman.apiserver.access.rbac.escalation import Escalation
+from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.messages.info import RequestInfo
 
 Document = dict[str, Any]
 _CERTIFICATES = "certificates.k8s.io"

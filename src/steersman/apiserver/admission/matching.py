@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
-from steersman.apiserver.catalog import Catalog
-from steersman.apiserver.label_selectors import selects
-from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.served import Served
+from steersman.apiserver.resources.catalog import Catalog
+from steersman.apiserver.resources.label_selectors import selects
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import not_found
 
 Document = dict[str, Any]

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from steersman.apiserver.access.authorization import Authorizer
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import BINDINGS, POLICIES
 from steersman.apiserver.admission.matching import Matching
-from steersman.apiserver.authorization import Authorizer
-from steersman.apiserver.label_selectors import selects
-from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.served import Served
+from steersman.apiserver.resources.label_selectors import selects
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import Refusal, details, qualified
 from steersman.apiserver.storage.record import Record
+from steersman.cel.values.values import from_json
 from steersman.objects.codec import decode_json
-from steersman.schema.cel.values import from_json
 
 Document = dict[str, Any]
 _CODES = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}

@@ -7,10 +7,10 @@ from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import request_document
-from steersman.apiserver.admission.replies import document_of
-from steersman.apiserver.admission.targets import CallFailed, Reply
-from steersman.apiserver.served import Served
+from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import Refusal
+from steersman.apiserver.webhook_calls.replies import document_of
+from steersman.apiserver.webhook_calls.targets import CallFailed, Reply
 from steersman.errors import DecodeError
 from steersman.objects.codec import decode_json
 

@@ -4,25 +4,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from steersman.apiserver.access.authorization import Authorizer
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import MUTATING, VALIDATING
 from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.admission.reviews import Verdict, denial, failure, internal, review_of, verdict_of
-from steersman.apiserver.admission.targets import CallFailed, WebhookOptions, target_of, url_of
-from steersman.apiserver.authorization import Authorizer
-from steersman.apiserver.call import Call
-from steersman.apiserver.ledger import Ledger
-from steersman.apiserver.served import Served
+from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.strategy import Reading
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.record import Record
-from steersman.apiserver.strategy import Reading
-from steersman.apiserver.waiting import Question, Waits
+from steersman.apiserver.webhook_calls.replay import Question, Waits
+from steersman.apiserver.webhook_calls.targets import CallFailed, WebhookOptions, target_of, url_of
 from steersman.objects.codec import decode_json, encode_json
 from steersman.protocol.equality import json_equal
 from steersman.protocol.patches import PatchError, apply_json_patch
 from steersman.randomness import Randomness
-from steersman.schema.wire_types import WireTypeError
+from steersman.validation.wire_types import WireTypeError
 
 Document = dict[str, Any]
 _USUAL_SECONDS = 10

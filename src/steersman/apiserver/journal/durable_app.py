@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from steersman.apiserver.journal.journal import Journal
-from steersman.apiserver.rendering import refusal_response
-from steersman.apiserver.request_info import Query
+from steersman.apiserver.messages.info import Query
+from steersman.apiserver.messages.rendering import refusal_response
 from steersman.apiserver.status import internal_error
 from steersman.protocol.http import App, Exchange, Peer, Request, Response, Stream, Upgraded
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from steersman.apiserver.journal.directory import DataDirectory
 from steersman.apiserver.journal.journal import Journal
-from steersman.apiserver.ledger import Ledger
+from steersman.apiserver.resources.object_store import Ledger
 from steersman.clock import Clock
 
 

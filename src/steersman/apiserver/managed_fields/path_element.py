@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from steersman.apiserver import go_text
-from steersman.schema.go_text import json_number
+from steersman.golang import printing as go_text
+from steersman.golang.text import json_number
 
 _encode = msgspec.json.encode
 _PREFIX: Final = 2

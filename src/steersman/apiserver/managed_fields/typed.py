@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from steersman.apiserver import go_text
 from steersman.apiserver.managed_fields.field_set import LEAF, Fields
 from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
 from steersman.apiserver.managed_fields.path_element import display
+from steersman.golang import printing as go_text
 
 
 class TypeMismatch(Exception):  # noqa: N818 - named as the fact, like the rest of the tree

@@ -26,7 +26,7 @@ async def local_cluster(
     The node pretends to run pods, unless it is told how they become processes. What such pods write is gone
     afterwards, unless it is to be kept.
     """
-    from steersman.apiserver.authentication import ADMIN
+    from steersman.apiserver.access.authentication import ADMIN
     from steersman.localcluster.local_cluster import local_operators
     from steersman.manager.manager import Manager, ManagerOptions
     from steersman.transport.in_memory import InMemoryTransport

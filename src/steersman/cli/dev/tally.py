@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from steersman.cli.dev.readiness import is_ready
 
 if TYPE_CHECKING:
-    from steersman.apiserver.ledger import Ledger
+    from steersman.apiserver.resources.object_store import Ledger
     from steersman.apiserver.storage.history import Event
 
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from steersman.errors import NotFound
-from steersman.localcluster.process_node.container_run import ContainerRun
-from steersman.localcluster.process_node.directory import wipe
+from steersman.localcluster.process_node.containers.container_run import ContainerRun
+from steersman.localcluster.process_node.files.directory import wipe
 from steersman.localcluster.process_node.node import ProcessNode
 
 

@@ -19,13 +19,13 @@ from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap, Node, PersistentVolumeClaim, Pod, Secret, ServiceAccount
 from steersman.localcluster.node_object import NodeDescription
 from steersman.localcluster.node_presence import NodePresence
-from steersman.localcluster.process_node.directory import NodeDirectory
-from steersman.localcluster.process_node.images import Images
+from steersman.localcluster.process_node.containers.images import Images
+from steersman.localcluster.process_node.files.directory import NodeDirectory
 from steersman.localcluster.process_node.inventory import FollowedInventory
 from steersman.localcluster.process_node.options import ProcessNodeOptions
-from steersman.localcluster.process_node.pod_access import PodAccess
 from steersman.localcluster.process_node.pod_runner import PodRunner
-from steersman.localcluster.process_node.processes import Processes
+from steersman.localcluster.process_node.processes.spawning import Processes
+from steersman.localcluster.process_node.remote.pod_access import PodAccess
 from steersman.localcluster.process_node.workshop import Workshop, known_addresses
 from steersman.manager.operator import Operator
 from steersman.version import __version__

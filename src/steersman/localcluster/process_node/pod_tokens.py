@@ -4,8 +4,8 @@ from steersman.client.client import Client
 from steersman.client.interfaces import Ref
 from steersman.errors import ApiError
 from steersman.kinds.core_v1 import Container, Pod, ServiceAccount
-from steersman.localcluster.process_node.problem import MountError
-from steersman.localcluster.process_node.projected_files import tokens_wanted
+from steersman.localcluster.process_node.containers.problem import MountError
+from steersman.localcluster.process_node.files.projected_files import tokens_wanted
 
 
 async def pod_tokens(pod: Pod, container: Container, client: Client) -> dict[tuple[str, str], str]:

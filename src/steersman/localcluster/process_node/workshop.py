@@ -8,11 +8,11 @@ from steersman.clock import Clock
 from steersman.kinds.core_v1 import Pod
 from steersman.localcluster.node_object import NodeDescription
 from steersman.localcluster.process_node.addresses import AddressBook
-from steersman.localcluster.process_node.directory import NodeDirectory
-from steersman.localcluster.process_node.images import Images
+from steersman.localcluster.process_node.containers.images import Images
+from steersman.localcluster.process_node.files.directory import NodeDirectory
 from steersman.localcluster.process_node.inventory import FollowedInventory
 from steersman.localcluster.process_node.options import ProcessNodeOptions
-from steersman.localcluster.process_node.processes import Processes
+from steersman.localcluster.process_node.processes.spawning import Processes
 
 _ADDRESSES = "addresses.json"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from steersman.errors import ConfigError
+from steersman.transport.auth.secret import Secret
 from steersman.transport.config import Anonymous, Authentication, Login
-from steersman.transport.secret import Secret
 
 _REPOSITORY: Final = re.compile(r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*")
 _TAG: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")

@@ -13,9 +13,9 @@ from steersman.protocol.http import Request, Response
 from steersman.scaffold.image.layer import digest_of
 from steersman.scaffold.image.layout import Layout
 from steersman.scaffold.image.reference import Reference
+from steersman.transport.auth.secret import Secret
 from steersman.transport.config import Anonymous, Authentication, ClusterConfig, Token
-from steersman.transport.http import HttpTransport
-from steersman.transport.secret import Secret
+from steersman.transport.http.transport import HttpTransport
 
 _OK, _CREATED, _ACCEPTED, _UNAUTHORIZED, _MISSING = 200, 201, 202, 401, 404
 #: Seconds that one upload may take.

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from steersman.errors import ConfigError
 from steersman.objects.quantity import Quantity
-from steersman.schema.names import label_value_faults, qualified_name_faults, subdomain_faults
+from steersman.validation.names import label_value_faults, qualified_name_faults, subdomain_faults
 
 Document = dict[str, Any]
 

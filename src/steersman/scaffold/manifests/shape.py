@@ -8,7 +8,7 @@ from steersman.errors import ConfigError, DeclarationError
 from steersman.manager.operator import Operator
 from steersman.objects.quantity import Quantity
 from steersman.scaffold.manifests.settings import Document, Volume, parsed
-from steersman.schema.names import dns1035_faults, label_faults
+from steersman.validation.names import dns1035_faults, label_faults
 
 #: The port of probes and metrics, and that of webhooks.
 PORT: Final = 8080

@@ -1,0 +1,56 @@
+"""The roles and bindings that every cluster begins with."""
+
+import json
+import lzma
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from steersman.apiserver.access.rbac.aggregation import MANAGER, aggregated_rules
+from steersman.apiserver.access.rbac.bindings import GROUP
+from steersman.apiserver.resources.catalog import Catalog
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.randomness import Randomness
+
+Document = dict[str, Any]
+
+
+@cache
+def _objects() -> dict[str, list[Document]]:
+    """Read the table; it is made by ``tools/generate_server_rbac.py``."""
+    data = files("steersman.apiserver").joinpath("data/rbac.json.xz").read_bytes()
+    found: dict[str, list[Document]] = json.loads(lzma.decompress(data))
+    return found
+
+
+@cache
+def _aggregated() -> dict[str, list[Document]]:
+    """Give the same with all aggregated roles filled."""
+    objects = _objects()
+    roles = {role["metadata"]["name"]: role for role in objects["clusterroles"]}
+    filled = {}
+    for name, rules in aggregated_rules(roles).items():
+        role = roles[name]
+        (entry,) = role["metadata"]["managedFields"]
+        mine = {**entry, "manager": MANAGER, "operation": "Apply", "fieldsV1": {"f:rules": {}}}
+        filled[name] = {**role, "metadata": {**role["metadata"], "managedFields": [mine, entry]}, "rules": rules}
+    return {**objects, "clusterroles": [filled.get(name, role) for name, role in roles.items()]}
+
+
+def bootstrap_roles(ledger: Ledger, catalog: Catalog, randomness: Randomness, time: str, *, aggregates: bool) -> None:
+    """Make the first roles and bindings of an empty store; aggregated roles are empty unless somebody aggregates."""
+    for resource, objects in (_aggregated() if aggregates else _objects()).items():
+        served = catalog.find(GROUP, "v1", resource)
+        assert served is not None, "built in"  # noqa: S101 - the table of resources has it
+        for obj in objects:
+            given = obj["metadata"]
+            metadata = {key: given[key] for key in ("name", "namespace") if key in given}
+            metadata |= {"uid": randomness.uid(), "resourceVersion": "", "creationTimestamp": time}
+            metadata |= {key: given[key] for key in ("labels", "annotations")}
+            metadata["managedFields"] = [_entry(entry, time) for entry in given["managedFields"]]
+            ledger.put(served, {**obj, "metadata": metadata})
+
+
+def _entry(entry: Document, time: str) -> Document:
+    head = {key: entry[key] for key in ("manager", "operation", "apiVersion")}
+    return {**head, "time": time, "fieldsType": entry["fieldsType"], "fieldsV1": entry["fieldsV1"]}

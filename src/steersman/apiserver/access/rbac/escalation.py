@@ -1,0 +1,102 @@
+"""Nobody grants what they do not have: who writes roles and bindings must hold what these give.
+
+Unless they may ``escalate`` the role, or ``bind`` it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from steersman.apiserver.access.authorization import is_privileged
+from steersman.apiserver.access.rbac.authorizer import Rbac
+from steersman.apiserver.access.rbac.bindings import GROUP
+from steersman.apiserver.access.rbac.rules import Rule, missing_rights, quoted, rules_of
+from steersman.apiserver.messages.api_request import Call, User
+from steersman.apiserver.messages.info import RequestInfo
+
+Document = dict[str, Any]
+_EVERYTHING = (Rule(("*",), ("*",), ("*",)), Rule(("*",), paths=("*",)))
+_NOT_ADMIN = "must have cluster-admin privileges to use the aggregationRule"
+
+
+class Escalation:
+    """Checks writes of roles and bindings."""
+
+    def __init__(self, rbac: Rbac) -> None:
+        self._rbac = rbac
+        self._checks: dict[str, Callable[[Call, Document, Document | None], None]] = {
+            "roles": self._check_role,
+            "clusterroles": self._check_role,
+            "rolebindings": self._check_binding,
+            "clusterrolebindings": self._check_binding,
+        }
+
+    def check(self, call: Call, obj: Document, old: Document | None) -> None:
+        """Refuse a role or binding that gives more than its writer has; other kinds are none of its business."""
+        if call.served.group != GROUP or is_privileged(call.user):
+            return
+        check = self._checks.get(call.served.plural)
+        if check is not None and not _only_garbage_collection(obj, old):
+            check(call, obj, old)
+
+    def _check_role(self, call: Call, obj: Document, old: Document | None) -> None:
+        if self._may(
+            call, "escalate", RequestInfo(GROUP, "*", call.served.plural, call.info.namespace, call.info.name)
+        ):
+            return
+        aggregates = bool(obj.get("aggregationRule") or (old or {}).get("aggregationRule"))
+        if old is not None and _same(obj, old, "rules") and _same(obj, old, "aggregationRule"):
+            return
+        self._check_rules(call, obj["metadata"].get("name", ""), rules_of(obj))
+        if aggregates and self._missing(call.user, "", _EVERYTHING):
+            raise call.served.forbidden(obj["metadata"].get("name", ""), _NOT_ADMIN)
+
+    def _check_binding(self, call: Call, obj: Document, old: Document | None) -> None:
+        if old is not None and _same(obj, old, "roleRef") and _same(obj, old, "subjects"):
+            return
+        role, namespace = obj["roleRef"], call.info.namespace
+        kind, name = role.get("kind", ""), role.get("name", "")
+        plural = "roles" if kind == "Role" else "clusterroles"
+        if self._may(call, "bind", RequestInfo(GROUP, "*", plural, namespace, name)):
+            return
+        rules = self._rbac.bindings.role_rules(kind, name, namespace)
+        if rules is None:
+            raise call.served.not_found(name)
+        self._check_rules(call, obj["metadata"].get("name", ""), rules)
+
+    def _may(self, call: Call, verb: str, info: RequestInfo) -> bool:
+        return self._rbac.decide(call.user, verb, info).allowed
+
+    def _missing(self, user: User, namespace: str, wanted: tuple[Rule, ...]) -> list[str]:
+        held, _ = self._rbac.rules(user, namespace)
+        return missing_rights(held, wanted)
+
+    def _check_rules(self, call: Call, name: str, wanted: tuple[Rule, ...]) -> None:
+        held, faults = self._rbac.rules(call.user, call.info.namespace)
+        missing = missing_rights(held, wanted)
+        if not missing:
+            return
+        lines = "\n".join(missing)
+        why = (
+            f'user "{call.user.name}" (groups={quoted(call.user.groups)}) is attempting to grant RBAC permissions '
+            f"not currently held:\n{lines}"
+        )
+        if faults:
+            why += f"; resolution errors: [{' '.join(faults)}]"
+        raise call.served.forbidden(name, why)
+
+
+def _same(obj: Document, old: Document, key: str) -> bool:
+    return (obj.get(key) or None) == (old.get(key) or None)
+
+
+def _only_garbage_collection(obj: Document, old: Document | None) -> bool:
+    """Tell whether a write changes nothing but owners and finalizers, as the garbage collector does."""
+    if old is None:
+        return False
+    ignored = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
+
+    def rest(document: Document) -> Document:
+        kept = {key: value for key, value in document["metadata"].items() if key not in ignored}
+        return {**document, "metadata": kept}
+
+    return rest(obj) == rest(old)

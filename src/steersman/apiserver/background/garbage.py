@@ -1,0 +1,232 @@
+"""`GarbageCollector`: an object goes when all its owners are gone; deletes reach dependents by the policy they name.
+
+The store is the graph: it knows the dependents of every uid. What is kept here beside it are the owners that wait for
+their dependents, the owners that are known to be gone, and the objects whose owners are of a kind that is not served.
+"""
+
+from enum import Enum
+from typing import Any
+
+from steersman.apiserver.background.chores import Chores
+from steersman.apiserver.background.definitions import DEFINITIONS
+from steersman.apiserver.background.hand import Found, Hand, Place, place_of
+from steersman.apiserver.storage.history import Event
+
+Document = dict[str, Any]
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+#: Events are never collected: they live for a while and that is all.
+_IGNORED = frozenset({"events"})
+#: How many gone owners are remembered; older ones are looked up again.
+_GONE = 10_000
+
+
+class _Owner(Enum):
+    """How an owner is, as its dependent sees it."""
+
+    SOLID = "there"
+    DANGLING = "gone"
+    WAITING = "going, after its dependents"
+    UNKNOWN = "of a kind that nobody serves"
+
+
+class GarbageCollector:
+    """Deletes what nobody owns any more, and lets go what waited for its dependents."""
+
+    def __init__(self, hand: Hand, chores: Chores) -> None:
+        self._hand = hand
+        self._chores = chores
+        self._store = hand.ledger.store
+        #: Owners that wait for their dependents, by uid.
+        self._waiting: dict[str, Place] = {}
+        #: Uids of owners that went while something named them, the oldest first.
+        self._gone: dict[str, None] = {}
+        #: Objects with an owner of an unknown kind: looked at again when definitions change.
+        self._unresolved: dict[Place, None] = {}
+
+    def begin(self) -> None:
+        """Look at everything that is there."""
+        self._waiting.clear()
+        self._unresolved.clear()
+        for resource in self._store.resources():
+            if resource in _IGNORED:
+                continue
+            for record in self._hand.ledger.records_of(resource):
+                place = Place(resource, record.namespace, record.name)
+                if record.is_deleting:
+                    self._look_at_deleting(place)
+                elif record.owner_uids:
+                    self._look_at(place)
+
+    def observe(self, event: Event) -> None:
+        """Take note of a write."""
+        if event.resource in _IGNORED:
+            return
+        record, previous = event.record, event.previous
+        if event.type == "DELETED":
+            self._observe_end(event)
+        elif record.is_deleting:
+            self._look_at_deleting(place_of(event))
+        elif record.owner_uids and (previous is None or previous.owner_uids != record.owner_uids):
+            self._look_at(place_of(event))
+        if previous is not None and previous.owner_uids and self._waiting:
+            self._remind(previous.owner_uids)
+        if event.resource == DEFINITIONS:
+            self._look_at_unresolved()
+
+    def _remind(self, owner_uids: tuple[str, ...]) -> None:
+        """Look at those owners that wait for what was written."""
+        for uid in owner_uids:
+            if (owner := self._waiting.get(uid)) is not None:
+                self._look_at(owner)
+
+    def _look_at_unresolved(self) -> None:
+        unresolved, self._unresolved = self._unresolved, {}
+        for place in unresolved:
+            self._look_at(place)
+
+    def _observe_end(self, event: Event) -> None:
+        uid = event.record.uid
+        self._waiting.pop(uid, None)
+        self._unresolved.pop(place_of(event), None)
+        dependents = self._dependents(uid)
+        if dependents:
+            self._gone[uid] = None
+            if len(self._gone) > _GONE:
+                del self._gone[next(iter(self._gone))]
+        for place in dependents:
+            self._look_at(place)
+
+    def _dependents(self, uid: str) -> list[Place]:
+        found = self._store.dependents_of(uid)
+        return [Place(name, record.namespace, record.name) for name, record in found if name not in _IGNORED]
+
+    def _look_at(self, place: Place) -> None:
+        self._chores.add(("garbage", place), lambda: self._attempt(place))
+
+    def _look_at_deleting(self, place: Place) -> None:
+        self._chores.add(("deleting", place), lambda: self._begin_end(place))
+
+    def _begin_end(self, place: Place) -> None:
+        """Do what the finalizers of an object that is to go ask for."""
+        found = self._hand.find(place)
+        if found is None:
+            return
+        if ORPHAN in found.finalizers:
+            self._orphan(found)
+        elif FOREGROUND in found.finalizers:
+            self._waiting[found.record.uid] = place
+            for dependent in self._dependents(found.record.uid):
+                self._look_at(dependent)
+            self._look_at(place)
+
+    def _orphan(self, found: Found) -> None:
+        """Take an owner out of its dependents, then let it go."""
+        uid = found.record.uid
+        for place in self._dependents(uid):
+            dependent = self._hand.find(place)
+            if dependent is not None:
+                _drop_owners(dependent, {uid})
+                self._hand.update(dependent)
+        self._drop_finalizer(found, ORPHAN)
+
+    def _drop_finalizer(self, found: Found, name: str) -> None:
+        kept = [finalizer for finalizer in found.finalizers if finalizer != name]
+        if kept:
+            found.metadata["finalizers"] = kept
+        else:
+            found.metadata.pop("finalizers", None)
+        self._hand.update(found)
+
+    def _attempt(self, place: Place) -> None:
+        """Decide what becomes of an object."""
+        found = self._hand.find(place)
+        if found is None:
+            return
+        if found.record.is_deleting:
+            if FOREGROUND in found.finalizers:
+                self._finish_foreground(found)
+            return
+        owners = self._owners(found, place)
+        if owners is None:
+            return
+        solid = _of(owners, _Owner.SOLID)
+        others = _of(owners, _Owner.DANGLING) | _of(owners, _Owner.WAITING)
+        if solid:
+            if others:
+                _drop_owners(found, others)
+                self._hand.update(found)
+        elif others:
+            self._collect(found, place, is_awaited=bool(_of(owners, _Owner.WAITING)))
+
+    def _collect(self, found: Found, place: Place, *, is_awaited: bool) -> None:
+        """Delete an object whose owners are gone or wait for its end."""
+        dependents = self._dependents(found.record.uid)
+        if is_awaited and dependents:
+            if any(self._is_waiting(dependent) for dependent in dependents):
+                # Owners in a circle would wait for one another for ever.
+                for owner in found.metadata["ownerReferences"]:
+                    owner["blockOwnerDeletion"] = False
+                self._hand.update(found)
+                found = self._hand.find(place) or found
+            self._hand.delete(found, "Foreground")
+            return
+        policies = {ORPHAN: "Orphan", FOREGROUND: "Foreground"}
+        named = [policies[name] for name in found.finalizers if name in policies]
+        self._hand.delete(found, named[0] if named else "Background")
+
+    def _is_waiting(self, place: Place) -> bool:
+        found = self._hand.find(place)
+        return found is not None and found.record.is_deleting and FOREGROUND in found.finalizers
+
+    def _finish_foreground(self, found: Found) -> None:
+        """Let an owner go when none of its dependents holds it back any more."""
+        uid = found.record.uid
+        for place in self._dependents(uid):
+            dependent = self._hand.find(place)
+            if dependent is not None and any(
+                owner["uid"] == uid and owner.get("blockOwnerDeletion")
+                for owner in dependent.metadata["ownerReferences"]
+            ):
+                return
+        self._waiting.pop(uid, None)
+        self._drop_finalizer(found, FOREGROUND)
+
+    def _owners(self, found: Found, place: Place) -> dict[str, _Owner] | None:
+        """Tell how the owners of an object are; ``None`` when that cannot be told of one of them."""
+        states: dict[str, _Owner] = {}
+        for reference in found.metadata.get("ownerReferences") or ():
+            state = self._state(reference, found)
+            if state is _Owner.UNKNOWN:
+                self._unresolved[place] = None
+                return None
+            states[reference["uid"]] = state
+        return states
+
+    def _state(self, reference: Document, found: Found) -> _Owner:
+        uid = reference["uid"]
+        if uid in self._gone:
+            return _Owner.DANGLING
+        group, _, version = reference["apiVersion"].rpartition("/")
+        served = self._hand.catalog.find_kind(group, version, reference["kind"])
+        if served is None or (served.namespaced and not found.served.namespaced):
+            return _Owner.UNKNOWN
+        namespace = found.record.namespace if served.namespaced else ""
+        owner = self._hand.find(Place(served.stored_as, namespace, reference["name"]))
+        if owner is None or owner.record.uid != uid:
+            return _Owner.DANGLING
+        if owner.record.is_deleting and FOREGROUND in owner.finalizers:
+            return _Owner.WAITING
+        return _Owner.SOLID
+
+
+def _of(owners: dict[str, _Owner], state: _Owner) -> set[str]:
+    return {uid for uid, found in owners.items() if found is state}
+
+
+def _drop_owners(found: Found, uids: set[str]) -> None:
+    kept = [owner for owner in found.metadata.get("ownerReferences") or () if owner["uid"] not in uids]
+    if kept:
+        found.metadata["ownerReferences"] = kept
+    else:
+        found.metadata.pop("ownerReferences", None)

@@ -1,0 +1,129 @@
+"""`Hand`: reads and writes objects as the cluster's controllers do, by the same rules as any client's writes."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from steersman.apiserver.messages.api_request import Call, User
+from steersman.apiserver.messages.info import Query, RequestInfo
+from steersman.apiserver.messages.options import DeleteOptions, WriteOptions
+from steersman.apiserver.resources.catalog import Catalog
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.strategy import Reading
+from steersman.apiserver.storage.history import Event
+from steersman.apiserver.storage.record import Record
+from steersman.apiserver.verbs.delete import Deleting
+from steersman.apiserver.verbs.write import Change, Writing
+from steersman.objects.codec import decode_json
+from steersman.protocol.http import Request
+
+Document = dict[str, Any]
+#: Who writes: its name is the field manager of what it sets.
+_CONTROLLER = User("system:kube-controller-manager", ("system:masters", "system:authenticated"))
+_HEADERS = {"user-agent": "kube-controller-manager/v1.36"}
+_WRITE = WriteOptions()
+
+
+class Place(NamedTuple):
+    """Where an object is."""
+
+    resource: str
+    namespace: str
+    name: str
+
+
+def place_of(event: Event) -> Place:
+    """Tell where something happened."""
+    return Place(event.resource, event.record.namespace, event.record.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object that is there: how it is served, how it is stored, and a copy to change."""
+
+    served: Served
+    record: Record
+    obj: Document = field(repr=False)
+
+    @property
+    def metadata(self) -> Document:
+        """The metadata of the copy."""
+        found: Document = self.obj["metadata"]
+        return found
+
+    @property
+    def finalizers(self) -> list[str]:
+        """What the object waits for before it goes."""
+        return list(self.metadata.get("finalizers") or ())
+
+
+class Hand:
+    """Finds, creates, updates and deletes objects of every kind."""
+
+    def __init__(self, ledger: Ledger, catalog: Catalog, writing: Writing, deleting: Deleting) -> None:
+        self.ledger = ledger
+        self.catalog = catalog
+        self._writing = writing
+        self._deleting = deleting
+        self._by_stored_name: dict[str, Served] = {}
+        self._revision = -1
+
+    def served(self, resource: str) -> Served | None:
+        """Tell how a resource is served, by the name under which it is stored: in the stored version if possible."""
+        if self._revision != self.catalog.revision:
+            self._revision = self.catalog.revision
+            found: dict[str, Served] = {}
+            for served in self.catalog:
+                if served.is_stored_form or served.stored_as not in found:
+                    found[served.stored_as] = served
+            self._by_stored_name = found
+        return self._by_stored_name.get(resource)
+
+    def find(self, place: Place) -> Found | None:
+        """Give an object; ``None`` if it is not there, or not served any more."""
+        served = self.served(place.resource)
+        record = None if served is None else self.ledger.get(served, place.namespace, place.name)
+        if served is None or record is None:
+            return None
+        if self.ledger.needs_webhook(served, record):
+            # Controllers look at metadata only, and there is no request that could wait for a webhook.
+            return Found(served, record, decode_json(record.raw))
+        return Found(served, record, self.ledger.document(served, record))
+
+    def now(self) -> str:
+        """Give the time as objects carry it."""
+        return self._writing.now()
+
+    def create(self, resource: str, document: Document) -> None:
+        """Create an object."""
+        served = self.served(resource)
+        assert served is not None, "only built-in kinds are created"  # noqa: S101 - the callers' own constants
+        metadata = document["metadata"]
+        call = _call(served, metadata.get("namespace", ""), metadata["name"])
+        obj = served.strategy.read({**document, "kind": served.kind, "apiVersion": served.api_version}, Reading())
+        self._writing.create_object(call, obj, _WRITE)
+
+    def update(self, found: Found, subresource: str = "") -> None:
+        """Write a changed copy; an object that has nothing left to wait for goes."""
+        record = found.record
+        if self.ledger.needs_webhook(found.served, record):
+            if record.is_deleting and not found.finalizers:
+                self.ledger.remove(found.served, record)
+            else:
+                self.ledger.put_stored(found.served, record, found.obj)
+            return
+        live = self.ledger.document(found.served, record)
+        call = _call(found.served, record.namespace, record.name, subresource)
+        self._writing.update_object(call, Change(record, live, found.obj, subresource), _WRITE)
+
+    def delete(self, found: Found, policy: str = "Background") -> None:
+        """Delete an object."""
+        if self.ledger.needs_webhook(found.served, found.record):
+            self._deleting.delete_stored(found.served, found.record, DeleteOptions(policy=policy))
+            return
+        self._deleting.delete_record(found.served, found.record, DeleteOptions(policy=policy))
+
+
+def _call(served: Served, namespace: str, name: str, subresource: str = "") -> Call:
+    info = RequestInfo(served.group, served.version, served.plural, namespace, name, subresource)
+    return Call(Request("PUT", "/", _HEADERS, b""), info, Query(), served, _CONTROLLER)

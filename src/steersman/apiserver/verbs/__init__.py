@@ -1,0 +1,1 @@
+"""What clients do with resources: create, update, patch, apply, delete, get, list, watch, and the subresources."""

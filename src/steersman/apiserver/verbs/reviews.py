@@ -1,0 +1,196 @@
+"""Reviews: questions about who somebody is and what they may do, asked by creating objects that are not kept."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from steersman.apiserver.access.authentication import Authentication
+from steersman.apiserver.access.rbac.authorizer import Rbac, aggregated
+from steersman.apiserver.access.rbac.rules import document_of, quoted
+from steersman.apiserver.access.service_account_tokens import AUDIENCE
+from steersman.apiserver.messages.api_request import Answer, Call, User
+from steersman.apiserver.messages.info import RequestInfo
+from steersman.apiserver.messages.selection import parse_labels
+from steersman.apiserver.resources.ownership import Ownership
+from steersman.apiserver.status import Refusal, bad_request, invalid
+from steersman.apiserver.verbs.write import Writing
+from steersman.validation.field_errors import FieldError
+from steersman.validation.field_errors import invalid as invalid_field
+
+Document = dict[str, Any]
+_FORBIDDEN_PATH = "disallowed on this kind of request"
+
+
+def user_document(user: User) -> Document:
+    """Give a user as reviews tell about them."""
+    told: Document = {"username": user.name}
+    if user.uid:
+        told["uid"] = user.uid
+    if user.groups:
+        told["groups"] = list(user.groups)
+    if user.extra:
+        told["extra"] = {key: list(values) for key, values in user.extra}
+    return told
+
+
+class Reviews:
+    """Answers every kind of review."""
+
+    def __init__(self, writing: Writing, ownership: Ownership, authentication: Authentication, rbac: Rbac) -> None:
+        self._writing = writing
+        self._ownership = ownership
+        self._authentication = authentication
+        self._rbac = rbac
+        self._by_kind: Mapping[str, Callable[[Call, Document], Document]] = {
+            "SelfSubjectAccessReview": self._self_access,
+            "SubjectAccessReview": self._access,
+            "LocalSubjectAccessReview": self._local_access,
+            "SelfSubjectRulesReview": self._rules,
+            "SelfSubjectReview": self._self,
+            "TokenReview": self._token,
+        }
+
+    def handles(self, kind: str) -> bool:
+        """Tell whether a kind is a review."""
+        return kind in self._by_kind
+
+    def create(self, call: Call) -> Answer:
+        """Answer a review."""
+        obj = self._writing.read_object(call, "CreateOptions")
+        if obj["metadata"].get("namespace", "") not in ("", call.info.namespace):
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        if call.info.namespace:
+            obj["metadata"]["namespace"] = call.info.namespace
+        obj = self._ownership.created(call.served, obj, call.manager, self._writing.now())
+        obj["status"] = self._by_kind[call.served.kind](call, obj)
+        return Answer(201, document=obj, is_object=False)
+
+    def _verdict(self, user: User, spec: Document) -> Document:
+        attributes = spec.get("resourceAttributes")
+        if attributes is None:
+            asked = spec.get("nonResourceAttributes") or {}
+            decision = self._rbac.decide_path(user, asked.get("verb", ""), asked.get("path", ""))
+            return _told(decision.allowed, decision.reason)
+        info = RequestInfo(
+            attributes.get("group", ""),
+            attributes.get("version", ""),
+            attributes.get("resource", ""),
+            attributes.get("namespace", ""),
+            attributes.get("name", ""),
+            attributes.get("subresource", ""),
+        )
+        decision = self._rbac.decide(user, attributes.get("verb", ""), info)
+        return {**_told(decision.allowed, decision.reason), **_selector_faults(attributes)}
+
+    def _self_access(self, call: Call, obj: Document) -> Document:
+        spec = obj.get("spec") or {}
+        _check(obj, _attribute_errors(spec))
+        return self._verdict(call.user, spec)
+
+    def _access(self, call: Call, obj: Document) -> Document:
+        del call
+        spec = obj.get("spec") or {}
+        _check(obj, [*_attribute_errors(spec), *_subject_errors(spec)])
+        extra = tuple((key.lower(), tuple(values)) for key, values in (spec.get("extra") or {}).items())
+        user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
+        return self._verdict(user, spec)
+
+    def _local_access(self, call: Call, obj: Document) -> Document:
+        spec = obj.get("spec") or {}
+        given = (spec.get("resourceAttributes") or {}).get("namespace", "")
+        errors = [*_attribute_errors(spec), *_subject_errors(spec)]
+        if given != call.info.namespace:
+            errors.append(invalid_field("spec.resourceAttributes.namespace", given, "must match metadata.namespace"))
+        if spec.get("nonResourceAttributes") is not None:
+            errors.append(invalid_field("spec.nonResourceAttributes", _path_text(spec), _FORBIDDEN_PATH))
+        _check({**obj, "metadata": {**obj["metadata"], "namespace": ""}}, errors)
+        return self._access(call, {**obj, "metadata": {}})
+
+    def _rules(self, call: Call, obj: Document) -> Document:
+        spec = obj.get("spec") or {}
+        if not spec.get("namespace"):
+            raise bad_request("no namespace on request")
+        obj["spec"], obj["metadata"] = {}, {}
+        rules, faults = self._rbac.rules(call.user, spec["namespace"])
+        told: Document = {
+            "resourceRules": [document_of(rule) for rule in rules if rule.resources],
+            "nonResourceRules": [document_of(rule) for rule in rules if rule.paths],
+            "incomplete": False,
+        }
+        if faults:
+            told["evaluationError"] = aggregated(faults)
+        return told
+
+    def _self(self, call: Call, obj: Document) -> Document:
+        obj["metadata"]["creationTimestamp"] = self._writing.now()
+        return {"userInfo": user_document(call.user)}
+
+    def _token(self, call: Call, obj: Document) -> Document:
+        del call
+        spec = obj.get("spec") or {}
+        if not spec.get("token"):
+            raise bad_request("token is required for TokenReview in authentication")
+        asked = spec.get("audiences") or [AUDIENCE]
+        verified = self._authentication.verify(spec["token"])
+        shared = [] if verified is None else [name for name in asked if name in verified.audiences]
+        if verified is None:
+            return {"user": {}, "error": "invalid bearer token"}
+        if not shared:
+            known, wanted = quoted(verified.audiences), quoted(asked)
+            why = f"token audiences {known} is invalid for the target audiences {wanted}"
+            return {"user": {}, "error": f"[invalid bearer token, {why}]"}
+        return {"authenticated": True, "user": user_document(verified.user), "audiences": shared}
+
+
+def _told(allowed: bool, reason: str) -> Document:
+    return {"allowed": allowed, "reason": reason} if reason else {"allowed": allowed}
+
+
+def _check(obj: Document, errors: list[FieldError]) -> None:
+    """Refuse a review that asks nothing, too much, or has a name."""
+    metadata = {key: value for key, value in obj["metadata"].items() if value}
+    if set(metadata) - {"managedFields"}:
+        errors = [*errors, invalid_field("metadata", metadata, "must be empty")]
+    if errors:
+        raise invalid("", "authorization.k8s.io", "", errors)
+
+
+def _attribute_errors(spec: Document) -> list[FieldError]:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if resource is not None and path is not None:
+        why = "cannot be specified in combination with resourceAttributes"
+        return [invalid_field("spec.nonResourceAttributes", _path_text(spec), why)]
+    if resource is None and path is None:
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        return [invalid_field("spec.resourceAttributes", None, why)]
+    return [
+        invalid_field(
+            f"spec.resourceAttributes.{kind}.rawSelector",
+            selector["rawSelector"],
+            "may not specified at the same time as requirements",
+        )
+        for kind in ("fieldSelector", "labelSelector")
+        if (selector := (resource or {}).get(kind)) and selector.get("rawSelector") and selector.get("requirements")
+    ]
+
+
+def _path_text(spec: Document) -> Document:
+    asked = spec.get("nonResourceAttributes") or {}
+    return {"Path": asked.get("path", ""), "Verb": asked.get("verb", "")}
+
+
+def _subject_errors(spec: Document) -> list[FieldError]:
+    if spec.get("user") or spec.get("groups"):
+        return []
+    return [invalid_field("spec.user", "", "at least one of user or group must be specified")]
+
+
+def _selector_faults(attributes: Document) -> Document:
+    """Tell which selector could not be read: it is then not taken into account."""
+    selector = (attributes.get("labelSelector") or {}).get("rawSelector")
+    if not selector:
+        return {}
+    try:
+        parse_labels(selector)
+    except Refusal:
+        return {"evaluationError": "spec.resourceAttributes.labelSelector ignored due to parse error"}
+    return {}

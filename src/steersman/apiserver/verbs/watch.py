@@ -1,0 +1,179 @@
+"""Watch: what a request for events asks for, and in which form it is answered."""
+
+from collections.abc import Awaitable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from steersman.apiserver.custom.conversion import ConvertedStream
+from steersman.apiserver.custom.strategy import CustomStrategy
+from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.messages.negotiation import Form
+from steersman.apiserver.messages.options import ListOptions, version_or_500
+from steersman.apiserver.messages.rendering import Rendering
+from steersman.apiserver.messages.selection import select
+from steersman.apiserver.messages.table import Column, TableStyle, partial_metadata, table
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.served import Served
+from steersman.apiserver.status import Refusal, version_too_large
+from steersman.apiserver.storage.record import Record
+from steersman.apiserver.watch.hub import Variant, Watcher, WatchHub, expired_status, frame
+from steersman.clock import Clock
+from steersman.objects.codec import encode_json
+from steersman.protocol.http import Exchange, Stream
+from steersman.randomness import Randomness
+
+Document = dict[str, Any]
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+#: A watch without a time limit ends somewhere in this range of seconds.
+_SHORTEST, _LONGEST = 1800.0, 3600.0
+
+
+class Watching:
+    """Opens watches."""
+
+    def __init__(
+        self, ledger: Ledger, hub: WatchHub, rendering: Rendering, clock: Clock, randomness: Randomness
+    ) -> None:
+        self._ledger = ledger
+        self._hub = hub
+        self._rendering = rendering
+        self._clock = clock
+        self._randomness = randomness
+
+    def watch(self, call: Call, options: ListOptions, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer a watch with a stream of events; only a webhook that converts them makes anything wait."""
+        served = call.served
+        selection = select(served, call.info.namespace or None, options)
+        version = version_or_500(options.resource_version) if options.resource_version else 0
+        wants_initial = self._wants_initial(options, version)
+        stream_headers = [("content-type", "application/json"), ("cache-control", "no-cache, private")]
+        if options.send_initial and version > self._ledger.version:
+            self._refuse(exchange, stream_headers, version_too_large(version, self._ledger.version))
+            return None
+        if version and not wants_initial and self._ledger.since(served.stored_as, version) is None:
+            stream = exchange.stream(200, stream_headers)
+            stream.write(frame("ERROR", expired_status(version, self._ledger.version)))
+            stream.close()
+            return None
+        if call.form.transform == "PartialObjectMetadataList":
+            # Kubernetes cannot write an event as a list, and says nothing at all.
+            exchange.stream(200, stream_headers).close()
+            return None
+        cursor = version if version and not wants_initial else self._ledger.version
+        stream, variant = exchange.stream(200, stream_headers), self._variant(call)
+        converted = _converted(served, stream, variant) if served.is_converted else None
+        watcher = Watcher(
+            stream=converted or stream,
+            resource=served.stored_as,
+            selection=selection,
+            variant=variant if converted is None else replace(variant, key=("stored",), render=_stored),
+            cursor=cursor,
+            bookmarks=options.bookmarks,
+        )
+        if wants_initial:
+            found = self._ledger.records(served, call.info.namespace or None)
+            watcher.initial = iter([record for record in found if selection.matches(record)])
+            watcher.tells_initial_end = options.bookmarks
+        timeout = options.timeout
+        limit = float(timeout) if timeout else self._randomness.between(_SHORTEST, _LONGEST)
+        self._hub.add(watcher, limit)
+        return None if converted is None else converted.run()
+
+    @staticmethod
+    def _wants_initial(options: ListOptions, version: int) -> bool:
+        if options.send_initial is not None:
+            return options.send_initial
+        return version == 0
+
+    @staticmethod
+    def _refuse(exchange: Exchange, headers: list[tuple[str, str]], refusal: Refusal) -> None:
+        stream = exchange.stream(200, headers)
+        stream.write(frame("ERROR", encode_json(refusal.document())))
+        stream.close()
+
+    def _variant(self, call: Call) -> Variant:
+        form, served = call.form, call.served
+        key = (served.api_version, str(served.strategy.rules_since), form.transform, form.version)
+        if form.transform == "Table":
+            return self._table_variant(call, form, (*key, call.query.text("includeObject")))
+        if form.transform:
+            return self._partial_variant(served, form, key)
+
+        def render(record: Record, _is_first: bool) -> bytes:
+            return self._ledger.raw(served, record)
+
+        def bookmark(version: int, is_end: bool) -> bytes:
+            return encode_json(_bookmark(served.kind, served.api_version, version, is_end=is_end))
+
+        return Variant(key, render, bookmark)
+
+    def _partial_variant(self, served: Served, form: Form, key: tuple[str, ...]) -> Variant:
+        def render(record: Record, _is_first: bool) -> bytes:
+            return encode_json(partial_metadata(self._ledger.document(served, record), form.version))
+
+        def bookmark(version: int, is_end: bool) -> bytes:
+            api_version = f"meta.k8s.io/{form.version}"
+            return encode_json(_bookmark("PartialObjectMetadata", api_version, version, is_end=is_end))
+
+        return Variant(key, render, bookmark)
+
+    def _table_variant(self, call: Call, form: Form, key: tuple[str, ...]) -> Variant:
+        style = self._rendering.style(call, form)
+
+        def render(record: Record, is_first: bool) -> bytes:
+            obj = self._ledger.document(call.served, record)
+            return encode_json(_table([obj], str(record.version), is_first=is_first))
+
+        def bookmark(version: int, is_end: bool) -> bytes:
+            obj = _bookmark(call.served.kind, call.served.api_version, version, is_end=is_end)
+            return encode_json(_table([obj], str(version), is_first=False, is_bookmark=True))
+
+        def _table(objects: list[Document], version: str, *, is_first: bool, is_bookmark: bool = False) -> Document:
+            shown = [] if is_bookmark else objects
+            made = table(shown, {"resourceVersion": version}, style, self._clock.now())
+            if not is_first:
+                made["columnDefinitions"] = None
+            if is_bookmark:
+                made["rows"] = [_bookmark_row(objects[0]["metadata"], style)]
+            return made
+
+        return Variant(key, render, bookmark, is_special_first=True)
+
+
+def _stored(record: Record, _is_first: bool) -> bytes:
+    """Write an object as it is stored: it is converted on its way."""
+    return record.raw
+
+
+def _converted(served: Served, stream: Stream, variant: Variant) -> ConvertedStream | None:
+    """Give a stream on which objects are converted to the version that is watched."""
+    converter = served.strategy.converter if isinstance(served.strategy, CustomStrategy) else None
+    if converter is None:
+        return None
+
+    def shape(obj: Document, is_first: bool) -> bytes:
+        return variant.render(Record(obj, int(obj["metadata"]["resourceVersion"]), {}), is_first)
+
+    def fetch(objects: list[Document]) -> Awaitable[list[Document]]:
+        return converter.fetch(objects, served.api_version)
+
+    return ConvertedStream(stream, fetch, shape)
+
+
+def _bookmark_row(metadata: Document, style: TableStyle) -> Document:
+    """Give the row of a bookmark: an object of which only the version is known."""
+    empty: Document = {"metadata": {"name": "", **metadata}, "spec": {}, "status": {}}
+    cells = [_cell_of_nothing(column, empty) for column in style.columns]
+    return {"cells": cells, "object": partial_metadata({"metadata": metadata}, style.version)}
+
+
+def _cell_of_nothing(column: Column, empty: Document) -> Any:
+    return column.cell(empty, datetime.fromtimestamp(0, UTC))
+
+
+def _bookmark(kind: str, api_version: str, version: int, *, is_end: bool) -> Document:
+    metadata: Document = {"resourceVersion": str(version)}
+    if is_end:
+        metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+    return {"kind": kind, "apiVersion": api_version, "metadata": metadata}

@@ -1,0 +1,1 @@
+"""Delivery of every write to the watchers of its resource."""

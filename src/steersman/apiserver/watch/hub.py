@@ -1,0 +1,292 @@
+"""`WatchHub`: carries every write to everyone who watches.
+
+A watcher has a cursor into the history of a resource, not a queue. Writes only mark that there is news; once per turn
+of the event loop each watcher gets all its news in one chunk. An event is encoded once for all watchers that want it in
+the same form. A watcher whose connection is full is skipped until it has caught up; others do not wait for it.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from steersman.apiserver.messages.selection import Selection
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.storage.history import Event
+from steersman.apiserver.storage.record import Record
+from steersman.clock import Clock, Timer
+from steersman.objects.codec import encode_json
+from steersman.protocol.http import Stream
+
+#: How often a watcher that asked for bookmarks gets one.
+BOOKMARK_SECONDS = 60.0
+#: How long before its end a long watch gets a last bookmark.
+_LAST_BOOKMARK = 2.0
+_LONG_WATCH = 10.0
+#: How many bytes of initial events are written before the connection is asked whether it keeps up.
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """In which form a watcher wants objects."""
+
+    #: Distinguishes forms: an event is written once for all watchers of one form.
+    key: tuple[str, ...]
+    #: Writes the object of a record; the flag says that it is the first of its stream.
+    render: Callable[[Record, bool], bytes]
+    #: Writes a bookmark's object: at which version, and whether the initial events end here.
+    bookmark: Callable[[int, bool], bytes]
+    #: Whether the first event differs from the others, as a table's does.
+    is_special_first: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Watcher:
+    """One open watch."""
+
+    stream: Stream
+    resource: str
+    selection: Selection
+    variant: Variant
+    #: The version up to which everything was sent.
+    cursor: int
+    bookmarks: bool = False
+    #: What was there when the watch began and is still to be sent.
+    initial: Iterator[Record] | None = None
+    #: Whether the end of the initial events is told.
+    tells_initial_end: bool = False
+    is_first: bool = True
+    timers: list[Timer] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Made:
+    """What was written in one turn: watchers that want the same get the same bytes. Nothing outlives the turn."""
+
+    #: Whole chunks, by form, namespace and place: unfiltered watchers at the same place get the same.
+    chunks: dict[tuple[object, ...], tuple[bytes, int]] = field(default_factory=dict, repr=False)
+    #: Single events, by version, form and what they are to the watcher.
+    frames: dict[tuple[object, ...], bytes] = field(default_factory=dict, repr=False)
+
+
+def frame(kind: str, body: bytes) -> bytes:
+    """Write one event."""
+    return b'{"type":"' + kind.encode() + b'","object":' + body + b"}\n"
+
+
+class WatchHub:
+    """Keeps all watchers of one server."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._watchers: dict[str, dict[Watcher, None]] = {}
+        #: Resources with news since the last flush.
+        self._news: dict[str, None] = {}
+        self._is_scheduled = False
+        #: Test hook: decides what becomes of an event on its way to a watcher; see ``faults``.
+        self.interfere: Callable[[Watcher, Event, bytes], bytes] | None = None
+        ledger.listeners.append(self.notify)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._watchers.values()))
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something was written that has not been offered to the watchers yet."""
+        return bool(self._news)
+
+    def notify(self, resource: str) -> None:
+        """Take note of a write; the watchers of the resource hear of it in the next turn of the loop."""
+        if resource not in self._watchers:
+            return
+        self._news[resource] = None
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Send all news."""
+        self._is_scheduled = False
+        news, self._news = self._news, {}
+        for resource in news:
+            made = _Made()
+            for watcher in list(self._watchers.get(resource, ())):
+                if watcher.initial is None and watcher.stream.is_writable:
+                    self._catch_up(watcher, made)
+
+    def add(self, watcher: Watcher, timeout: float) -> None:
+        """Begin a watch: what is there first, then what happens, until the timeout."""
+        self._watchers.setdefault(watcher.resource, {})[watcher] = None
+        watcher.stream.on_close(lambda: self._remove(watcher))
+        watcher.stream.on_writable(lambda: self._pump(watcher))
+        watcher.timers.append(self._clock.call_later(timeout, lambda: self._end(watcher)))
+        if watcher.bookmarks:
+            self._schedule_bookmark(watcher)
+            if timeout > _LONG_WATCH:
+                last = self._clock.call_later(timeout - _LAST_BOOKMARK, lambda: self._bookmark(watcher))
+                watcher.timers.append(last)
+        self._pump(watcher)
+
+    def close_all(self) -> None:
+        """End every watch, as a server that shuts down does."""
+        for watchers in list(self._watchers.values()):
+            for watcher in list(watchers):
+                self._end(watcher)
+
+    def close_resource(self, resource: str) -> None:
+        """End the watches of a resource that is no longer served, after telling them how it ended."""
+        for watcher in list(self._watchers.get(resource, ())):
+            self._pump(watcher)
+            self._end(watcher)
+
+    def watchers(self) -> list[Watcher]:
+        """Give every open watch."""
+        return [watcher for group in self._watchers.values() for watcher in group]
+
+    def _end(self, watcher: Watcher) -> None:
+        self._remove(watcher)
+        watcher.stream.close()
+
+    def _remove(self, watcher: Watcher) -> None:
+        for timer in watcher.timers:
+            timer.cancel()
+        watcher.timers.clear()
+        group = self._watchers.get(watcher.resource)
+        if group is not None:
+            group.pop(watcher, None)
+            if not group:
+                del self._watchers[watcher.resource]
+
+    def _pump(self, watcher: Watcher) -> None:
+        """Send whatever a watcher waits for, as much as its connection takes."""
+        while watcher.initial is not None and watcher.stream.is_open:
+            if not watcher.stream.is_writable:
+                return
+            self._send_initial(watcher)
+        if watcher.initial is None and watcher.stream.is_open and watcher.stream.is_writable:
+            self._catch_up(watcher, _Made())
+
+    def _send_initial(self, watcher: Watcher) -> None:
+        chunks: list[bytes] = []
+        size = 0
+        assert watcher.initial is not None  # noqa: S101 - the caller checked
+        for record in watcher.initial:
+            chunk = frame("ADDED", watcher.variant.render(record, watcher.is_first))
+            watcher.is_first = False
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > _CHUNK:
+                break
+        else:
+            watcher.initial = None
+            if watcher.tells_initial_end:
+                chunks.append(frame("BOOKMARK", watcher.variant.bookmark(watcher.cursor, True)))  # noqa: FBT003 - a plain callable
+        if chunks:
+            watcher.stream.write(b"".join(chunks))
+
+    def _catch_up(self, watcher: Watcher, made: "_Made") -> None:
+        """Send the events that a watcher has not seen, in one chunk."""
+        variant = watcher.variant
+        plain = watcher.selection.is_everything and self.interfere is None
+        is_first = watcher.is_first and variant.is_special_first
+        key = (variant.key, watcher.selection.namespace, watcher.cursor, is_first)
+        if plain and key in made.chunks:
+            chunk, cursor = made.chunks[key]
+        else:
+            events = self._ledger.since(watcher.resource, watcher.cursor)
+            if events is None:
+                self._expire(watcher)
+                return
+            chunk = b"".join(self._frames(watcher, events, made))
+            cursor = max(events[-1].version, watcher.cursor) if events else watcher.cursor
+            if plain:
+                made.chunks[key] = chunk, cursor
+        watcher.cursor = cursor
+        if chunk:
+            watcher.is_first = False
+            watcher.stream.write(chunk)
+
+    def _expire(self, watcher: Watcher) -> None:
+        """End a watch that fell behind what is remembered."""
+        watcher.stream.write(frame("ERROR", expired_status(watcher.cursor, self._ledger.version)))
+        self._end(watcher)
+
+    def _frames(self, watcher: Watcher, events: Sequence[Event], made: "_Made") -> Iterator[bytes]:
+        for event in events:
+            if event.version <= watcher.cursor:
+                continue
+            kind = self._kind(watcher.selection, event)
+            if kind is None:
+                continue
+            written = self._encoded(watcher, event, kind, made)
+            watcher.is_first = False
+            yield written if self.interfere is None else self.interfere(watcher, event, written)
+
+    @staticmethod
+    def _kind(selection: Selection, event: Event) -> str | None:
+        """Say what an event is to a watcher: leaving a selection looks like a delete, entering it like an add."""
+        if selection.is_everything:
+            if selection.namespace is None or selection.namespace == event.record.namespace:
+                return event.type
+            return None
+        before = event.previous is not None and selection.matches(event.previous)
+        if event.type == "DELETED":
+            return "DELETED" if before else None
+        after = selection.matches(event.record)
+        if after:
+            return "MODIFIED" if before else "ADDED"
+        return "LEFT" if before else None
+
+    def _encoded(self, watcher: Watcher, event: Event, kind: str, made: "_Made") -> bytes:
+        variant = watcher.variant
+        is_first = watcher.is_first and variant.is_special_first
+        key = (event.version, variant.key, kind, is_first)
+        written = made.frames.get(key)
+        if written is None:
+            record = event.record
+            if kind == "LEFT":
+                assert event.previous is not None  # noqa: S101 - only what was there can leave
+                record = self._departed(event.previous, event.version)
+            body = variant.render(record, is_first)
+            written = made.frames[key] = frame("DELETED" if kind == "LEFT" else kind, body)
+        return written
+
+    @staticmethod
+    def _departed(previous: Record, version: int) -> Record:
+        """Give an object as it was before it left a selection, with the version at which it left."""
+        return previous.at(version)
+
+    def _schedule_bookmark(self, watcher: Watcher) -> None:
+        def fire() -> None:
+            self._bookmark(watcher)
+            if watcher.stream.is_open:
+                self._schedule_bookmark(watcher)
+
+        watcher.timers.append(self._clock.call_later(BOOKMARK_SECONDS, fire))
+
+    def _bookmark(self, watcher: Watcher) -> None:
+        """Tell a watcher that has seen everything up to which version that is."""
+        if watcher.initial is not None or not watcher.stream.is_writable:
+            return
+        if watcher.cursor > self._ledger.version:
+            # A watch from a version that is still to come is silent, as a real server's is.
+            return
+        self._catch_up(watcher, _Made())
+        watcher.cursor = max(watcher.cursor, self._ledger.version)
+        watcher.stream.write(frame("BOOKMARK", watcher.variant.bookmark(watcher.cursor, False)))  # noqa: FBT003 - a plain callable
+
+
+def expired_status(version: int, oldest: int) -> bytes:
+    """Write the Status that ends a watch from a forgotten version."""
+    return encode_json(
+        {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": f"too old resource version: {version} ({oldest})",
+            "reason": "Expired",
+            "code": 410,
+        }
+    )

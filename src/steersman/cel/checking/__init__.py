@@ -1,0 +1,1 @@
+"""From a syntax tree to a typed one: ``checker`` infers types, ``validators`` rejects literals that cannot work."""

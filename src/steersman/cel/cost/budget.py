@@ -1,0 +1,63 @@
+"""What rules may still cost on one object.
+
+Most rules are cheap by estimate, so they run without being measured: the budget sets aside the most they can have cost
+and remembers them. Only when that is not enough any more are they measured, by evaluating them again.
+"""
+
+from typing import Any, Protocol
+
+from steersman.cel.cost.factors import PER_OBJECT_LIMIT
+
+
+class Measurable(Protocol):
+    """A rule that ran unmeasured."""
+
+    @property
+    def most(self) -> int:
+        """The most that one evaluation can cost."""
+        ...
+
+    def measure(self, value: Any, old: Any) -> int:
+        """Evaluate it again and give what that cost."""
+        ...
+
+
+class Budget:
+    """The remaining cost of one object; when it is exhausted no further rule runs."""
+
+    __slots__ = ("free", "unmeasured")
+
+    def __init__(self, limit: int = PER_OBJECT_LIMIT) -> None:
+        #: What is surely left; negative when the budget is exhausted.
+        self.free = limit
+        #: The rules for which ``most`` was set aside, with the values they ran on.
+        self.unmeasured: list[tuple[Measurable, Any, Any]] = []
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True when no further rule will run on this object."""
+        return self.free < 0
+
+    def is_spent(self) -> bool:
+        """Tell whether nothing at all is left."""
+        if self.free <= 0:
+            self._settle()
+        return self.free <= 0
+
+    def spend(self, cost: int) -> bool:
+        """Take the cost; tell whether there was enough left."""
+        if cost > self.free:
+            self._settle()
+        self.free = self.free - cost if cost <= self.free else -1
+        return self.free >= 0
+
+    def exhaust(self) -> None:
+        """Let nothing more run."""
+        self.unmeasured.clear()
+        self.free = -1
+
+    def _settle(self) -> None:
+        """Measure what ran unmeasured and give back what was set aside too much."""
+        pending, self.unmeasured = self.unmeasured, []
+        for rule, value, old in pending:
+            self.free += max(rule.most - rule.measure(value, old), 0)

@@ -1,0 +1,53 @@
+"""What generated code calls: the few names it knows, and how it hands a question on."""
+
+from typing import Any
+
+from steersman.cel.library.core import divide_ints, remainder_ints
+
+
+class Undecided(Exception):  # noqa: N818 - a question handed on, not an error
+    """The generated code cannot tell; the interpreter can."""
+
+
+def _bail() -> Any:
+    raise Undecided
+
+
+def _same(left: Any, right: Any) -> bool:
+    if left == right:
+        return True
+    raise Undecided
+
+
+def _bounded(values: Any, kind: Any, most: int) -> Any:
+    if values.__class__ is kind and len(values) <= most:
+        return values
+    raise Undecided
+
+
+def _at(values: Any, place: int) -> Any:
+    if place < 0:
+        raise Undecided
+    return values[place]
+
+
+HELPERS: dict[str, Any] = {
+    "bail": _bail,
+    "same": _same,
+    "bounded": _bounded,
+    "at": _at,
+    "divide": divide_ints,
+    "remainder": remainder_ints,
+    "list": list,
+    "dict": dict,
+    "enumerate": enumerate,
+    "all": all,
+    "any": any,
+    "sum": sum,
+    "len": len,
+    "float": float,
+    "int": int,
+    "str": str,
+    "bool": bool,
+    "__builtins__": {},
+}

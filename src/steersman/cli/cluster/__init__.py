@@ -1,0 +1,1 @@
+"""Commands that work on a cluster which the user names."""

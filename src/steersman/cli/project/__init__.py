@@ -1,0 +1,1 @@
+"""Commands that work on the project in the current folder."""

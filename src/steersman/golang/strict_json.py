@@ -1,0 +1,188 @@
+"""Reading the body of a request: its value, the fields that are there twice, and the texts of refusals.
+
+Duplicates are detected at the price of one encoding, and found out by name only if there are any. Unknown fields are
+not found here: that needs a schema.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from math import isinf
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from steersman.errors import DecodeError
+from steersman.golang.json_scanner import is_too_deep, json_fault
+from steersman.golang.numbers import settled_number
+
+_SUMMARY = 30
+#: A whole number of so few digits fits into a float.
+_SURELY_FINITE = 300
+#: Makes every digit a zero and everything else a blank: long numbers are then found at the speed of memory.
+_DIGITS = bytes(48 if 48 <= code < 58 else 32 for code in range(256))  # noqa: PLR2004 - "0" to "9", and a blank
+_LONG_NUMBER = b"0" * _SURELY_FINITE
+#: A number of so many digits may be beyond what is stored as an integer.
+_HUGE = b"0" * 19
+_encode = msgspec.json.Encoder().encode
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Decoded(Struct, frozen=True):
+    """The value of a JSON text."""
+
+    value: Any
+    #: Paths of fields that are there more than once; the last one counts.
+    duplicates: list[str]
+    #: Whether the text has numbers with a fraction or an exponent: those may need `settle_numbers`.
+    has_floats: bool
+    #: Whether the text has so many digits in a row that they may be an integer beyond 64 bits, which needs it too.
+    has_huge: bool
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as it was written."""
+
+
+def _settled(pairs: Any, path: str, duplicates: list[str]) -> Any:
+    """Turn pairs into objects, noting repeated keys."""
+    if isinstance(pairs, _Pairs):
+        found: dict[str, Any] = {}
+        for name, item in pairs:
+            here = f"{path}.{name}" if path else name
+            if name in found:
+                duplicates.append(here)
+            found[name] = _settled(item, here, duplicates)
+        return found
+    if pairs.__class__ is list:
+        return [_settled(item, f"{path}[{index}]", duplicates) for index, item in enumerate(pairs)]
+    return _SURROGATE.sub("\ufffd", pairs) if pairs.__class__ is str else pairs
+
+
+def _slow(raw: bytes) -> tuple[Any, list[str]]:
+    """Decode with everything that Go tolerates: repeated keys, broken UTF-8, lone surrogates."""
+    text = raw.decode("utf-8", "replace")
+    if fault := json_fault(text):
+        raise DecodeError(fault)
+    duplicates: list[str] = []
+    decoded = json.loads(text, object_pairs_hook=_Pairs, parse_int=_integer, parse_float=_float)
+    return _settled(decoded, "", duplicates), duplicates
+
+
+def _float(text: str) -> float:
+    """Read a number; raises `DecodeError` for one that no float can hold."""
+    value = float(text)
+    if isinf(value):
+        raise DecodeError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return value
+
+
+def _integer(text: str) -> int:
+    """Read a whole number; raises `DecodeError` for one that no float can hold."""
+    if len(text) > _SURELY_FINITE:
+        _float(text)
+    return int(text)
+
+
+class _FloatMetError(Exception):
+    """A text has a number with a fraction or an exponent."""
+
+
+def _meet_float(_text: str) -> float:
+    raise _FloatMetError
+
+
+# Made once: making one takes as long as decoding an object. Few objects have floats, and those are decoded twice.
+_decode_without_floats = msgspec.json.Decoder(float_hook=_meet_float).decode
+_decode_with_floats = msgspec.json.Decoder(float_hook=_float).decode
+
+
+def _fast(raw: bytes) -> tuple[Any, bool]:
+    """Decode what needs no tolerance; say whether it has floats."""
+    try:
+        return _decode_without_floats(raw), False
+    except _FloatMetError:
+        return _decode_with_floats(raw), True
+
+
+def decode_json(raw: bytes) -> Decoded:
+    """Decode a JSON text; raises `DecodeError` with the words of the server's own scanner."""
+    if is_too_deep(raw):
+        raise DecodeError("exceeded max depth")
+    digits = raw.translate(_DIGITS)
+    has_huge = _HUGE in digits
+    duplicates: list[str] = []
+    try:
+        try:
+            value, has_floats = _fast(raw)
+            is_sure = raw.count(b'"') == _encode(value).count(b'"') and not (has_huge and _LONG_NUMBER in digits)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            value, has_floats, is_sure = None, True, False
+        if not is_sure:
+            value, duplicates = _slow(raw)
+    except RecursionError:
+        raise DecodeError("exceeded max depth") from None
+    return Decoded(value, duplicates, has_floats, has_huge)
+
+
+def settle_numbers(value: Any) -> Any:
+    """Write numbers as the server stores them: whole floats as integers, integers beyond int64 as floats.
+
+    Containers are changed in place. To be called after validation: until then `1.0` and `1` are two things.
+    """
+    if value.__class__ is dict:
+        for name, item in value.items():
+            if item.__class__ is not str:
+                value[name] = settle_numbers(item)
+    elif value.__class__ is list:
+        value[:] = [settle_numbers(item) for item in value]
+    elif value.__class__ is int or value.__class__ is float:
+        return settled_number(value)
+    return value
+
+
+def _summary(raw: bytes) -> str:
+    if not raw:
+        return "<empty>"
+    tail = " ..." if len(raw) > _SUMMARY else ""
+    head = raw[:_SUMMARY]
+    return (head.decode("utf-8", "replace") if raw[:1] == b"{" else head.hex()) + tail
+
+
+def unrecognized_message(raw: bytes, kind: str, why: str) -> str:
+    """Give the message about a body in which no kind of object can be made out."""
+    return f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})"
+
+
+def missing_kind_message(raw: bytes, kind: str) -> str:
+    """Give the message about a body that has no `kind`."""
+    return unrecognized_message(raw, kind, f"Object 'Kind' is missing in '{raw.decode('utf-8', 'replace')}'")
+
+
+def not_json_message(raw: bytes, kind: str, fault: str) -> str:
+    """Give the message about a body that is not JSON."""
+    return unrecognized_message(raw, kind, f"couldn't get version/kind; json parse error: {fault}")
+
+
+def not_an_object_message(raw: bytes, kind: str, json_word: str) -> str:
+    """Give the message about a body that is JSON, but no object."""
+    wanted = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+    return not_json_message(raw, kind, f"json: cannot unmarshal {json_word} into Go value of type {wanted}")
+
+
+def strict_faults(duplicates: Iterable[str], unknown: Iterable[str]) -> list[str]:
+    """Name the fields that strict decoding refuses, and that are warned about otherwise; each once."""
+    faults = [f'duplicate field "{path}"' for path in duplicates]
+    faults += [f'unknown field "{path}"' for path in unknown]
+    return list(dict.fromkeys(faults))
+
+
+def cannot_handle_message(kind: str, version: str, why: str) -> str:
+    """Give the message of the 400 answer about an object that does not decode."""
+    return f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
+
+
+def strict_message(faults: Iterable[str]) -> str:
+    """Give the reason why strict decoding refuses an object."""
+    return f"strict decoding error: {', '.join(faults)}"

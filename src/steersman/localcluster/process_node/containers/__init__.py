@@ -1,0 +1,1 @@
+"""One container: its program, environment, log and probes."""

@@ -1,0 +1,116 @@
+"""One run of a container: its process, what it writes, and what else is executed inside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from steersman.clock import Clock
+from steersman.localcluster.process_node.containers.container_log import ContainerLog, read_log, remove_log
+from steersman.localcluster.process_node.containers.container_world import ContainerWorld
+from steersman.localcluster.process_node.processes.pipes import OutputPipe
+from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes, Streams
+
+#: Bytes that a probe's or hook's command may say.
+_MOST_SAID = 10 * 1024
+#: What a container may say about its end, in a file or with its last lines.
+_MESSAGE_BYTES, _FALLBACK_BYTES, _FALLBACK_LINES = 4096, 2048, 80
+
+
+@dataclass(slots=True)
+class ContainerRun:
+    """A running container."""
+
+    world: ContainerWorld
+    process: LocalProcess
+    log: ContainerLog
+    log_path: Path
+    _pipes: tuple[OutputPipe, OutputPipe]
+    _processes: Processes
+    _clock: Clock
+
+    @classmethod
+    async def start(cls, world: ContainerWorld, processes: Processes, log_path: Path, clock: Clock) -> "ContainerRun":
+        """Start the container's command; ``StartError`` says why it cannot be."""
+        program = world.command()
+        pipes = OutputPipe(), OutputPipe()
+        try:
+            streams = Streams(stdout=pipes[0].descriptor, stderr=pipes[1].descriptor)
+            process = await processes.start(program, streams)
+        except BaseException:
+            for pipe in pipes:
+                pipe.close()
+            raise
+        log = ContainerLog(log_path)
+        for name, pipe in zip(("stdout", "stderr"), pipes, strict=True):
+            pipe.handed_over()
+            pipe.read(partial(_note, log, name, clock))
+        return cls(world, process, log, log_path, pipes, processes, clock)
+
+    async def wait(self) -> int:
+        """Wait until all of it has ended, and give the exit code of its command."""
+        try:
+            code = await self.process.wait()
+        finally:
+            self._processes.ended(self.process)
+        for pipe in self._pipes:
+            await pipe.wait_end(self._clock)
+        self.log.close(self._clock.now())
+        return code
+
+    def close(self) -> None:
+        """End everything at once: the node itself is ending."""
+        self._processes.ended(self.process)
+        for pipe in self._pipes:
+            pipe.close()
+        self.log.close(self._clock.now())
+
+    def last_words(self, code: int, path: Path) -> str:
+        """Give what the container says about its end."""
+        told = path.read_bytes()[:_MESSAGE_BYTES].decode("utf-8", "replace") if path.exists() else ""
+        if not told and code != 0 and self.world.container.termination_message_policy == "FallbackToLogsOnError":
+            lines = [entry.text for entry in read_log(self.log_path)][-_FALLBACK_LINES:]
+            told = b"\n".join([*lines, b""])[-_FALLBACK_BYTES:].decode("utf-8", "replace")
+        return told
+
+
+def _note(log: ContainerLog, stream: str, clock: Clock, data: bytes) -> None:
+    log.write(stream, data, clock.now())
+
+
+class RunLogs:
+    """The logs of a container's runs: that of the current one and the one before are kept."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def path(self, number: int) -> Path:
+        """Give where the log of a run is."""
+        return self._directory / f"{number}.log"
+
+    def begin(self, number: int) -> Path:
+        """Make room for the log of another run."""
+        remove_log(self.path(number))
+        if number > 1:
+            remove_log(self.path(number - 2))
+        return self.path(number)
+
+
+async def execute(world: ContainerWorld, processes: Processes, command: Sequence[str], clock: Clock) -> tuple[int, str]:
+    """Run a command inside a container to its end; gives its exit code and what it wrote. Cancelling ends it."""
+    program = world.program(command)
+    pipe = OutputPipe()
+    said = bytearray()
+    process: LocalProcess | None = None
+    try:
+        process = await processes.start(program, Streams(stdout=pipe.descriptor, stderr=pipe.descriptor))
+        pipe.handed_over()
+        pipe.read(lambda data: said.extend(data[: _MOST_SAID - len(said)]))
+        code = await process.wait()
+        processes.ended(process)
+        await pipe.wait_end(clock)
+    finally:
+        if process is not None:
+            processes.ended(process)
+        pipe.close()
+    return code, said.decode("utf-8", "replace")

@@ -1,0 +1,51 @@
+"""What the rules of a pod's life ask for, as values: the node carries them out and reports what came of it."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start a container; answered by `ContainerLife.started` or `start_failed`."""
+
+    container: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask a probe; answered by `ContainerLife.probed`."""
+
+    container: str
+    kind: ProbeKind
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunHook:
+    """Run what a container wants done after it starts or before it stops; answered by `ContainerLife.hook_done`."""
+
+    container: str
+    hook: Literal["postStart", "preStop"]
+
+
+@dataclass(frozen=True, slots=True)
+class SendSignal:
+    """Send a signal to every process of a container; their end is reported by `ContainerLife.exited`."""
+
+    container: str
+    #: Its name, such as ``SIGTERM``.
+    signal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Tell people of something, as an Event."""
+
+    reason: str
+    note: str
+    is_warning: bool = False
+
+
+Action: TypeAlias = Start | Ask | RunHook | SendSignal | Tell

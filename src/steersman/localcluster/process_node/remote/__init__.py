@@ -1,0 +1,1 @@
+"""What kubectl asks of a node: logs, exec, port-forward."""

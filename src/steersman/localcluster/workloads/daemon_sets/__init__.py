@@ -1,0 +1,1 @@
+"""The DaemonSet controller: ``reconciler`` carries out what ``plan`` decides."""

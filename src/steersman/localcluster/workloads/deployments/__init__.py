@@ -1,0 +1,1 @@
+"""The Deployment controller: ``reconciler`` carries out what the pure modules decide."""

@@ -1,0 +1,1 @@
+"""The controller of Services: EndpointSlices and Endpoints follow the pods."""

@@ -1,0 +1,1 @@
+"""The StatefulSet controller: ``reconciler`` carries out what the pure modules decide."""

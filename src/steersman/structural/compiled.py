@@ -1,0 +1,164 @@
+"""`CompiledSchema`: one schema, ready to prune, default and validate objects.
+
+Compiled once, used for every object of a version. It works on plain JSON values and changes them in place: give it a
+value that was decoded for the purpose. Nesting too deep for Python's stack is refused with `DecodeError`.
+"""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from steersman.errors import DecodeError
+from steersman.structural.checks import table_of
+from steersman.structural.defaulting import fill_of
+from steersman.structural.embedded import embedded_check
+from steersman.structural.findings import Check, Finding
+from steersman.structural.list_types import list_type_check
+from steersman.structural.plain_type import Plain
+from steersman.structural.pruning import coerce_of, paths_of, prune_table
+from steersman.structural.ratcheting import Ratchet
+from steersman.structural.rules import BrokenRule, rule_tree
+from steersman.structural.schema import ABSENT, Structural, parse_schema
+from steersman.structural.verdict import Verdict
+from steersman.structural.walks import walk_of
+from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, invalid
+
+#: After these the rules are not run: they could not be trusted to see what they expect.
+_BLOCKING = frozenset(
+    {
+        ErrorType.NOT_SUPPORTED,
+        ErrorType.REQUIRED,
+        ErrorType.TOO_LONG,
+        ErrorType.TOO_MANY,
+        ErrorType.TYPE_INVALID,
+    }
+)
+_NOT_CHECKED = invalid(
+    NO_FIELD,
+    None,
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation",
+)
+_TOO_DEEP = "the object nests too deeply"
+
+
+def _errors(found: list[Finding] | None, base: str = "") -> list[FieldError]:
+    return [finding.error(base) for finding in found] if found else []
+
+
+def _run(check: Check | None, value: Any) -> list[FieldError]:
+    return _errors(check(value)) if check is not None else []
+
+
+@final
+class CompiledSchema:
+    """The schema of one version of a kind, or of a part of it; see `compile_schema`."""
+
+    def __init__(self, node: Structural, *, is_root: bool) -> None:
+        self.node = node
+        self._table = table_of(node)
+        self._prune = prune_table(node)
+        self._plain = Plain(node, is_root=is_root)
+        self._is_root = is_root
+        self._coerce = coerce_of(_children_of(node)) if is_root else coerce_of(node)
+        self._fill = fill_of(node)
+        self._embedded = walk_of(_children_of(node) if is_root else node, embedded_check)
+        self._unique = walk_of(node, list_type_check)
+        self._rules = rule_tree(node, is_root=is_root)
+        self._ratchet = Ratchet()
+
+    def prune(self, obj: Any) -> list[str]:
+        """Drop unknown fields, and nulls that are no values, in place; give the paths of the unknown fields.
+
+        `metadata` of embedded resources is read as a typed structure; `DecodeError` says what in it has a wrong type.
+        """
+        try:
+            unknown = self.unknown_fields(obj)
+            return unknown + sorted(self._coerce(obj, "")) if self._coerce is not None else unknown
+        except RecursionError:
+            raise DecodeError(_TOO_DEEP) from None
+
+    def unknown_fields(self, obj: Any) -> list[str]:
+        """Drop unknown fields and nulls that are no values, in place, and give their paths; read nothing else."""
+        if self._plain.holds(obj):
+            return []
+        prune = self._prune.get(obj.__class__)
+        return paths_of(prune(obj)) if prune is not None else []
+
+    def default(self, obj: Any) -> None:
+        """Fill in defaults, in place."""
+        if self._fill is not None:
+            self._fill(obj)
+
+    def validate(
+        self, obj: Any, old: Any = ABSENT, *, status_only: bool = False, earlier: Sequence[FieldError] = ()
+    ) -> Verdict:
+        """Check an object; with ``old`` beside it, what did not change is not complained about.
+
+        ``status_only`` is the check of a write to `/status`: the schema of the status alone, and the rules of the whole
+        object. Errors that were found ``earlier``, in the metadata, are part of the verdict.
+        """
+        try:
+            errors = [*earlier]
+            if status_only:
+                errors += self._status_errors(obj, old)
+            else:
+                errors += self.value_errors(obj, old)
+            errors += _run(self._embedded, obj)
+            if self._unique is not None and (old is ABSENT or not self._unique(old)):
+                errors += _run(self._unique, obj)
+            return self.rules_verdict(obj, old, errors)
+        except RecursionError:
+            raise DecodeError(_TOO_DEEP) from None
+
+    def value_errors(self, obj: Any, old: Any = ABSENT, base: str = "") -> list[FieldError]:
+        """Check types, values, required fields and combinations; the errors are named from ``base`` on."""
+        if self._plain.holds(obj):
+            return []
+        check = self._table[obj.__class__]
+        found = check(obj) if check is not None else None
+        if found and old is not ABSENT:
+            found = self._ratchet.findings(self.node, obj, old, is_root=self._is_root)
+        return _errors(found, base)
+
+    def _status_errors(self, obj: dict[str, Any], old: Any) -> list[FieldError]:
+        node = self.node.properties.get("status")
+        if node is None or "status" not in obj:
+            return []
+        # A status that was not there was null, and a null that stays one is not complained about.
+        old_status = ABSENT if old is ABSENT else old.get("status")
+        return _errors(self._ratchet.findings(node, obj["status"], old_status), "status")
+
+    def rules_verdict(self, obj: Any, old: Any, errors: list[FieldError]) -> Verdict:
+        """Run the rules, unless errors that were found before forbid it."""
+        if self._rules is None:
+            return Verdict(errors, [])
+        if errors and any(error.type in _BLOCKING for error in errors):
+            return Verdict([*errors, _NOT_CHECKED], [])
+        broken = self.broken_rules(obj, old)
+        if not broken:
+            return Verdict(errors, [])
+        refused = [rule.error for rule in broken if not rule.unchanged]
+        return Verdict([*errors, *refused], [str(rule.error) for rule in broken if rule.unchanged])
+
+    def broken_rules(self, obj: Any, old: Any = ABSENT) -> list[BrokenRule]:
+        """Run the rules alone."""
+        return self._rules.check(obj, old) if self._rules is not None else []
+
+
+def _children_of(node: Structural) -> Structural:
+    """Give the root as the server sees it where it looks for embedded resources: not as one itself."""
+    return Structural(
+        node.schema, properties=node.properties, additional=node.additional, items=node.items, embedded=False
+    )
+
+
+def compile_schema(schema: dict[str, Any], *, is_root: bool = True) -> CompiledSchema:
+    """Compile a schema as it stands in a CustomResourceDefinition.
+
+    ``is_root`` says that it is the schema of a whole object: `apiVersion`, `kind` and `metadata` are then known. Raises
+    `DecodeError` for patterns that do not compile and for schemas that nest too deeply.
+    """
+    node = parse_schema(schema)
+    if is_root:
+        node.embedded = True
+    return CompiledSchema(node, is_root=is_root)

@@ -1,0 +1,1 @@
+"""Would a server accept this CustomResourceDefinition? Start with ``validation``."""

@@ -1,0 +1,107 @@
+"""Which connection carries the next request: bookkeeping only, nothing here opens, writes or waits."""
+
+import asyncio
+from collections import deque
+
+from steersman.transport.http.connection import Connection
+
+
+class Pool:
+    """Idle connections, places for new ones, and the requests that wait for either, first come first served."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        #: Most recently used last: it is the one least likely to be stale.
+        self._idle: list[Connection] = []
+        #: Invariant: len(members) + opening <= places, and idle ⊆ members.
+        self._members: set[Connection] = set()
+        self._opening = 0
+        #: Resolved with a connection, or with ``None`` for a place that has been reserved for the one that waits.
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Pool idle={len(self._idle)} busy={len(self._members) - len(self._idle)} "
+            f"opening={self._opening} waiting={len(self._waiting)}>"
+        )
+
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._members
+
+    def take(self) -> Connection | None:
+        """Give an idle connection, the freshest first."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open:
+                return connection
+            self._members.discard(connection)
+        return None
+
+    def reserve(self) -> bool:
+        """Keep a place for a connection about to be opened, if there is one."""
+        if len(self._members) + self._opening >= self._places:
+            return False
+        self._opening += 1
+        return True
+
+    def join(self, connection: Connection) -> None:
+        """Fill a reserved place."""
+        self._opening -= 1
+        self._members.add(connection)
+
+    def cancel_place(self) -> None:
+        """Give a reserved place up."""
+        self._opening -= 1
+        self._offer_place()
+
+    def wait_in_line(self, waiter: "asyncio.Future[Connection | None]") -> None:
+        """Queue for a connection or a place."""
+        self._waiting.append(waiter)
+
+    def leave_line(self, waiter: "asyncio.Future[Connection | None]") -> Connection | None:
+        """Stop waiting; gives what was handed over in the same moment, to be released again."""
+        if not waiter.done() or waiter.cancelled():
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+            return None
+        connection = waiter.result()
+        if connection is None:
+            self.cancel_place()
+        return connection
+
+    def give_back(self, connection: Connection) -> bool:
+        """Take a connection that is free again; answers whether it is idle now (or else has found work)."""
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(connection)
+                return False
+        self._idle.append(connection)
+        return True
+
+    def remove(self, connection: Connection) -> None:
+        """Forget a connection that is gone, whether it was a member or not."""
+        if connection in self._members:
+            self._members.remove(connection)
+            if connection in self._idle:
+                self._idle.remove(connection)
+            self._offer_place()
+
+    def drain(self) -> list[Connection]:
+        """Take all idle connections out, to be closed."""
+        connections, self._idle = self._idle, []
+        return connections
+
+    def retire(self) -> list[Connection]:
+        """Forget all connections: the idle ones are given to be closed, the others end with their exchange."""
+        self._members.clear()
+        idle = self.drain()
+        self._offer_place()
+        return idle
+
+    def _offer_place(self) -> None:
+        while self._waiting and len(self._members) + self._opening < self._places:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                self._opening += 1
+                waiter.set_result(None)
