@@ -1,6 +1,7 @@
 import pytest
 
-from steersman.apiserver.messages.table import custom_columns, human_duration
+from steersman.apiserver.custom.printer_columns import custom_columns
+from steersman.apiserver.resources.columns import human_duration
 from tests.apiserver.api import BOATS, Api, boat
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"

@@ -7,6 +7,7 @@ port.
 import asyncio
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from steersman.apiserver.access.authentication import Authentication
 from steersman.apiserver.access.authorization import asked_of, forbidden_path, is_privileged, verb_asked
@@ -25,6 +26,7 @@ from steersman.apiserver.builtin.strategies.registry import Strategies
 from steersman.apiserver.builtin.table import add_builtin_kinds
 from steersman.apiserver.builtin.types import load_types
 from steersman.apiserver.custom.conversion import Conversions
+from steersman.apiserver.custom.definition_strategy import DEFINITION, DefinitionStrategy
 from steersman.apiserver.custom.definitions import CustomResources
 from steersman.apiserver.faults import Faults
 from steersman.apiserver.http.dispatch import Verbs
@@ -125,12 +127,12 @@ class ApiServer:
         self._authentication = Authentication(tokens, self.tokens)
         self._impersonation = Impersonation(self.rbac)
         self._chance = TapedRandomness(self.randomness)
-        strategies = Strategies(self.ledger, self._chance)
-        add_builtin_kinds(self.catalog, strategies)
         ownership = Ownership(self.catalog)
-        self._custom = custom = CustomResources(self.ledger, self.catalog, self.hub, ownership, self.clock)
-        strategies.definitions.follow = custom.changed
-        self._conversions = custom.conversions = Conversions(webhooks, self.randomness)
+        self._conversions = Conversions(webhooks, self.randomness)
+        self._custom = CustomResources(self.ledger, self.catalog, self.hub, ownership, self.clock, self._conversions)
+        definitions = partial(DefinitionStrategy, follow=self._custom.changed)
+        strategies = Strategies(self.ledger, self._chance, {DEFINITION: definitions})
+        add_builtin_kinds(self.catalog, strategies)
         lifecycle = Lifecycle(self.ledger, self.catalog)
         self._admission = Admission(self.ledger, self.catalog, self.rbac, self.randomness, webhooks)
         self._writing = writing = Writing(self.ledger, ownership, lifecycle, self.clock, self._chance, self._admission)

@@ -7,9 +7,15 @@ from steersman.apiserver.custom.definitions import FINALIZER
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
+from steersman.objects.identity import GroupVersionKind
 from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import invalid
 from steersman.validation.object_meta import validate_any_change
+
+#: The group and kind of definitions.
+DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+#: Called after every write with the definition and what it was before; the first is ``None`` for a delete.
+Follow = Callable[[Document | None, Document | None], None]
 
 
 class DefinitionStrategy(BuiltinStrategy):
@@ -18,8 +24,10 @@ class DefinitionStrategy(BuiltinStrategy):
     unconditional_update = False
     tells_grace = False
     tells_empties = False
-    #: Told of every write: the object and what it was; the first is ``None`` for a delete.
-    follow: Callable[[Document | None, Document | None], None]
+
+    def __init__(self, gvk: GroupVersionKind, *, follow: Follow, **options: bool) -> None:
+        super().__init__(gvk, **options)
+        self._follow = follow
 
     def default(self, obj: Document) -> None:
         """Fill in names that follow from the kind, and the conversion."""
@@ -91,4 +99,4 @@ class DefinitionStrategy(BuiltinStrategy):
 
     def after_commit(self, obj: Document | None, old: Document | None) -> None:
         """Serve what is defined now."""
-        self.follow(obj, old)
+        self._follow(obj, old)

@@ -39,14 +39,21 @@ def _condition(kind: str, status: str, reason: str, message: str, time: str) -> 
 class CustomResources:
     """Serves what definitions define."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, hub: WatchHub, ownership: Ownership, clock: Clock) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        catalog: Catalog,
+        hub: WatchHub,
+        ownership: Ownership,
+        clock: Clock,
+        conversions: Conversions,
+    ) -> None:
         self._ownership = ownership
         self._ledger = ledger
         self._catalog = catalog
         self._hub = hub
         self._clock = clock
-        #: Asks conversion webhooks; set by the server.
-        self.conversions: Conversions | None = None
+        self._conversions = conversions
 
     def _served(self) -> Served:
         served = self._catalog.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -194,16 +201,15 @@ class CustomResources:
             stored_version=storage,
             deprecation=_deprecation(gvk, version, spec["versions"]),
             list_kind=names.get("listKind") or f"{names['kind']}List",
-            columns=tuple(version.get("additionalPrinterColumns") or ()),
             is_converted=converter is not None,
         )
 
     def _converter(self, spec: Document) -> Converter | None:
         """Give who converts objects of a definition, if anybody does."""
         conversion = spec.get("conversion") or {}
-        if conversion.get("strategy") != "Webhook" or self.conversions is None:
+        if conversion.get("strategy") != "Webhook":
             return None
-        return Converter(self.conversions, (conversion.get("webhook") or {}).get("clientConfig") or {})
+        return Converter(self._conversions, (conversion.get("webhook") or {}).get("clientConfig") or {})
 
     def restore(self) -> None:
         """Serve what the definitions in the store define, and nothing else."""

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.builtin.types import type_builder
 from steersman.apiserver.custom.conversion import Converter
+from steersman.apiserver.custom.printer_columns import custom_columns
 from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.json_path import compile_path
 from steersman.apiserver.resources.strategy import Document, Reading, Strategy
 from steersman.errors import DecodeError
@@ -77,6 +79,10 @@ class CustomStrategy(Strategy):
     def openapi_schema(self) -> Document | None:
         """Give the schema of the definition."""
         return self._schema
+
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns that the definition names, or the age."""
+        return custom_columns(self._version.get("additionalPrinterColumns") or ())
 
     def ownership_type(self) -> Any:
         """Give the type tree of the schema."""

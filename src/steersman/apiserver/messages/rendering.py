@@ -8,12 +8,10 @@ from typing import Any
 from steersman.apiserver.messages.api_request import Answer, Call
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.negotiation import YAML, Form, error_form, wants_pretty
-from steersman.apiserver.messages.table import Column, TableStyle, custom_columns, partial_metadata, table
+from steersman.apiserver.messages.table import TableStyle, partial_metadata, table
 from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.store import Page
-from steersman.apiserver.verbs.read import list_metadata
 from steersman.clock import Clock
 from steersman.objects.codec import decode_json, encode_json
 from steersman.protocol.http import Request, Response
@@ -71,13 +69,14 @@ def write_document(document: Any, form: Form) -> bytes:
 _HTML = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
-def columns_of(served: Served) -> tuple[Column, ...]:
-    """Give the columns of a resource's table."""
-    if not served.builtin:
-        return custom_columns(served.columns)
-    from steersman.apiserver.builtin.tables.kinds import builtin_columns  # noqa: PLC0415 - only tables need it
-
-    return builtin_columns(served.resource.gvk)
+def list_metadata(page: Page) -> Document:
+    """Return the metadata of a list."""
+    made: Document = {"resourceVersion": page.resource_version}
+    if page.continue_token:
+        made["continue"] = page.continue_token
+    if page.remaining is not None:
+        made["remainingItemCount"] = page.remaining
+    return made
 
 
 class Rendering:
@@ -129,7 +128,7 @@ class Rendering:
     def style(self, call: Call, form: Form) -> TableStyle:
         """Give how tables of a request are written."""
         include = call.query.text("includeObject") or "Metadata"
-        return TableStyle(columns_of(call.served), form.version, include)
+        return TableStyle(call.served.strategy.columns(), form.version, include)
 
     @staticmethod
     def _form(call: Call) -> Form:

@@ -1,7 +1,6 @@
 """`Served`: one resource in one version, with everything that a request to it needs to know."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from steersman.apiserver.resources.strategy import Strategy
 from steersman.apiserver.status import (
@@ -57,8 +56,6 @@ class Served:
     is_stored_form: bool = True
     #: Whether a webhook converts objects to and from the stored version.
     is_converted: bool = False
-    #: The printer columns of a custom resource, as its definition names them.
-    columns: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         gvk = self.resource.gvk

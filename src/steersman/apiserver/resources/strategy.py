@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from steersman.apiserver.resources.columns import Column
 from steersman.structural.verdict import Verdict
 
 Document = dict[str, Any]
@@ -141,6 +142,10 @@ class Strategy(ABC):
     def openapi_schema(self) -> Document | None:
         """Give the schema of a custom resource; built-in kinds have theirs in the type table."""
         return None
+
+    @abstractmethod
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns in which a table shows objects of this kind."""
 
     def typed(self, document: Document, served: Any) -> Document:
         """Give a document with its apiVersion and kind, which clients may leave out; refuse those of others."""

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from steersman.apiserver.messages.api_request import Answer, Call
 from steersman.apiserver.messages.options import ListOptions, list_options, version_or_400, version_or_500
+from steersman.apiserver.messages.rendering import list_metadata
 from steersman.apiserver.messages.selection import Selection, select
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.ownership import refusal_of
@@ -21,16 +22,6 @@ from steersman.objects.codec import encode_json
 
 Document = dict[str, Any]
 _TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105 - the format's name, no secret
-
-
-def list_metadata(page: Page) -> Document:
-    """Give the metadata of a list."""
-    made: Document = {"resourceVersion": page.resource_version}
-    if page.continue_token:
-        made["continue"] = page.continue_token
-    if page.remaining is not None:
-        made["remainingItemCount"] = page.remaining
-    return made
 
 
 def _decode_token(token: str) -> tuple[int, str]:

@@ -12,7 +12,8 @@ from steersman.apiserver.messages.negotiation import Form
 from steersman.apiserver.messages.options import ListOptions, version_or_500
 from steersman.apiserver.messages.rendering import Rendering
 from steersman.apiserver.messages.selection import select
-from steersman.apiserver.messages.table import Column, TableStyle, partial_metadata, table
+from steersman.apiserver.messages.table import TableStyle, partial_metadata, table
+from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import Refusal, version_too_large

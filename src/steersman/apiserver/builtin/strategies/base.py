@@ -12,6 +12,7 @@ from steersman.apiserver.builtin.table import builtin_resources
 from steersman.apiserver.builtin.validation.registry import validation_errors
 from steersman.apiserver.builtin.validation.warnings import validation_warnings
 from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.metadata_rules import MetadataReview
 from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.served import Served
@@ -151,6 +152,12 @@ class BuiltinStrategy(Strategy):
             errors = self._metadata_review.of_changed(metadata, old["metadata"], subresource)
         errors += validation_errors(self.gvk, obj, old, subresource)
         return Verdict(errors, validation_warnings(self.gvk, obj, old, subresource))
+
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns that ``kubectl get`` prints for the kind."""
+        from steersman.apiserver.builtin.tables.kinds import builtin_columns  # noqa: PLC0415 - only tables need it
+
+        return builtin_columns(self.gvk)
 
     def ownership_type(self) -> Any:
         """Give the type tree of the kind."""

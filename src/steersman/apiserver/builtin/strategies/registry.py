@@ -1,5 +1,7 @@
 """Which strategy each built-in kind has."""
 
+from collections.abc import Callable, Mapping
+
 from steersman.apiserver.builtin.strategies import kinds, workloads
 from steersman.apiserver.builtin.strategies.as_given import NetworkPolicyStrategy, WebhookConfigurationStrategy
 from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
@@ -9,10 +11,13 @@ from steersman.apiserver.builtin.strategies.service import ServiceStrategy
 from steersman.apiserver.builtin.strategies.service_allocation import ServiceAllocation
 from steersman.apiserver.builtin.strategies.signing_request import SigningRequestStrategy
 from steersman.apiserver.builtin.table import builtin_resources
-from steersman.apiserver.custom.definition_strategy import DefinitionStrategy
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.objects.identity import GroupVersionKind
 from steersman.randomness import Randomness
+
+#: A group and a kind.
+GroupKind = tuple[str, str]
+StrategyFactory = Callable[..., BuiltinStrategy]
 
 _RBAC = "rbac.authorization.k8s.io"
 #: Kinds that count generations.
@@ -89,18 +94,20 @@ _OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"): kinds.OnlyStatus,
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): kinds.OnlyStatus,
     ("networking.k8s.io", "ServiceCIDR"): kinds.OnlyStatus,
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): DefinitionStrategy,
 }
 
 
 class Strategies:
-    """Makes and keeps the strategies of one server."""
+    """The strategies of one server.
 
-    def __init__(self, ledger: Ledger, randomness: Randomness) -> None:
+    ``others`` are the strategies of kinds that belong to other rooms: CustomResourceDefinitions.
+    """
+
+    def __init__(self, ledger: Ledger, randomness: Randomness, others: Mapping[GroupKind, StrategyFactory]) -> None:
         self._made: dict[GroupVersionKind, BuiltinStrategy] = {}
         for resource, _, parts in builtin_resources():
             key = (resource.gvk.group, resource.gvk.kind)
-            kind = _OWN.get(key, BuiltinStrategy)
+            kind: StrategyFactory = others.get(key) or _OWN.get(key, BuiltinStrategy)
             self._made[resource.gvk] = kind(
                 resource.gvk, namespaced=resource.namespaced, has_status="status" in parts, counts=key in _COUNTED
             )
@@ -119,11 +126,4 @@ class Strategies:
         """The strategy of certificate signing requests."""
         strategy = self._made[GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest")]
         assert isinstance(strategy, SigningRequestStrategy)  # noqa: S101 - the table above says so
-        return strategy
-
-    @property
-    def definitions(self) -> DefinitionStrategy:
-        """The strategy of custom resource definitions."""
-        strategy = self._made[GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")]
-        assert isinstance(strategy, DefinitionStrategy)  # noqa: S101 - the table above says so
         return strategy

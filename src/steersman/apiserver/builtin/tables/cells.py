@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from steersman.apiserver.messages.table import Cell, Column, age
+from steersman.apiserver.resources.columns import Cell, Column, age
 
 Document = dict[str, Any]
 NONE = "<none>"

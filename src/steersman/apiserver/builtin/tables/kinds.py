@@ -21,7 +21,7 @@ from steersman.apiserver.builtin.tables.cells import (
 )
 from steersman.apiserver.builtin.tables.others import OTHERS
 from steersman.apiserver.builtin.tables.pods import NODE, POD
-from steersman.apiserver.messages.table import CREATED_AT, NAME, Column, age, human_duration
+from steersman.apiserver.resources.columns import CREATED_AT, NAME, Column, age, human_duration
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.times import parse_time
 

@@ -16,7 +16,7 @@ from steersman.apiserver.builtin.tables.cells import (
     labels_text,
     shortened,
 )
-from steersman.apiserver.messages.table import NAME, Column, human_duration
+from steersman.apiserver.resources.columns import NAME, Column, human_duration
 
 Document = dict[str, Any]
 _AGE = column("Age", created)

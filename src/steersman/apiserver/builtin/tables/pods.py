@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from steersman.apiserver.builtin.tables.cells import NONE, at, column, created, field
-from steersman.apiserver.messages.table import NAME, Column, age
+from steersman.apiserver.resources.columns import NAME, Column, age
 
 Document = dict[str, Any]
 
