@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.protocol.equality import json_equal, json_identical
+from steersman.golang.equality import json_equal, json_identical
 from steersman.protocol.patches import (
     MalformedPatch,
     PatchError,

@@ -7,7 +7,7 @@ they are put back before the rules of a kind see an object, and gone before anyb
 
 from typing import Any
 
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 
 Document = dict[str, Any]
 

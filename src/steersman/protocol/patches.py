@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from steersman.errors import SteersmanError
-from steersman.protocol.equality import json_equal, json_identical
+from steersman.golang.equality import json_equal, json_identical
 
 #: The API server refuses longer JSON patches.
 MAX_JSON_PATCH_OPERATIONS: Final = 10_000

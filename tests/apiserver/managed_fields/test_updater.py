@@ -14,7 +14,7 @@ from steersman.apiserver.managed_fields.endpoint import Endpoint, Versioned
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.managed_fields.typed import fields_of
 from steersman.errors import ApiError, Conflict, InternalError
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 
 STRING = {"type": "string"}
 SCHEMA: dict[str, Any] = {

@@ -13,7 +13,7 @@ from steersman.apiserver.resources.strategy import Document, Reading, Strategy
 from steersman.errors import DecodeError
 from steersman.golang.text import json_text
 from steersman.objects.codec import decode_json, encode_json
-from steersman.protocol.equality import json_identical
+from steersman.golang.equality import json_identical
 from steersman.structural.verdict import Verdict
 from steersman.validation.object_meta import read_object_meta
 from steersman.validation.wire_types import WireTypeError

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from steersman.apiserver.managed_fields.field_set import LEAF, Fields, recursive_difference, union, union_nodes
 from steersman.apiserver.managed_fields.field_types import DEDUCED, FieldType, ListType, MapType
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 
 _ABSENT: Final[Any] = object()
 

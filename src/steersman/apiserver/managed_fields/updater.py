@@ -22,7 +22,7 @@ from steersman.apiserver.managed_fields.merge import merge
 from steersman.apiserver.managed_fields.prune import collapse_atomic, prune
 from steersman.apiserver.managed_fields.typed import TypeMismatch, checked_fields_of, explanation, fits
 from steersman.errors import BadRequest, InternalError
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 
 
 def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:

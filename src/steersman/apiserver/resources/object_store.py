@@ -14,7 +14,7 @@ from steersman.apiserver.storage.store import Delete, ListOptions, Put, Store
 from steersman.clock import Clock
 from steersman.errors import Expired
 from steersman.objects.codec import decode_json, encode_json
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 
 Document = dict[str, Any]
 _TYPE = frozenset({"kind", "apiVersion"})

@@ -26,7 +26,7 @@ from steersman.errors import ApiError
 from steersman.golang.printing import plain
 from steersman.golang.strict_json import strict_message
 from steersman.objects.identity import GroupVersionKind
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 from steersman.validation.field_errors import FieldError
 from steersman.validation.field_errors import invalid as invalid_field
 from steersman.validation.wire_types import Reading, WireTypeError

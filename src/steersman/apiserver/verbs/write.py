@@ -31,7 +31,7 @@ from steersman.golang.strict_json import (
 )
 from steersman.objects.codec import encode_json
 from steersman.objects.times import format_time
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 from steersman.randomness import Randomness
 from steersman.validation.field_errors import invalid as invalid_field
 from steersman.validation.object_meta import finalizer_warnings

@@ -2,7 +2,7 @@
 
 from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
 from steersman.apiserver.resources.strategy import Document
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 
 
 class NetworkPolicyStrategy(BuiltinStrategy):

@@ -13,7 +13,7 @@ from steersman.apiserver.builtin.validation.admission_rules import (
 from steersman.apiserver.builtin.validation.label_selectors import selector_errors
 from steersman.apiserver.builtin.validation.names import subdomain_errors
 from steersman.apiserver.builtin.validation.numbers import PORT_RULE, port_errors
-from steersman.protocol.equality import json_equal
+from steersman.golang.equality import json_equal
 from steersman.validation.field_errors import FieldError, duplicate, invalid, not_supported, required
 from steersman.validation.names import dns1035_faults, subdomain_faults
 
