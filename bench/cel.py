@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from cel_expr_python import cel
 
-from steersman.cel import Budget, CompiledRules, compile_rules
+from steersman.cel import Budget
+from steersman.structural.cel_rules import CompiledRules, compile_rules
 
 _ROUNDS = 7
 _SECONDS_A_ROUND = 0.03

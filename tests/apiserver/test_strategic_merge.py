@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.apiserver.builtin.strategic_merge import apply_strategic_merge_patch
-from steersman.objects.identity import GroupVersionKind
 from steersman.golang.equality import json_equal
+from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
 from tests.support.patch_recordings import Step, steps
 

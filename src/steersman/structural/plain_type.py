@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from steersman.golang.numbers import INT64_MAX, INT64_MIN
 from steersman.structural.schema import META_FIELDS, Structural
-from steersman.structural.type_checks import INT64_MAX, INT64_MIN
 
 #: How many values are walked before a type is worth making.
 _WORTH_IT: Final = 20

@@ -14,7 +14,8 @@ from steersman.structural.schema import ABSENT, Structural
 from steersman.validation.field_errors import NO_FIELD, OMITTED, ErrorType, FieldError
 
 if TYPE_CHECKING:
-    from steersman.cel import Budget, CompiledRules, RuleError, RuleFailure
+    from steersman.cel import Budget
+    from steersman.structural.cel_rules import CompiledRules, RuleError, RuleFailure
 
 
 _TYPES = {type_.value[1]: type_ for type_ in ErrorType}
@@ -126,7 +127,8 @@ def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:
     items = rule_tree(node.items, is_root=False) if node.items is not None else None
     if not (node.rules or fields or others or items):
         return None
-    from steersman.cel import Budget, compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+    from steersman.cel import Budget  # noqa: PLC0415 - schemas without rules need no compiler
+    from steersman.structural.cel_rules import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
 
     rules = compile_rules(node.schema, is_root=is_root) if node.rules else None
     return RuleTree(node, Budget, rules, fields, others, items, is_root)

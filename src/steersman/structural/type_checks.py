@@ -7,6 +7,7 @@ or list as far as types go, and names the format, not the type, when it refuses.
 from collections.abc import Callable
 from typing import Final
 
+from steersman.golang.numbers import INT64_MAX, INT64_MIN
 from steersman.structural.findings import Check, Finding
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType
@@ -25,8 +26,6 @@ JSON_TYPES: Final = {
 #: What Go calls the format of a number that it decoded.
 _NUMBER_FORMATS = {int: "int64", float: "float64"}
 
-INT64_MAX: Final = 2**63 - 1
-INT64_MIN: Final = -(2**63)
 _EXACT_FLOAT: Final = float(2**53 - 1)
 
 

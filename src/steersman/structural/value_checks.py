@@ -8,10 +8,10 @@ from typing import Any
 import re2
 
 from steersman.errors import DecodeError
+from steersman.golang.numbers import INT64_MAX, INT64_MIN
 from steersman.golang.text import float_text, json_text
 from steersman.structural.findings import Check, Finding, Style
 from steersman.structural.schema import Structural
-from steersman.structural.type_checks import INT64_MAX, INT64_MIN
 from steersman.validation.field_errors import ErrorType, not_supported, too_long
 from steersman.validation.formats import is_known_format, string_format
 

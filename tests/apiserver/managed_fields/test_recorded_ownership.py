@@ -11,8 +11,8 @@ from steersman.apiserver.managed_fields import entries, updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint, Versioned
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.errors import ApiError
-from steersman.objects.identity import GroupVersionKind
 from steersman.golang.equality import json_equal
+from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import PatchError, apply_json_patch, apply_merge_patch
 from tests.support.patch_recordings import Step, steps
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from steersman.cel import ABSENT, Budget, CompiledRules, RuleCost, compile_rules, total_cost_errors
+from steersman.cel import Budget
+from steersman.structural.cel_rules import ABSENT, CompiledRules, RuleCost, compile_rules, total_cost_errors
 
 Cause = tuple[str, str, str]
 _RULES = "x-kubernetes-validations"

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from steersman.cel import ABSENT, Budget, RuleCost, compile_rules, total_cost_errors
+from steersman.cel import Budget
 from steersman.cel.cost.metering import Meter
+from steersman.structural.cel_rules import ABSENT, RuleCost, compile_rules, total_cost_errors
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.cel import Budget, EvaluationError, compile_rules
+from steersman.cel import Budget, EvaluationError
 from steersman.cel.evaluation.fast_helpers import Undecided
+from steersman.structural.cel_rules import compile_rules
 from steersman.structural.cel_rules.rules import ABSENT, Rule
 
 _SCHEMA: dict[str, Any] = {

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from steersman.cel import Budget, CompiledRules, ExpressionError, compile_expression, compile_rules
+from steersman.cel import Budget, ExpressionError, compile_expression
 from steersman.cel.types import STRING, list_of
+from steersman.structural.cel_rules import CompiledRules, compile_rules
 
 _INTEGERS = {"type": "array", "items": {"type": "integer"}, "maxItems": 100_000}
 _TEXT = {"type": "string"}

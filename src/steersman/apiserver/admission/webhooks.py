@@ -18,8 +18,8 @@ from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.webhook_calls.replay import Question, Waits
 from steersman.apiserver.webhook_calls.targets import CallFailed, WebhookOptions, target_of, url_of
-from steersman.objects.codec import decode_json, encode_json
 from steersman.golang.equality import json_equal
+from steersman.objects.codec import decode_json, encode_json
 from steersman.protocol.patches import PatchError, apply_json_patch
 from steersman.randomness import Randomness
 from steersman.validation.wire_types import WireTypeError

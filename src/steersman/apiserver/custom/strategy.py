@@ -11,9 +11,9 @@ from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.json_path import compile_path
 from steersman.apiserver.resources.strategy import Document, Reading, Strategy
 from steersman.errors import DecodeError
+from steersman.golang.equality import json_identical
 from steersman.golang.text import json_text
 from steersman.objects.codec import decode_json, encode_json
-from steersman.golang.equality import json_identical
 from steersman.structural.verdict import Verdict
 from steersman.validation.object_meta import read_object_meta
 from steersman.validation.wire_types import WireTypeError

@@ -13,8 +13,8 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Delete, ListOptions, Put, Store
 from steersman.clock import Clock
 from steersman.errors import Expired
-from steersman.objects.codec import decode_json, encode_json
 from steersman.golang.equality import json_equal
+from steersman.objects.codec import decode_json, encode_json
 
 Document = dict[str, Any]
 _TYPE = frozenset({"kind", "apiVersion"})

@@ -23,10 +23,10 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.patch import bad_result, patch_document
 from steersman.apiserver.verbs.write import Change, Writing
 from steersman.errors import ApiError
+from steersman.golang.equality import json_equal
 from steersman.golang.printing import plain
 from steersman.golang.strict_json import strict_message
 from steersman.objects.identity import GroupVersionKind
-from steersman.golang.equality import json_equal
 from steersman.validation.field_errors import FieldError
 from steersman.validation.field_errors import invalid as invalid_field
 from steersman.validation.wire_types import Reading, WireTypeError

@@ -23,6 +23,7 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.lifecycle import Lifecycle
 from steersman.clock import Clock
 from steersman.golang.empty_values import put_back, without_empties
+from steersman.golang.equality import json_equal
 from steersman.golang.strict_json import (
     cannot_handle_message,
     settle_numbers,
@@ -31,7 +32,6 @@ from steersman.golang.strict_json import (
 )
 from steersman.objects.codec import encode_json
 from steersman.objects.times import format_time
-from steersman.golang.equality import json_equal
 from steersman.randomness import Randomness
 from steersman.validation.field_errors import invalid as invalid_field
 from steersman.validation.object_meta import finalizer_warnings

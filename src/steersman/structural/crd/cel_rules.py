@@ -32,7 +32,7 @@ def _with_true_rules(schema: Schema) -> Schema:
 
 def _idle_options(schema: Schema, path: str) -> list[FieldError]:
     """Complain about rules that make `oldSelf` optional without speaking of it."""
-    from steersman.cel import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+    from steersman.structural.cel_rules import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
 
     errors = []
     for index, rule in enumerate(schema["x-kubernetes-validations"]):
@@ -74,12 +74,12 @@ class _Survey:
             self._compile(schema, path, cardinality, uncorrelatable)
 
     def _form_errors(self, schema: Schema, path: str) -> list[FieldError]:
-        from steersman.cel import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+        from steersman.structural.cel_rules import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
 
         return [error_of(error, path) for error in compile_rules(_with_true_rules(schema)).errors]
 
     def _compile(self, schema: Schema, path: str, cardinality: int | None, uncorrelatable: str | None) -> None:
-        from steersman.cel import RuleCost, compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
+        from steersman.structural.cel_rules import RuleCost, compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
 
         compiled = compile_rules(
             schema,
@@ -101,6 +101,6 @@ def rule_errors(schema: Schema, path: str, faulty: list[str], *, is_sound: bool)
     survey.visit(schema, path, 1, None)
     if not survey.costs:
         return survey.errors
-    from steersman.cel import total_cost_errors  # noqa: PLC0415 - schemas without rules need no compiler
+    from steersman.structural.cel_rules import total_cost_errors  # noqa: PLC0415 - schemas without rules need no compiler
 
     return survey.errors + [error_of(error, "" if error.field else path) for error in total_cost_errors(survey.costs)]
