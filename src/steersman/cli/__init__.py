@@ -34,6 +34,12 @@ _COMMANDS = {
 }
 
 
+#: Where a command is defined, unless it stands beside this module.
+_ROOMS = {
+    **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate"), "project."),
+    **dict.fromkeys(("install", "uninstall", "deploy", "undeploy", "migrate", "samples", "doctor"), "cluster."),
+}
+
 #: Exit code for an option, a file or a declaration that cannot be used.
 _UNUSABLE = 2
 #: Exit code for an error in `steer` itself.
@@ -88,7 +94,7 @@ class _Commands(click.Group):
         del ctx
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"steersman.cli.{cmd_name}").command
+        command: click.Command = import_module(f"steersman.cli.{_ROOMS.get(cmd_name, '')}{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
