@@ -9,9 +9,7 @@ from steersman import meta
 from steersman.concurrency import background
 from steersman.kinds.core_v1 import Secret
 from steersman.randomness import Randomness
-from steersman.testing import run_until_crash
-from steersman.testing.fuse import Crash
-from steersman.testing.kills import VARIABLE
+from steersman.testing import VARIABLE, Crash, run_until_crash
 
 from mgors.main import operator
 from mgors.operator import mgors_operator
