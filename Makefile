@@ -12,8 +12,11 @@ WORKERS ?= auto
 SEED ?= 1
 OPS ?= 2000
 SECONDS ?= 300
+# Versions beside the oldest one, and what is tested on them; `make test-pythons TESTS=` runs everything.
+PYTHONS ?= 3.12 3.13 3.14
+TESTS ?= tests/objects tests/schema tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-databases check scaffold-check control-plane contract-real examples-real examples-kopf controllers difference bench docs report lock clean
+.PHONY: help demo test test-pythons test-databases check scaffold-check control-plane contract-real examples-real examples-kopf controllers difference bench docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -23,6 +26,9 @@ demo: $(DEV) ## Show the best of Steersman, without a cluster; ends by itself
 
 test: $(DEV) ## Run all tests
 	$(BIN)/pytest -q -n $(WORKERS)
+
+test-pythons: $(DEV) ## Run core tests on other Pythons, which it finds or fetches: PYTHONS="3.14" TESTS=
+	PYTHONS="$(PYTHONS)" $(BIN)/python -m tools.other_pythons -q -n $(WORKERS) $(TESTS)
 
 test-databases: $(DATABASES) ## Test the database operators on real servers, which it fetches if need be
 	STEERSMAN_DATABASES=1 $(BIN)/pytest -q -n $(WORKERS) $(wildcard examples/*/tests/databases)
@@ -72,7 +78,6 @@ report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
 	$(BIN)/python -m tools.apiserver_report
 
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
-	$(BIN)/python -m pip install -q uv
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group bench pyproject.toml -o requirements/bench.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group databases pyproject.toml -o requirements/databases.txt

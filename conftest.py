@@ -1,4 +1,8 @@
-"""Runs the Python of the guides: all blocks of a page, in order, as one module; then the tests that it defines."""
+"""Run the Python of the guides: all blocks of a page, in order, then the tests that they define.
+
+The blocks of a page are one module, unless a block begins with a comment that names its file, such as ``# website.py``:
+that block and those below it are a module of that name, which blocks further down can import as a reader's files do.
+"""
 
 import ast
 import asyncio
@@ -8,6 +12,8 @@ import sys
 import types
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -19,6 +25,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# (\w+)\.py\n")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -46,21 +53,63 @@ class PageCode(pytest.Item):
             self._run()
 
     def _run(self) -> None:
-        module = types.ModuleType(f"docs_{self.path.stem.replace('-', '_')}")
-        # Models look their types up in their module.
-        sys.modules[module.__name__] = module
         text = self.path.read_text(encoding="utf-8")
-        for block in _BLOCK.finditer(text):
-            tree = ast.parse(block[1], filename=str(self.path))
-            ast.increment_lineno(tree, text.count("\n", 0, block.start(1)))
-            exec(compile(tree, str(self.path), "exec"), module.__dict__)  # noqa: S102 - our own pages
-        for name, test in list(vars(module).items()):
-            if name.startswith("test_") and inspect.iscoroutinefunction(test):
+        modules: list[types.ModuleType] = []
+        try:
+            for block in _BLOCK.finditer(text):
+                if (named := _FILE.match(block[1])) is not None:
+                    modules.append(_new_module(named[1]))
+                elif not modules:
+                    modules.append(_new_module(f"docs_{self.path.stem.replace('-', '_')}"))
+                tree = ast.parse(block[1], filename=str(self.path))
+                ast.increment_lineno(tree, text.count("\n", 0, block.start(1)))
+                _run_block(compile(tree, str(self.path), "exec"), modules[-1])
+            for test in [test for module in modules for test in _tests_of(module)]:
                 asyncio.run(test(**_arguments(test)))
+        finally:
+            for module in modules:
+                del sys.modules[module.__name__]
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Name the page."""
         return self.path, 0, f"guide: {self.name}"
+
+
+class _PageLoader(Loader):
+    """Runs the blocks of a page once more, for tests that import their operator afresh."""
+
+    def __init__(self) -> None:
+        self.blocks: list[types.CodeType] = []
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Run all blocks that were run before."""
+        for block in self.blocks:
+            exec(block, module.__dict__)  # noqa: S102 - our own pages
+
+
+def _run_block(block: types.CodeType, module: types.ModuleType) -> None:
+    """Run a block in a module that can be imported again."""
+    if module.__spec__ is None:
+        module.__spec__ = ModuleSpec(module.__name__, _PageLoader(), origin=block.co_filename)
+    loader = module.__spec__.loader
+    if isinstance(loader, _PageLoader):
+        loader.blocks.append(block)
+    exec(block, module.__dict__)  # noqa: S102 - our own pages
+
+
+def _new_module(name: str) -> types.ModuleType:
+    """Return an empty module that can be imported; models look up their types there."""
+    if name in sys.modules:
+        raise ValueError(f"a page declares {name}.py, but a module of that name is already imported: rename the file")
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    return module
+
+
+def _tests_of(module: types.ModuleType) -> list[types.FunctionType]:
+    return [
+        test for name, test in vars(module).items() if name.startswith("test_") and inspect.iscoroutinefunction(test)
+    ]
 
 
 def _arguments(test: types.FunctionType) -> dict[str, object]:

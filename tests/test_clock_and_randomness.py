@@ -1,3 +1,4 @@
+import asyncio
 import re
 from datetime import UTC
 
@@ -5,6 +6,7 @@ import pytest
 
 from steersman.clock import RealClock
 from steersman.randomness import SUFFIX_ALPHABET, Randomness
+from steersman.testing.fake_clock import FakeClock
 
 
 async def test_a_timeout_raises_out_of_its_block() -> None:
@@ -17,16 +19,26 @@ async def test_a_timeout_raises_out_of_its_block() -> None:
 
 async def test_no_limit_never_ends_a_block() -> None:
     """None means no limit, wherever a limit is an option."""
-    async with RealClock().timeout(None):
-        await RealClock().sleep(0)
+    clock = FakeClock()
+    async with asyncio.TaskGroup() as tasks:
+        blocked = tasks.create_task(_sleep_within(clock, None, 1e9))
+        await clock.advance(1e8)
+        assert not blocked.done()
+        await clock.advance(1e9)
+        assert blocked.done()
+
+
+async def _sleep_within(clock: FakeClock, limit: float | None, seconds: float) -> None:
+    async with clock.timeout(limit):
+        await clock.sleep(seconds)
 
 
 async def test_a_block_that_ends_in_time_leaves_no_timer_behind() -> None:
     """A timer that fires later would cancel somebody else's work."""
-    clock = RealClock()
-    async with clock.timeout(0.001):
-        pass
-    await clock.sleep(0.002)
+    clock = FakeClock()
+    async with clock.timeout(1.0):
+        assert clock.timers == 1
+    assert clock.timers == 0
 
 
 def test_wall_clock_time_is_in_utc() -> None:
@@ -38,6 +50,7 @@ def test_equal_seeds_give_equal_sequences() -> None:
     """A failing run can be repeated from its seed."""
     one, two = Randomness(7), Randomness(7)
     assert [one.uid(), one.suffix(), one.between(1, 2)] == [two.uid(), two.suffix(), two.between(1, 2)]
+    assert Randomness(7).uid() != Randomness(8).uid()
 
 
 def test_a_uid_is_a_random_uuid() -> None:
@@ -54,4 +67,6 @@ def test_a_suffix_spells_nothing() -> None:
 
 def test_jitter_only_ever_stretches() -> None:
     """A back-off that came out shorter than asked for would hammer the server."""
-    assert all(10 <= Randomness(seed).jitter(10, 1.0) <= 20 for seed in range(100))
+    stretched = [Randomness(seed).jitter(10, 1.0) for seed in range(100)]
+    assert all(10 <= seconds <= 20 for seconds in stretched)
+    assert max(stretched) - min(stretched) > 5

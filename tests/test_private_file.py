@@ -16,7 +16,7 @@ def test_the_content_can_be_read_inside_the_block_and_nowhere_after_it() -> None
 
 def test_without_memory_files_a_directory_of_its_own_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not every system has them; what is used instead is readable by nobody else and removed at once."""
-    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.delattr(os, "memfd_create", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with private_file(b"key") as path:
         assert Path(path).read_bytes() == b"key"

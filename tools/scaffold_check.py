@@ -1,100 +1,83 @@
-"""`make scaffold-check`: what a new user gets, in an environment that has nothing else.
+"""`make scaffold-check`: follow the guides as a new user does, on a machine that has nothing but Python and kubectl.
 
-Builds the wheel, installs it into a fresh virtual environment, begins a project there, and runs the project's own
-checks and tests, its manifests and `steer dev`.
+Builds the wheel, then types the commands of docs/first-operator.md and of a new project's README literally, downloads
+included. `tests/guides` does the same without a network, and so without `pip install`.
 """
 
 import os
-import signal
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
-#: Seconds that `steer dev` gets to start.
-PATIENCE = 60
-#: Variables that say how packages are fetched.
-_OF_THE_NETWORK = ("PIP_", "SSL_", "HTTP", "http", "NO_PROXY", "no_proxy")
+from tools.typed_guide import follow
 
-
-class Environment:
-    """A fresh virtual environment and a folder in which commands run."""
-
-    def __init__(self, place: Path) -> None:
-        self._bin = place / "venv/bin"
-        self.folder = place / "fleet"
-        self.folder.mkdir()
-        path = os.pathsep.join([str(self._bin), "/usr/bin", "/bin"])
-        self._variables = {"PATH": path, "HOME": str(place)}
-        # Where packages come from is the business of whoever runs this.
-        self._variables |= {name: value for name, value in os.environ.items() if name.startswith(_OF_THE_NETWORK)}
-
-    def run(self, *command: str) -> None:
-        """Run a command; it must succeed."""
-        print(f"$ {' '.join(command)}", flush=True)
-        subprocess.run(command, cwd=self.folder, env=self._variables, check=True)  # noqa: S603 - commands of this file
-
-    def develop(self) -> None:
-        """Start `steer dev` until the operator runs, and press Ctrl-C."""
-        print("$ steer dev --plain", flush=True)
-        with subprocess.Popen(
-            ["steer", "dev", "--plain"],  # noqa: S607 - of the fresh environment
-            cwd=self.folder,
-            env=self._variables,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
-            signal.alarm(PATIENCE)
-            assert process.stderr is not None  # noqa: S101 - a pipe was asked for
-            for line in process.stderr:
-                print(line, end="", flush=True)
-                if "is running" in line or "ERROR" in line:
-                    break
-            process.send_signal(signal.SIGINT)
-            rest = process.stderr.read()
-            signal.alarm(0)
-        if process.returncode or "is running" not in line:
-            sys.exit(f"scaffold-check: steer dev ended with {process.returncode}: {rest}")
+ROOT: Final = Path(__file__).parents[1]
+#: Prefixes of variables that configure how packages are fetched.
+_NETWORK: Final = ("PIP_", "SSL_", "HTTP", "http", "NO_PROXY", "no_proxy")
+#: Commands of a README that need a cluster or a registry of the reader's.
+NEEDS_CLUSTER: Final = re.compile(r"make (install|docker-build)|steer samples")
+#: Steps of projects.md after the README: manifests that are up to date, and a second version of the kind.
+_MORE: Final = """
+```console
+$ . .venv/bin/activate
+$ steer manifests
+$ make check
+$ steer create api --group shop --version v1alpha1 --kind Website
+$ sed -i.before 's|"shop.example.com/v1",|"shop.example.com/v1", storage=True,|' fleet/api/website_v1.py
+$ steer create webhook --kind Website --version v1 --validate --default
+$ steer create webhook --kind Website --convert
+$ ruff format -q fleet/api/website_v1.py
+$ steer manifests
+$ make check test
+```
+"""
 
 
 def build_wheel(place: Path) -> Path:
-    """Build the wheel of this checkout."""
+    """Build the wheel of this checkout and return its path."""
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(place), "."]
-    subprocess.run(command, check=True)  # noqa: S603 - our own interpreter
+    subprocess.run(command, check=True, cwd=ROOT)  # noqa: S603 - our own interpreter
     (wheel,) = place.glob("steersman-*.whl")
     return wheel
 
 
-def check(environment: Environment, commands: Sequence[Sequence[str]]) -> None:
-    """Run commands one after the other."""
-    for command in commands:
-        environment.run(*command)
+def bare_environment(place: Path, wheel: Path) -> dict[str, str]:
+    """Return the variables of a user whose shell finds Python, kubectl and the system's programs, and nothing else."""
+    programs = place / "bin"
+    programs.mkdir()
+    (programs / "python3").symlink_to(Path(sys.executable).resolve())
+    (programs / "kubectl").symlink_to(Path(sys.executable).with_name("kubectl"))
+    # `pip install steersman` installs this checkout.
+    constraints = place / "constraints.txt"
+    constraints.write_text(f"steersman @ {wheel.as_uri()}\n", encoding="utf-8")
+    return {
+        **{name: value for name, value in os.environ.items() if name.startswith(_NETWORK)},
+        "PATH": os.pathsep.join([str(programs), "/usr/bin", "/bin"]),
+        "HOME": str(place),
+        "LANG": "C.UTF-8",
+        "PIP_CONSTRAINT": str(constraints),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
 
 
 def main() -> None:
-    """Do it all in a folder that is gone afterwards."""
+    """Follow the guides in a folder that is deleted afterwards."""
     with tempfile.TemporaryDirectory(prefix="steersman-scaffold-") as folder:
         place = Path(folder)
-        wheel = build_wheel(place)
-        subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True)  # noqa: S603 - our own interpreter
-        environment = Environment(place)
-        pip = ("python", "-m", "pip", "install", "-q", "--disable-pip-version-check")
-        check(
-            environment,
-            [
-                (*pip, "--upgrade", "pip"),
-                (*pip, str(wheel)),
-                ("steer", "init", "fleet", "--domain", "example.com"),
-                ("steer", "create", "api", "--group", "sea", "--version", "v1", "--kind", "Ship"),
-                (*pip, "-e", ".", "--group", "dev"),
-                ("make", "check", "test"),
-                ("steer", "manifests"),
-                ("make", "check"),
-            ],
-        )
-        environment.develop()
-    print("a new project passes its own checks in an environment of its own")
+        environment = bare_environment(place, build_wheel(place))
+        first, project = place / "first", place / "fleet"
+        first.mkdir()
+        project.mkdir()
+        follow((ROOT / "docs/first-operator.md").read_text(encoding="utf-8"), first, environment)
+        begin = f". {first}/.venv/bin/activate && steer init fleet --domain example.com"
+        follow(f"```console\n$ {begin}\n```\n", project, environment)
+        readme = (project / "README.md").read_text(encoding="utf-8")
+        follow(readme, project, environment, is_typed=lambda command: NEEDS_CLUSTER.match(command) is None)
+        follow(_MORE, project, environment)
+    print("the guides work as written, and a new project passes its own checks")
 
 
 if __name__ == "__main__":

@@ -21,11 +21,8 @@ from steersman.concurrency import background
 from steersman.errors import WaitTimeout
 from steersman.kinds.core_v1 import Pod, Secret
 from steersman.kinds.events_v1 import Event
-from steersman.localcluster.local_cluster import local_operators
-from steersman.localcluster.process_node.faults import PodFaults
-from steersman.localcluster.process_node.node import ProcessNode
-from steersman.localcluster.process_node.options import ProcessNodeOptions
-from steersman.testing.cluster import Cluster
+from steersman.localcluster import PodFaults, ProcessNode, ProcessNodeOptions, local_operators
+from steersman.testing import Cluster
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore

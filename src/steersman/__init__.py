@@ -1,56 +1,45 @@
 """A Kubernetes operator framework for Python: what an operator file needs, in one import.
 
-Names are loaded when they are first used, so that ``import steersman`` costs next to nothing.
+Names are loaded when they are first used, so that ``import steersman`` costs next to nothing. Every other public name
+has its home one level below; ``docs/reference.md`` lists them.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from steersman.lazy_names import lazy_names
 from steersman.version import __version__
 
 if TYPE_CHECKING:
     from steersman.client.client import Client
     from steersman.controller.context import Context
-    from steersman.errors import Conflict, Deny, Forbidden, Invalid, NotFound, Permanent, Retry, SteersmanError
+    from steersman.controller.triggers import Chosen, Watch
+    from steersman.errors import (
+        AlreadyOwned,
+        Blocked,
+        Conflict,
+        Deny,
+        Forbidden,
+        Invalid,
+        NotFound,
+        Permanent,
+        Retry,
+        SteersmanError,
+    )
     from steersman.manager.operator import Operator
     from steersman.objects.identity import GroupVersionKind, ObjectKey
     from steersman.objects.meta import Condition, ObjectMeta, meta
-    from steersman.objects.model import Model
+    from steersman.objects.model import Model, field
     from steersman.objects.quantity import Quantity
     from steersman.objects.resource import Resource, Status, Unstructured
     from steersman.objects.times import Duration
     from steersman.schema.declaration import custom_resource
     from steersman.webhook.admission import Admission
 
-_HOMES = {
-    "Admission": "webhook.admission",
-    "Client": "client.client",
-    "Condition": "objects.meta",
-    "Conflict": "errors",
-    "Context": "controller.context",
-    "Deny": "errors",
-    "Duration": "objects.times",
-    "Forbidden": "errors",
-    "GroupVersionKind": "objects.identity",
-    "Invalid": "errors",
-    "Model": "objects.model",
-    "NotFound": "errors",
-    "ObjectKey": "objects.identity",
-    "ObjectMeta": "objects.meta",
-    "Operator": "manager.operator",
-    "Permanent": "errors",
-    "Quantity": "objects.quantity",
-    "Resource": "objects.resource",
-    "Retry": "errors",
-    "Status": "objects.resource",
-    "SteersmanError": "errors",
-    "Unstructured": "objects.resource",
-    "custom_resource": "schema.declaration",
-    "meta": "objects.meta",
-}
-
 __all__ = [
     "Admission",
+    "AlreadyOwned",
+    "Blocked",
+    "Chosen",
     "Client",
     "Condition",
     "Conflict",
@@ -72,17 +61,40 @@ __all__ = [
     "Status",
     "SteersmanError",
     "Unstructured",
+    "Watch",
     "__version__",
     "custom_resource",
+    "field",
     "meta",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a name from its home on first use."""
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'steersman' has no attribute {name!r}")
-    value = getattr(import_module(f"steersman.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "steersman.client.client": ("Client",),
+        "steersman.controller.context": ("Context",),
+        "steersman.controller.triggers": ("Chosen", "Watch"),
+        "steersman.errors": (
+            "AlreadyOwned",
+            "Blocked",
+            "Conflict",
+            "Deny",
+            "Forbidden",
+            "Invalid",
+            "NotFound",
+            "Permanent",
+            "Retry",
+            "SteersmanError",
+        ),
+        "steersman.manager.operator": ("Operator",),
+        "steersman.objects.identity": ("GroupVersionKind", "ObjectKey"),
+        "steersman.objects.meta": ("Condition", "ObjectMeta", "meta"),
+        "steersman.objects.model": ("Model", "field"),
+        "steersman.objects.quantity": ("Quantity",),
+        "steersman.objects.resource": ("Resource", "Status", "Unstructured"),
+        "steersman.objects.times": ("Duration",),
+        "steersman.schema.declaration": ("custom_resource",),
+        "steersman.webhook.admission": ("Admission",),
+        "steersman.version": ("__version__",),
+    },
+)

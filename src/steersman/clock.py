@@ -91,6 +91,11 @@ class Deadline:
         #: When the timer will look. Invariant: while there is a limit there is a timer, and it wakes no later.
         self._wakes_at = 0.0
 
+    @property
+    def at(self) -> float | None:
+        """When the callback is due; ``None`` while there is no limit."""
+        return self._at
+
     def set(self, seconds: float) -> None:
         """Call back that many seconds from now, instead of at any time set before."""
         self.set_at(self._clock.monotonic() + seconds)

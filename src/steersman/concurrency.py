@@ -82,6 +82,30 @@ async def _wait_to_the_end(task: asyncio.Task[Any]) -> None:
         raise cancelled
 
 
+async def take_back_cancellation(*, unless: Callable[[], bool]) -> None:
+    """Let the current task go on as if nothing had cancelled it, unless the cancellation is meant.
+
+    A cancellation that was requested and has not arrived yet arrives here, and ends here.
+    """
+    task = asyncio.current_task()
+    if task is None or not task.cancelling():
+        return
+    if unless():
+        raise asyncio.CancelledError
+    while task.cancelling():
+        task.uncancel()
+    loop = asyncio.get_running_loop()
+    turn = loop.create_future()
+    loop.call_soon(lambda: None if turn.done() else turn.set_result(None))
+    try:
+        await turn
+    except asyncio.CancelledError:
+        if unless():
+            raise
+        while task.cancelling():
+            task.uncancel()
+
+
 async def slow_start(times: int, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
     """Do something many times: first once, then twice at once, then four times, and so on.
 

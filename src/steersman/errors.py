@@ -18,25 +18,37 @@
     │   ├── BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable,
     │   ├── AlreadyExists, Conflict, Expired, Gone, Invalid, RequestEntityTooLarge,
     │   ├── UnsupportedMediaType, TooManyRequests, InternalError, ServiceUnavailable,
-    │   └── Timeout, ServerTimeout
+    │   ├── Timeout, ServerTimeout
+    │   └── KindNotServed       a NotFound: not the object is missing, but its whole kind
     ├── RegistryError           a container registry refused something; has its words
     ├── WaitTimeout             a condition did not become true in time
     ├── LeadershipLost          a write was refused because this process no longer leads
     ├── Deny                    what a validating or defaulting function raises to refuse a write
     └── ReconcileError          what a reconciler raises to steer its own retries
         ├── Retry               try again later
-        └── Permanent           do not try again until the object changes
+        ├── Permanent           do not try again until the object changes
+        └── Blocked             try again when another object appears or changes
+            └── AlreadyOwned    ``ctx.apply`` found an object that belongs to another owner
 
 An API failure is turned into its exception once, in ``protocol.responses``; everywhere else it is caught by meaning.
 """
 
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
 
 class SteersmanError(Exception):
     """The root: ``except SteersmanError`` catches whatever Steersman raises on purpose."""
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an exception, whatever its ``__str__`` does."""
+    try:
+        return str(error)
+    except (Exception, SystemExit, KeyboardInterrupt, GeneratorExit):  # noqa: BLE001 - the author's own method: its failure must not hide the one to be shown
+        return "(its text cannot be shown: __str__ failed)"
 
 
 class ConfigError(SteersmanError):
@@ -133,7 +145,19 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """404: no such object, or no such kind."""
+    """404: no such object; see ``KindNotServed`` for a missing kind."""
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the API server itself said that the object is missing.
+
+        A page that a proxy answers with, or a kind that is not served, says nothing about the object.
+        """
+        return self.reason == "NotFound" and not isinstance(self, KindNotServed)
+
+
+class KindNotServed(NotFound):
+    """404: the server does not serve the kind, so nothing is known about the object; the message says what to run."""
 
 
 class MethodNotAllowed(ApiError):
@@ -233,3 +257,41 @@ class Permanent(ReconcileError):
         super().__init__(message)
         self.reason = reason
         self.message = message
+
+
+class Blocked(ReconcileError):
+    """Wait until another object appears or changes; becomes a condition and a Warning event meanwhile.
+
+    ``kind``, ``name`` and ``namespace`` name that object as ``ctx.get`` does: without a namespace it is in that of the
+    reconciled object. The object is also reconciled again after ``recheck`` seconds, whether it was woken or not.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        *,
+        kind: type[Any],
+        name: str,
+        namespace: str | None = None,
+        recheck: float = 300.0,
+    ) -> None:
+        super().__init__(message)
+        if recheck <= 0:
+            raise ValueError(f"recheck must be a positive number of seconds, got {recheck}")
+        self.reason = reason
+        self.message = message
+        self.kind = kind
+        self.name = name
+        self.namespace = namespace
+        self.recheck = recheck
+
+
+class AlreadyOwned(Blocked):
+    """An object that ``ctx.apply`` was to write exists and belongs to another owner; ``owner`` says to which."""
+
+    REASON: ClassVar = "AlreadyOwned"
+
+    def __init__(self, message: str, *, kind: type[Any], name: str, namespace: str, owner: str) -> None:
+        super().__init__(self.REASON, message, kind=kind, name=name, namespace=namespace)
+        self.owner = owner

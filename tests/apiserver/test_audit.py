@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
+from steersman.apiserver import bodies
 from steersman.apiserver.audit import AuditFile, AuditLog
 from steersman.apiserver.authentication import ADMIN
+from steersman.apiserver.call import User
 from steersman.apiserver.server import ApiServer
 from steersman.errors import ConfigError
+from steersman.objects import yaml_reader
 from steersman.protocol.http import Request, Response
 from steersman.randomness import Randomness
 from steersman.testing.fake_clock import FakeClock
@@ -24,13 +27,18 @@ class Audited:
     def __init__(self) -> None:
         self.lines: list[bytes] = []
         clock = FakeClock()
-        api = ApiServer(clock=clock, tokens={TOKEN: ADMIN})
+        other = User("other", ("system:authenticated",))
+        api = ApiServer(clock=clock, tokens={TOKEN: ADMIN, "other": other})
         log = AuditLog(api, self.lines.append, user_of=api.user_of, clock=clock, randomness=Randomness(1))
         self._transport = InMemoryTransport(log, clock=clock)
 
-    async def send(self, method: str, target: str, body: bytes = b"", media: str = "application/json") -> Response:
-        """Send a request as the admin."""
-        headers = {"authorization": f"Bearer {TOKEN}", "content-type": media, "user-agent": "me/1"}
+    async def send(
+        self, method: str, target: str, body: bytes = b"", media: str = "application/json", *, token: str = TOKEN
+    ) -> Response:
+        """Send a request, as the admin unless another token is given; with an empty one as nobody."""
+        headers = {"authorization": f"Bearer {token}", "content-type": media, "user-agent": "me/1"}
+        if not token:
+            del headers["authorization"]
         return await self._transport._request(Request(method, target, headers, body), None)
 
     async def send_as_nobody(self, target: str) -> Response:
@@ -108,6 +116,24 @@ async def test_requests_that_were_refused_are_written_down_too() -> None:
     ]
 
 
+@pytest.mark.parametrize("target", ["configmaps/c?fieldManager=m", "configmaps/c?timeout=nonsense", "configmaps/%zz"])
+async def test_no_body_is_read_of_a_client_that_is_turned_away(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An anonymous body of 351 bytes froze the server: it was parsed for the log, though the request was refused."""
+    audited = Audited()
+    read: list[bytes] = []
+    for module, name in ((yaml_reader, "_Parser"), (bodies, "decode_json")):
+        parse = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda data, parse=parse: (read.append(data), parse(data))[1])
+    path = f"/api/v1/namespaces/default/{target}"
+    for token in ("", "other", "unknown"):
+        for media in ("application/apply-patch+yaml", "application/json", "application/yaml"):
+            for method in ("PATCH", "PUT"):
+                await audited.send(method, path, b"a: &a {}", media, token=token)
+    assert {event["responseStatus"]["code"] for event in audited.events} <= {400, 401, 403}
+    assert {event["level"] for event in audited.events} == {"Metadata"}
+    assert read == []
+
+
 async def test_verbs_are_those_of_kubernetes() -> None:
     """Who searches for deletes must find those of collections, too, and tell lists from watches."""
     audited = Audited()
@@ -116,9 +142,10 @@ async def test_verbs_are_those_of_kubernetes() -> None:
     await audited.send("GET", f"{collection}?watch=true&timeoutSeconds=0&resourceVersion=nonsense")
     await audited.send("DELETE", collection)
     await audited.send("GET", "/version")
-    await audited.send("PATCH", f"{collection}/c", b"data: {a: b}", "application/apply-patch+yaml")
+    applied = b"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}}"
+    await audited.send("PATCH", f"{collection}/c?fieldManager=m", applied, "application/apply-patch+yaml")
     assert [event["verb"] for event in audited.events] == ["list", "watch", "deletecollection", "get", "patch"]
-    assert audited.events[4]["requestObject"] == {"data": {"a": "b"}}
+    assert audited.events[4]["requestObject"]["data"] == {"a": "b"}
     assert "objectRef" not in audited.events[3]
 
 

@@ -9,7 +9,7 @@ from steersman.apiserver.strategic_merge import apply_strategic_merge_patch
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
 from steersman.protocol.patches import MalformedPatch, PatchError
-from tests.apiserver.patch_recordings import Step, steps
+from tests.support.patch_recordings import Step, steps
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 POD = GroupVersionKind("", "v1", "Pod")

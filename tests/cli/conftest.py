@@ -19,7 +19,7 @@ from steersman.scaffold.project import Project
 from steersman.scaffold.tree import Tree
 
 #: The kubectl of this environment.
-KUBECTL = str(Path(sys.executable).with_name("kubectl"))
+
 REGISTRY = shutil.which("docker-registry")
 
 

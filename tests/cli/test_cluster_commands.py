@@ -9,7 +9,8 @@ from click.testing import CliRunner, Result
 
 from steersman.cli import main
 from steersman.protocol.manifests import dump, load
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
 
 
 def steer(*arguments: str, answer: str = "") -> Result:
@@ -34,10 +35,10 @@ def test_nothing_is_written_before_the_user_agrees(server: RunningServer, projec
     del project
     refused = steer("install", answer="n\n")
     assert refused.exit_code == 1
-    assert f"install 1 definitions: context steersman at {server.url}" in refused.stderr
+    assert f"install 1 CRD: context steersman at {server.url}" in refused.stderr
     assert refused.stderr.endswith("nothing was changed\n")
     unanswered = steer("install")
-    assert "say --yes" in unanswered.stderr
+    assert "pass --yes" in unanswered.stderr
     assert names("crd") == []
     assert steer("install", answer="y\n").exit_code == 0
     assert names("crd") == ["ships.sea.mock.com"]
@@ -60,7 +61,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(server: RunningServer, proje
     assert first.exit_code == 0
     assert ["+", "image:", "fleet:1"] in [line.split() for line in first.stdout.splitlines()]
     assert names("deployments") == []
-    steer("deploy", "--yes", "--image", "fleet:1")
+    steer("deploy", "--yes", "--no-wait", "--image", "fleet:1")
     second = steer("deploy", "--dry-run", "--image", "fleet:2")
     changed = [line for line in second.stdout.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
     assert [line.split() for line in changed] == [["-", "image:", "fleet:1"], ["+", "image:", "fleet:2"]]
@@ -70,7 +71,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(server: RunningServer, proje
 def test_an_operator_is_deployed_and_removed(server: RunningServer, project: Path) -> None:
     """Definitions and objects outlive the operator; everything else goes with it."""
     del server, project
-    assert steer("deploy", "--yes").exit_code == 0
+    assert steer("deploy", "--yes", "--no-wait").exit_code == 0
     assert names("deployments") == ["fleet"]
     assert "fleet" in names("clusterroles")
     assert steer("samples", "apply", "--yes").exit_code == 0
@@ -79,7 +80,7 @@ def test_an_operator_is_deployed_and_removed(server: RunningServer, project: Pat
     assert names("deployments") == []
     assert "fleet" not in names("clusterroles")
     assert names("ships") == ["ship-sample"]
-    assert "is not there" in steer("undeploy", "--yes").stdout
+    assert "does not exist" in steer("undeploy", "--yes").stdout
 
 
 def test_definitions_with_objects_are_not_removed_by_accident(server: RunningServer, project: Path) -> None:
@@ -172,6 +173,20 @@ def test_breaking_changes_since_a_release_fail(project: Path) -> None:
     assert "breaking" in answer.stdout
     assert "1 breaking change since manifests" in answer.stderr
     assert "neither a file nor a revision" in steer("manifests", "--against", "v9").stderr
+
+
+def test_arguments_that_the_operator_would_not_start_with_are_refused(project: Path) -> None:
+    """A typo in pyproject.toml is found here, not in the log of a pod that restarts for ever."""
+    settings = project / "pyproject.toml"
+    text = settings.read_text()
+    settings.write_text(text.replace("[tool.steersman]\n", '[tool.steersman]\nargs = ["--verbos"]\n'))
+    answer = steer("manifests")
+    assert answer.exit_code == 2
+    assert "[tool.steersman]: args: No such option '--verbos'" in answer.stderr
+    settings.write_text(text.replace("[tool.steersman]\n", '[tool.steersman]\nargs = ["--verbose"]\n'))
+    assert steer("manifests", "--monitoring").exit_code == 0
+    assert "- --verbose" in (project / "manifests/deployment.yaml").read_text()
+    assert "kind: PrometheusRule" in (project / "manifests/monitoring.yaml").read_text()
 
 
 @pytest.mark.parametrize("command", ["chart", "bundle"])

@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 
 from steersman import meta
 from steersman.cli import main
-from steersman.cli.diagnosis import Level, definition_state, webhook_findings
+from steersman.cli.diagnosis import Level, definition_state
+from steersman.cli.webhook_diagnosis import webhook_findings
 from steersman.clock import RealClock
 from steersman.kinds.admissionregistration_v1 import (
     ServiceReference,
@@ -24,7 +25,8 @@ from steersman.kinds.core_v1 import Service, ServicePort, ServiceSpec
 from steersman.serving.certificates import CertificateAuthority
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
 
 
 def steer(*arguments: str) -> Result:
@@ -43,8 +45,9 @@ def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, proj
     first = steer("doctor")
     assert first.exit_code == 1
     assert f"context steersman at {server.url}" in first.stdout
-    assert " bad  definition ships.sea.mock.com is not in the cluster\n      → run 'steer install'" in first.stdout
-    assert first.stderr == "steer: 1 thing is bad\n"
+    missing = " bad  definition ships.sea.mock.com is not in the cluster: Ship (v1) is not served\n"
+    assert f"{missing}      → run 'steer install'" in first.stdout
+    assert first.stderr == "steer: 1 check failed\n"
     steer("install", "--yes")
     second = steer("doctor")
     assert second.exit_code == 0, second.output
@@ -55,7 +58,7 @@ def test_what_is_missing_is_named_with_the_next_step(server: RunningServer, proj
 def test_what_the_deployed_operator_may_do_is_asked_for(server: RunningServer, project: Path) -> None:
     """A role that somebody took away stops the operator, and its own log may not even say so."""
     del server, project
-    steer("deploy", "--yes")
+    steer("deploy", "--yes", "--no-wait")
     account = "system:serviceaccount:fleet-system:fleet"
     assert f"  ok  {account} may do everything that the operator does" in steer("doctor", "--deployed").stdout
     kubectl("delete", "clusterrolebinding", "fleet")
@@ -112,6 +115,58 @@ def test_outside_of_a_project_only_the_rest_is_looked_at(
     assert "steer init NAME" in answer.stdout
 
 
+FOREIGN = '''
+"""An operator that needs kinds of other programs."""
+
+from steersman import Context, Operator
+from steersman.controller.triggers import Watch
+from steersman.kinds.core_v1 import ConfigMap
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.objects.registry import declare
+from steersman.objects.resource import KubeObject
+
+
+@declare(ApiResource(gvk=GroupVersionKind("cert.example.com", "v1", "Certificate"), plural="certificates"))
+class Certificate(KubeObject):
+    pass
+
+
+@declare(ApiResource(gvk=GroupVersionKind("dns.example.com", "v1", "Zone"), plural="zones"))
+class Zone(KubeObject):
+    pass
+
+
+operator = Operator("fleet")
+
+
+@operator.reconciler(ConfigMap, owns=[Certificate], watches=[Watch(Zone, to=lambda _: [], optional=True)])
+async def reconcile(config_map: ConfigMap, ctx: Context[ConfigMap]) -> None:
+    """Do nothing."""
+'''
+
+
+def test_an_operator_that_cannot_be_imported_is_bad(server: RunningServer, project: Path) -> None:
+    """It was a note with the advice to begin a project, and the exit code of success."""
+    del server
+    (project / "fleet/main.py").write_text("import nothing_like_this\n")
+    answer = steer("doctor")
+    assert answer.exit_code == 1
+    assert " bad  the operator cannot be loaded" in answer.stdout
+    assert "No module named 'nothing_like_this'" in answer.stdout
+
+
+def test_kinds_of_other_programs_that_are_not_served_are_named(server: RunningServer, project: Path) -> None:
+    """The operator would wait for them for ever; 'steer install' does not bring them."""
+    del server
+    (project / "fleet/main.py").write_text(FOREIGN)
+    answer = steer("doctor")
+    assert answer.exit_code == 1, answer.output
+    missing = " bad  the cluster does not serve Certificate (cert.example.com/v1), which the operator follows"
+    assert f"{missing}\n      → install the definition of certificates.cert.example.com" in answer.stdout
+    assert "note  the cluster does not serve Zone (dns.example.com/v1), which the operator follows" in answer.stdout
+    assert "ConfigMap" not in answer.stdout
+
+
 def definition(**status: Any) -> dict[str, Any]:
     """Make a definition as a server has it."""
     good = [{"type": "NamesAccepted", "status": "True"}, {"type": "Established", "status": "True"}]
@@ -138,6 +193,34 @@ def states() -> Iterator[tuple[dict[str, Any], Level, str]]:
     less = definition()
     less["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = {}
     yield less, Level.NOTE, "differs"
+
+
+def conversions() -> Iterator[tuple[dict[str, Any], dict[str, Any], Level, str]]:
+    """Yield definitions of two versions, found and wanted, and what must be said about their conversion."""
+    service = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": {"namespace": "a", "name": "b"}}}}
+    url = {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://c"}}}
+
+    def with_conversion(conversion: dict[str, Any] | None) -> dict[str, Any]:
+        made = definition()
+        old = {**made["spec"]["versions"][0], "name": "v1alpha1", "storage": False}
+        made["spec"]["versions"].append(old)
+        made["spec"] |= {"conversion": conversion} if conversion else {}
+        return made
+
+    yield with_conversion({"strategy": "None"}), with_conversion(service), Level.BAD, "lose fields silently"
+    yield with_conversion(service), with_conversion(service), Level.GOOD, "as declared"
+    yield with_conversion(service), with_conversion(None), Level.NOTE, "by service a/b, though"
+    yield with_conversion(url), with_conversion(service), Level.NOTE, "by https://c, not by service a/b"
+
+
+@pytest.mark.parametrize(("found", "wanted", "level", "what"), list(conversions()))
+def test_the_conversion_of_a_definition_is_compared(
+    found: dict[str, Any], wanted: dict[str, Any], level: Level, what: str
+) -> None:
+    """Without the conversion objects lose fields, and nothing else shows it."""
+    first = next(definition_state(found, wanted))
+    assert first.level is level
+    assert what in first.what
 
 
 @pytest.mark.parametrize(("found", "level", "what"), list(states()))

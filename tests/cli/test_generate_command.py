@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
 
 DEFINITIONS = Path("tests/golden/widgets-crd.yaml").resolve()
 
@@ -82,7 +83,7 @@ def test_the_web_and_the_cluster_give_the_same_classes(tmp_path: Path, web: str,
     ("source", "code", "message"),
     [
         ("{web}/moved.yaml", 1, "has moved to /widgets-crd.yaml"),
-        ("{web}/nothing.yaml", 1, "answers 404"),
+        ("{web}/nothing.yaml", 1, "answered with status 404"),
         ("http://example.com/a.yaml", 2, "only https"),
         ("nothing.yaml", 1, "nothing.yaml"),
         (str(DEFINITIONS.parent / "kubectl.jsonl.xz"), 2, "kubectl.jsonl.xz"),
@@ -102,4 +103,12 @@ def test_one_of_several_definitions_can_be_chosen(tmp_path: Path) -> None:
     """A cluster has hundreds."""
     answer = steer("generate", "models", "--from", str(DEFINITIONS), "--only", "no.example.com", "--out", str(tmp_path))
     assert answer.exit_code == 1
-    assert "holds no definition no.example.com, but widgets." in answer.stderr
+    assert "has no CRD no.example.com; it has widgets." in answer.stderr
+
+
+def test_generated_classes_pass_the_checks_of_a_project(project: Path) -> None:
+    """Descriptions come from the CRD; missing ones made `make check` of a new project fail."""
+    assert steer("generate", "models", "--from", str(DEFINITIONS), "--out", "fleet/others").exit_code == 0
+    command = [str(Path(sys.executable).with_name("ruff")), "check", "."]
+    answer = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)  # noqa: S603 - of this environment
+    assert answer.returncode == 0, answer.stdout

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import tarfile
 import threading
 import urllib.error
 import urllib.request
@@ -15,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
-from tests.scaffold.base_image import base_image
+from tests.support.base_image import base_image
 
 
 def steer(*arguments: str) -> Result:
@@ -65,6 +66,48 @@ def test_an_image_is_pushed_and_found(image: Path, registry: str) -> None:
     assert sorted(ask(f"http://{registry}/v2/team/fleet/tags/list")["tags"]) == ["1.0", "1.1"]
 
 
+def test_an_image_has_its_modules_compiled(image: Path) -> None:
+    """Without it each start of a pod compiles everything again: its file system cannot be written."""
+    [built] = json.loads((image / "index.json").read_bytes())["manifests"]
+    manifest = json.loads((image / "blobs/sha256" / built["digest"][7:]).read_bytes())
+    names: list[str] = []
+    for layer in manifest["layers"]:
+        with tarfile.open(image / "blobs/sha256" / layer["digest"][7:]) as archive:
+            names += archive.getnames()
+    modules = [name for name in names if name.endswith(".py")]
+    assert len(modules) > 10
+    assert len([name for name in names if name.endswith(".pyc")]) == len(modules)
+
+
+def test_libraries_that_the_base_lacks_are_found_when_the_image_is_built(
+    project: Path, tmp_path: Path, platform: None
+) -> None:
+    """The pod would say so, in a cluster, at its first import."""
+    del project, platform
+    answer = steer("image", "build", "--base", str(base_image(tmp_path / "base").root))
+    assert answer.exit_code == 1
+    assert "the image would not start" in answer.stderr
+    assert "needs libc.so.6" in answer.stderr
+    assert "is it Alpine?" in answer.stderr
+
+
+def test_another_patch_release_of_python_is_fine_and_another_minor_is_not(
+    project: Path, tmp_path: Path, platform: None
+) -> None:
+    """Extension modules and bytecode are for one minor version; packages may differ by the patch."""
+    del platform
+    settings = project / "pyproject.toml"
+    settings.write_text(re.sub(r'"steersman>=[^"]*"', '"click>=8"', settings.read_text()))
+    assert steer("image", "build", "--base", str(base_image(tmp_path / "same").root)).exit_code == 0
+    answer = steer("image", "build", "--base", str(base_image(tmp_path / "other", python="3.9").root))
+    assert answer.exit_code == 1
+    assert "the base has Python 3.9.1, but packages are installed here for" in answer.stderr
+    settings.write_text(settings.read_text().replace('"click>=8"', """'absent; python_full_version == "3.*"'"""))
+    answer = steer("image", "build", "--base", str(base_image(tmp_path / "needs").root))
+    assert answer.exit_code == 2
+    assert "absent, which the project needs in an image with Python" in answer.stderr
+
+
 def test_building_again_gives_the_same_digest(image: Path, tmp_path: Path) -> None:
     """And code that changes changes only its own layer."""
     first = json.loads((image / "index.json").read_bytes())["manifests"][0]["digest"]
@@ -103,10 +146,10 @@ def test_what_is_missing_is_said_in_one_sentence(project: Path) -> None:
     """Each with the next step."""
     del project
     for arguments, message in (
-        (("build",), "--base names"),
+        (("build",), "pass --base"),
         (("build", "--with", "docker"), "--tag"),
         (("push", "fleet:1"), "names no registry"),
-        (("push", "127.0.0.1:1/fleet:1"), "no OCI image layout"),
+        (("push", "127.0.0.1:1/fleet:1"), "not an OCI image layout"),
     ):
         answer = steer("image", *arguments)
         assert answer.exit_code == 2

@@ -7,7 +7,8 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from steersman.cli import main
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
+from tests.support.kubectl import KUBECTL
 
 NAME = "boats.sea.example.com"
 
@@ -53,20 +54,18 @@ def test_a_kind_moves_to_its_stored_version(server: RunningServer, tmp_path: Pat
     assert f"migrate Boat: context steersman at {server.url}" in refused.stderr
     shown = _steer("migrate", "bt", "--dry-run")
     assert shown.stdout == (
-        f"{NAME}: would rewrite those of 3 objects that are not stored as v1, and take v1beta1 out of "
+        f"{NAME}: would rewrite those of 3 objects that are not stored as v1, and remove v1beta1 from "
         "status.storedVersions\n"
     )
     assert _stored_versions() == ["v1beta1", "v1"]
 
     done = _steer("migrate", "boats", "--yes")
     assert done.exit_code == 0, done.output
-    assert done.stdout == (
-        f"{NAME}: 3 objects rewritten as v1, 0 were already; v1beta1 can be taken out of the definition\n"
-    )
+    assert done.stdout == (f"{NAME}: 3 objects rewritten as v1, 0 were already; v1beta1 can be removed from the CRD\n")
     assert _stored_versions() == ["v1"]
     again = _steer("migrate", NAME, "--context", "steersman")
-    assert again.stdout == f"{NAME}: every object is stored as v1 already\n"
+    assert again.stdout == f"{NAME}: every object is already stored as v1\n"
 
     unknown = _steer("migrate", "Ship", "--yes")
     assert unknown.exit_code == 1
-    assert unknown.stderr.endswith("steer: there is no custom kind 'Ship' in this cluster\n")
+    assert unknown.stderr.endswith("steer: this cluster has no CRD for 'Ship'\n")

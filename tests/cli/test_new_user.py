@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import KUBECTL, RunningServer
+from tests.cli.conftest import RunningServer
 from tests.cli.dev.terminal import Dev
-from tests.scaffold.base_image import base_image
+from tests.support.base_image import base_image
+from tests.support.kubectl import KUBECTL
 
 CLASSES = '''
 """CustomPod: keeps a number of pods."""
@@ -186,7 +187,7 @@ def test_a_new_users_image_is_built_pushed_and_deployed(
     user.steer("image", "build", "--base", str(base_image(tmp_path / "base").root))
     pushed = re.search(r"steer deploy --image (\S+)", user.steer("image", "push", f"{registry}/custompod:1.0"))
     assert pushed is not None
-    user.steer("deploy", "--yes", "--image", pushed[1])
+    user.steer("deploy", "--yes", "--no-wait", "--image", pushed[1])
     image = "jsonpath={.items[*].spec.template.spec.containers[*].image}"
     assert user.kubectl("get", "deployments", "-n", "custompod-system", "-o", image) == pushed[1]
     assert "@sha256:" in pushed[1]

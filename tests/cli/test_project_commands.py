@@ -1,5 +1,6 @@
 """`steer init` and `steer create api`, as a new user calls them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -66,8 +67,8 @@ def test_a_second_version_keeps_the_reconciler_and_is_declared(folder: Path) -> 
     answer = steer(*CREATE[:5], "v2", *CREATE[6:])
     assert "storage=True" in answer.output
     main_file = contents(folder)["custompod/main.py"]
-    assert "from custompod.api.custom_pod_v2 import CustomPod\n" in main_file
-    assert "operator.declare(CustomPod)" in main_file
+    assert "from custompod.api.custom_pod_v2 import CustomPod as CustomPodV2\n" in main_file
+    assert "operator.declare(CustomPodV2)" in main_file
 
 
 WEBHOOK = ("create", "webhook", "--kind", "CustomPod", "--validate", "--default")
@@ -87,6 +88,19 @@ def test_create_webhook_can_be_run_again(folder: Path) -> None:
     assert webhook.read_text() == "# mine\n"
     assert steer(*WEBHOOK, "--force").exit_code == 0
     assert contents(folder) == fresh
+
+
+def test_next_steps_name_files_of_the_project(folder: Path) -> None:
+    """They used to name docs/validation.md, which lies in another repository."""
+    steer("init", "custompod", "--domain", "mock.com")
+    outputs = [steer(*CREATE).output, steer(*CREATE[:-3], "v1alpha1", *CREATE[-2:]).output]
+    outputs += [steer(*WEBHOOK, "--version", "v1").output, steer(*WEBHOOK[:4], "--convert").output]
+    steps = [line for output in outputs for line in output.splitlines() if line.startswith("Next: ")]
+    named = [name for step in steps for name in re.findall(r"[\w/]+\.\w+", step)]
+    assert len(steps) == 4
+    assert len(named) == 3
+    for name in named:
+        assert (folder / name).exists(), name
 
 
 def test_create_webhook_for_an_unknown_kind_writes_nothing(folder: Path) -> None:

@@ -95,7 +95,7 @@ def test_the_help_names_the_commands(tmp_path: Path) -> None:
     """Without a command there is nothing to do but to say what there is."""
     done = _steer(home=tmp_path)
     assert done.returncode == 0
-    assert re.search("server +Run a Kubernetes API on this machine", done.stdout)
+    assert re.search("server +Run a Kubernetes API server", done.stdout)
 
 
 def test_verbose_tells_requests_but_no_secrets(tmp_path: Path) -> None:

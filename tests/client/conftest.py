@@ -77,6 +77,9 @@ class ScriptedTransport:
         """Never asked for here."""
         raise NotImplementedError
 
+    async def ping(self) -> None:
+        """Be there."""
+
     async def close(self) -> None:
         """Nothing is open."""
 

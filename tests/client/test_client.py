@@ -317,6 +317,15 @@ async def test_object_is_deleted_only_if_it_is_still_the_same(client: Client, tr
     assert transport.body() == {"preconditions": {"uid": "uid-a"}}
 
 
+async def test_delete_with_options_of_its_own_still_means_the_object_that_was_read(
+    client: Client, transport: ScriptedTransport
+) -> None:
+    """How an object is deleted says nothing about which: another one of that name must not be deleted instead."""
+    transport.answers += [config_map(), {"kind": "Status", "status": "Success"}]
+    await client.delete(await client.get(ConfigMap, "a"), options=DeleteOptions(propagation_policy="Orphan"))
+    assert transport.body() == {"propagationPolicy": "Orphan", "preconditions": {"uid": "uid-a"}}
+
+
 async def test_delete_by_name_has_no_preconditions(client: Client, transport: ScriptedTransport) -> None:
     """Whoever gives a name means whatever has it."""
     transport.answers += [config_map(), failure(404, "NotFound"), failure(404, "NotFound")]

@@ -168,7 +168,7 @@ async def test_kind_that_is_missing_is_looked_for_again(transport: ScriptedTrans
     served: dict[str, Answer] = {"/api": AGGREGATED["/api"], "/apis": {"kind": "APIGroupDiscoveryList", "items": []}}
     serving(transport, served)
     discovery = Discovery(transport, clock=clock)
-    with pytest.raises(NotFound, match="is its CustomResourceDefinition installed"):
+    with pytest.raises(NotFound, match="its CustomResourceDefinition is not installed"):
         await discovery.resource(DEPLOYMENT)
     served["/apis"] = AGGREGATED["/apis"]
     await clock.advance(2)

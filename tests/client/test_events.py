@@ -78,7 +78,8 @@ async def test_series_whose_event_the_server_forgot_goes_on_in_a_new_one(
     recorder: EventRecorder, transport: ScriptedTransport
 ) -> None:
     """Events live for an hour."""
-    transport.answers += [WRITTEN, failure(404, "NotFound"), WRITTEN]
+    forgotten = {**failure(404, "NotFound"), "details": {"name": "a", "group": "events.k8s.io", "kind": "events"}}
+    transport.answers += [WRITTEN, forgotten, WRITTEN]
     async with running(recorder):
         recorder.record(OBJECT, "Normal", "Synced", "done")
         recorder.record(OBJECT, "Normal", "Synced", "done")

@@ -14,7 +14,12 @@ from steersman.objects.codec import decode, encode_json
 from steersman.objects.resource import Unstructured
 from steersman.testing.fake_clock import FakeClock
 from tests.client.conftest import ScriptedTransport, failure
-from tests.client.test_watching import bookmark, frame, item
+from tests.support.watch_frames import bookmark, frame, item
+
+
+def line(document: dict[str, Any]) -> bytes:
+    """Give a frame as the server sends it."""
+    return encode_json(document) + b"\n"
 
 
 def with_data(version: int, **data: str) -> dict[str, Any]:
@@ -60,15 +65,19 @@ async def test_wait_deleted_returns_at_once_for_what_is_gone(client: Client, tra
     await client.wait_deleted(Ref(ConfigMap, "a"), timeout=5)
 
 
-async def test_wait_deleted_waits_for_the_event(client: Client, transport: ScriptedTransport) -> None:
-    """Objects with finalizers take their time."""
-    transport.add_stream(
-        frame("ADDED", item("a", 1)),
-        bookmark(2, end=True),
-        frame("MODIFIED", item("a", 3)),
-        frame("DELETED", item("a", 4)),
-    )
-    await client.wait_deleted(Ref(ConfigMap, "a"), timeout=5)
+async def test_wait_deleted_waits_for_the_event(client: Client, transport: ScriptedTransport, clock: FakeClock) -> None:
+    """Objects with finalizers take their time: neither the list nor a change ends the wait."""
+    stream = transport.add_stream(frame("ADDED", item("a", 1)), bookmark(2, end=True))
+    async with asyncio.TaskGroup() as tasks:
+        wait = tasks.create_task(client.wait_deleted(Ref(ConfigMap, "a"), timeout=5))
+        await clock.advance(1)
+        stream.feed(line(frame("MODIFIED", item("a", 3))))
+        await clock.advance(1)
+        assert not wait.done()
+        stream.feed(line(frame("DELETED", item("a", 4))))
+        await clock.settle()
+        assert wait.done()
+    assert transport.open_streams == 0
 
 
 async def test_object_that_was_reborn_counts_as_deleted(client: Client, transport: ScriptedTransport) -> None:

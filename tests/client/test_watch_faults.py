@@ -37,10 +37,15 @@ class BreakingStream:
         self._ended: Exception | None = None
         self.status = stream.status
         self.headers = stream.headers
+        self.is_empty = True
 
     async def read(self) -> bytes:
         """Give the rest at once."""
         return await self._stream.read()
+
+    def interrupt(self) -> None:
+        """Interrupt a read that waits."""
+        self._stream.interrupt()
 
     async def __anext__(self) -> bytes:
         """Give the next bytes, or what is left of them."""
@@ -97,6 +102,9 @@ class FaultyTransport:
     def upgrade(self, request: Request, *, protocol: str) -> Any:
         """Never asked for here."""
         raise NotImplementedError
+
+    async def ping(self) -> None:
+        """Be there."""
 
     async def close(self) -> None:
         """Close what is behind it."""

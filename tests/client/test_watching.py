@@ -13,30 +13,7 @@ from steersman.objects.resource import Unstructured
 from steersman.protocol.watch_frames import Added, Applied, Deleted, Modified
 from steersman.testing.fake_clock import FakeClock
 from tests.client.conftest import ScriptedTransport, failure
-
-
-def item(name: str, version: int, uid: str = "") -> dict[str, Any]:
-    """Give a ConfigMap as the server sends it."""
-    metadata = {"name": name, "namespace": "default", "uid": uid or name, "resourceVersion": str(version)}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-
-
-def frame(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
-    """Give one frame of a watch."""
-    return {"type": kind, "object": obj}
-
-
-def bookmark(version: int, *, end: bool = False) -> dict[str, Any]:
-    """Give a bookmark."""
-    metadata: dict[str, Any] = {"resourceVersion": str(version)}
-    if end:
-        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-    return frame("BOOKMARK", {"kind": "ConfigMap", "metadata": metadata})
-
-
-def page(*items: dict[str, Any], version: int) -> dict[str, Any]:
-    """Give a whole list."""
-    return {"kind": "ConfigMapList", "metadata": {"resourceVersion": str(version)}, "items": [*items]}
+from tests.support.watch_frames import bookmark, frame, item, page
 
 
 def shown(event: Applied[Any] | Deleted[Any]) -> str:
@@ -84,7 +61,7 @@ async def test_server_without_watch_list_is_listed(client: Client, transport: Sc
     transport.add_stream(frame("MODIFIED", item("a", 10)))
     async with client.watch(ConfigMap) as events:
         assert await take(events, 2) == ["Added a 4", "Modified a 10"]
-    assert "resourceVersion=0" in transport.lines[1]
+    assert "resourceVersion=" not in transport.lines[1]
     assert "resourceVersion=9" in transport.lines[2]
 
 

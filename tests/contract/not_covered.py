@@ -24,9 +24,6 @@ NOT_COVERED: dict[str, dict[str, dict[str, str]]] = {
             "13 replicas float": _QUOTED,
         }
     },
-    "apply_custom": {
-        "ac-request-errors": {"24 tab yaml": "the line that a YAML error is said to be in"},
-    },
     "lifecycle": {
         "generation-customresourcedefinition": {
             "1 label": _LATER,

@@ -12,6 +12,7 @@ from steersman.client.interfaces import ALL_NAMESPACES, Ref
 from steersman.client.wait import has_condition
 from steersman.clock import RealClock
 from steersman.concurrency import background
+from steersman.controller.claims import CREATE_ONLY
 from steersman.errors import (
     AlreadyExists,
     BadRequest,
@@ -200,6 +201,36 @@ async def test_apply_names_the_owner_of_a_contested_field(server: Server) -> Non
         with pytest.raises(Conflict, match="contract"):
             await other.apply(ConfigMap(meta("a"), data={"k": "2"}))
         assert (await other.apply(ConfigMap(meta("a"), data={"k": "2"}), force=True)).data == {"k": "2"}
+
+
+async def test_apply_keeps_to_its_preconditions(server: Server) -> None:
+    """A controller relies on it not to take over an object that appeared or was replaced behind its back."""
+    nobody = "00000000-0000-4000-8000-000000000000"
+    async with server.client() as plain:
+        client = await with_widgets(plain)
+        for kind, first, second in (
+            (ConfigMap, ConfigMap(meta("a"), data={"x": "1"}), ConfigMap(meta("a"), data={"x": "2"})),
+            (WIDGET, widget("a"), widget("a", color="blue")),
+        ):
+            with pytest.raises(Conflict, match="uid mismatch"):
+                await client.apply(first, preconditions=Preconditions(uid=nobody))
+            made = await client.apply(first, preconditions=CREATE_ONLY)
+            with pytest.raises(Conflict, match="has been modified"):
+                await client.as_manager("other").apply(second, force=True, preconditions=CREATE_ONLY)
+            with pytest.raises(Invalid, match="immutable") as refused:
+                await client.apply(second, preconditions=Preconditions(uid=nobody))
+            assert {cause.field for cause in refused.value.causes} == {"metadata.uid"}
+            kept = await client.try_get_metadata(kind, "a")
+            assert kept is not None
+            assert (kept.uid, kept.resource_version) == (made.uid, made.resource_version)
+            assert [entry.manager for entry in kept.metadata.managed_fields] == ["contract"]
+            exact = Preconditions(uid=made.uid, resource_version=made.resource_version)
+            changed = await client.apply(second, preconditions=exact)
+            assert changed.resource_version != made.resource_version
+            with pytest.raises(Conflict, match="has been modified"):
+                await client.apply(first, preconditions=exact)
+            assert (await client.apply(second, preconditions=Preconditions(uid=made.uid))).uid == made.uid
+        assert await client.try_get_metadata(ConfigMap, "missing") is None
 
 
 async def test_what_was_read_can_be_applied(server: Server) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from steersman.apiserver.server import ApiServer
 from steersman.protocol.http import Request, Response
-from tests.fuzz.asking import FakeExchange
-from tests.schema.recordings import CRDS_DECIDED_BY_THE_SERVER, load
+from tests.support.fake_exchange import FakeExchange
+from tests.support.schema_recordings import CRDS_DECIDED_BY_THE_SERVER, load
 
 _PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CASES = [case for case in load("schema/crd_errors") if case["about"] in CRDS_DECIDED_BY_THE_SERVER]

@@ -23,7 +23,7 @@ from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
-from tests.apiserver.housekeeping.families import Family, survivors
+from tests.support.families import Family, survivors
 
 REAL = bool(os.environ.get("STEERSMAN_CONTRACT_CONTROLLERS"))
 _needs_real = pytest.mark.skipif(not REAL, reason="no STEERSMAN_CONTRACT_CONTROLLERS")

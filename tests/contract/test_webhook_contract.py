@@ -23,7 +23,7 @@ from steersman.webhook.front import Front
 from steersman.webhook.server import ServerPlace
 from steersman.webhook.tls_front import TlsFront, local_front
 from tests.contract.servers import Server
-from tests.webhook.fronts import LOOPBACK, ByHand, Calendar, presented
+from tests.support.webhook_fronts import LOOPBACK, ByHand, Calendar, presented
 
 
 class BoxSpec(Model):

@@ -3,23 +3,29 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from steersman.apiserver.server import ApiServer
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
+from steersman.protocol.http import Peer, Request, Response, Stream, Upgraded
 from steersman.testing.cluster import Cluster
+from steersman.testing.failures import Expected
 from steersman.testing.fake_clock import FakeClock
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 Ctx = Context[Widget]
 OPTIONS = ManagerOptions(definitions=[DEFINITION])
 
 
 @asynccontextmanager
-async def running(operator: Operator) -> AsyncIterator[Cluster]:
+async def running(operator: Operator, expect_failures: Expected = ()) -> AsyncIterator[Cluster]:
     """Run an operator on a fresh cluster whose time the test moves."""
-    async with Cluster.start(clock=FakeClock(), seed=1) as cluster, cluster.running(operator, options=OPTIONS):
+    async with (
+        Cluster.start(clock=FakeClock(), seed=1) as cluster,
+        cluster.running(operator, options=OPTIONS, expect_failures=expect_failures),
+    ):
         yield cluster
 
 
@@ -58,3 +64,34 @@ def counting() -> tuple[Operator, list[Widget], Reconciler[Widget]]:
         runs.append(widget)
 
     return operator, runs, reconcile
+
+
+class _Exchange:
+    """An exchange that only keeps the answer."""
+
+    def __init__(self) -> None:
+        self.response: Response | None = None
+
+    @property
+    def peer(self) -> Peer:
+        return Peer("in-memory")
+
+    def respond(self, response: Response) -> None:
+        self.response = response
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
+        raise NotImplementedError
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> Upgraded:
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        raise NotImplementedError
+
+
+def send_now(server: ApiServer, request: Request) -> Response:
+    """Send a request between two steps of the event loop: for a write that races with one of the operator."""
+    exchange = _Exchange()
+    server.handle(request, exchange)
+    assert exchange.response is not None
+    return exchange.response

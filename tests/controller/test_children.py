@@ -6,7 +6,7 @@ from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.operator import Operator
 from steersman.objects.meta import OwnerReference, meta
 from tests.controller.stage import Ctx, clock_of, create, only, resize, running
-from tests.controller.widgets import Widget, WidgetSpec
+from tests.support.widgets import Widget, WidgetSpec
 
 
 async def test_children_are_created_found_by_uid_and_counted_truly() -> None:

@@ -12,7 +12,7 @@ from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 OPTIONS = ManagerOptions(definitions=[DEFINITION])
 

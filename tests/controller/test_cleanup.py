@@ -7,7 +7,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse
 from tests.controller.stage import OPTIONS, Ctx, clock_of, create, only, running
-from tests.controller.widgets import Widget
+from tests.support.widgets import Widget
 
 
 def cleaning(log: list[str], clean: Callable[[], None] = lambda: None) -> Operator:
@@ -47,7 +47,7 @@ async def test_a_cleanup_that_fails_keeps_the_object() -> None:
         if log.count("cleanup") < 3:
             raise RuntimeError("the provider is down")
 
-    async with running(cleaning(log, fail)) as cluster:
+    async with running(cleaning(log, fail), expect_failures=RuntimeError) as cluster:
         widget = await create(cluster)
         await cluster.client.delete(widget)
         await clock_of(cluster).advance(5.0)

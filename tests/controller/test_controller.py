@@ -14,7 +14,7 @@ from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from tests.controller.stage import OPTIONS, Ctx, clock_of, create, only, resize, running
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 # Status.
 
@@ -231,7 +231,7 @@ async def test_a_mapping_that_raises_stops_nothing() -> None:
     async def reconcile(widget: Widget, _: Ctx) -> None:
         runs.append(widget.name)
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=KeyError) as cluster:
         await cluster.client.create(Secret(meta("s")))
         await create(cluster)
         assert runs == ["a"]

@@ -17,7 +17,7 @@ from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Before, Lose, Refuse, Reset
 from tests.controller.stage import OPTIONS, Ctx, clock_of, counting, create, only, resize, running
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 # Failures.
 
@@ -33,7 +33,7 @@ async def test_a_failure_is_tried_again_with_growing_waits() -> None:
         if len(times) < 5:
             raise RuntimeError("not yet")
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=RuntimeError) as cluster:
         await create(cluster)
         await clock_of(cluster).advance(1.0)
         waits = [round(later - before, 3) for before, later in pairwise(times)]
@@ -52,7 +52,7 @@ async def test_nothing_an_author_raises_stops_the_others(error: BaseException) -
         if widget.name == "bad":
             raise error
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=(RuntimeError, SystemExit)) as cluster:
         await create(cluster, "bad")
         await create(cluster, "good")
         await clock_of(cluster).advance(1.0)
@@ -134,7 +134,7 @@ async def test_a_reconcile_that_takes_too_long_is_ended_and_tried_again() -> Non
         if len(runs) == 1:
             await cluster.clock.sleep(1000.0)
 
-    async with running(operator) as cluster:
+    async with running(operator, expect_failures=TimeoutError) as cluster:
         await cluster.client.create(Widget(meta("a"), WidgetSpec()))
         await clock_of(cluster).advance(5.1)
         assert runs == ["a", "a"]

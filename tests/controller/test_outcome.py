@@ -9,7 +9,7 @@ from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated
 from steersman.errors import Conflict, Forbidden, LeadershipLost, NotFound, Permanent, Retry
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import resource_of
-from tests.controller.widgets import Widget
+from tests.support.widgets import Widget
 
 KEY = ObjectKey("ns", "a")
 

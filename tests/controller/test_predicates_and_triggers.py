@@ -20,7 +20,7 @@ from steersman.controller.triggers import Trigger, to_controller, to_itself, to_
 from steersman.informer.changes import Added, Deleted, Updated
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from tests.controller.conftest import record
-from tests.controller.widgets import Widget
+from tests.support.widgets import Widget
 
 OWNER = GroupVersionKind("runtime.example.com", "v1", "Widget")
 

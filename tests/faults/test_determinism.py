@@ -3,8 +3,8 @@
 from steersman.manager.manager import ManagerOptions
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from tests.controller.widgets import DEFINITION
 from tests.faults.test_operator_faults import STEPS, WATCH_FAULTS, clock_of, parts_operator
+from tests.support.widgets import DEFINITION
 
 
 async def trace(seed: int, fault: str) -> list[tuple[str, str, bytes]]:

@@ -26,7 +26,7 @@ from steersman.testing.sync_reading import list_now
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 OPTIONS = ManagerOptions(definitions=[DEFINITION])
 GONE = b'{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":410,"reason":"Expired"}}\n'

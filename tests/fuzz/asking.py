@@ -11,10 +11,11 @@ from typing import Any
 import yaml
 
 from steersman.apiserver.server import ApiServer
-from steersman.protocol.http import Peer, Request, Response
+from steersman.protocol.http import Request, Response
 from steersman.randomness import Randomness
 from steersman.testing.fake_clock import FakeClock
 from tests.contract.recordings import Sequence, builtin_sequences, patch_sequences
+from tests.support.fake_exchange import FakeExchange
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 #: What a real server answers with 500 too: the client's mistake, by a path that upstream reports as its own.
@@ -38,69 +39,6 @@ KNOWN_500 = (
     "value for key ",
 )
 _READERS: dict[str, Callable[[bytes], Any]] = {"application/json": json.loads, "application/yaml": yaml.safe_load}
-
-
-class FakeStream:
-    """A watch that nobody reads."""
-
-    is_open = True
-    is_writable = True
-
-    def __init__(self) -> None:
-        self.chunks: list[bytes] = []
-        self._on_close: list[Any] = []
-
-    def write(self, chunk: bytes) -> None:
-        """Keep what was sent."""
-        self.chunks.append(chunk)
-
-    def close(self) -> None:
-        """End."""
-        self.is_open = self.is_writable = False
-        for callback in self._on_close:
-            callback()
-
-    abort = close
-
-    def on_writable(self, callback: Any) -> None:
-        """Never full."""
-
-    def on_close(self, callback: Any) -> None:
-        """Remember whom to tell."""
-        self._on_close.append(callback)
-
-
-class FakeExchange:
-    """One question and its answer."""
-
-    peer = Peer("fuzz")
-
-    def __init__(self) -> None:
-        self.response: Response | None = None
-        self.open_stream: FakeStream | None = None
-        self.is_reset = False
-
-    def respond(self, response: Response) -> None:
-        """Take the answer."""
-        assert self.response is None
-        assert self.open_stream is None
-        self.response = response
-
-    def stream(self, status: int, headers: list[tuple[str, str]]) -> FakeStream:
-        """Take the beginning of one."""
-        assert self.response is None
-        del headers
-        assert status == 200
-        self.open_stream = FakeStream()
-        return self.open_stream
-
-    def upgrade(self, headers: list[tuple[str, str]]) -> Any:
-        """Nobody asks for it here."""
-        raise AssertionError(headers)
-
-    def reset(self) -> None:
-        """Take note."""
-        self.is_reset = True
 
 
 class Asking:

@@ -197,6 +197,43 @@ async def test_a_silent_watch_is_found_and_replaced() -> None:
         assert names(informer) == ["a"]
 
 
+async def test_a_drip_of_bytes_does_not_keep_a_dead_watch() -> None:
+    """Bytes that never become an event keep nothing up to date, however regularly they come."""
+    server = ScriptedServer()
+    async with running(server, clock := FakeClock()) as (informer, _):
+        server.put("a", tell=False)
+        frame = server.frame("ADDED", server.objects["a"])
+        server.history.append((server.version, frame))
+        for byte in frame[:4]:
+            server.send(bytes([byte]))
+            await clock.advance(50.0)
+        assert names(informer) == ["a"]
+
+
+async def test_a_watch_that_the_server_does_not_end_is_ended_here() -> None:
+    """A server is asked to end each watch after 5 to 10 minutes; one that only repeats itself is not believed."""
+    server = ScriptedServer()
+    async with running(server, clock := FakeClock()) as (informer, _):
+        server.put("a", tell=False)
+        server.history.append((server.version, server.frame("ADDED", server.objects["a"])))
+        server.version -= 1
+        for _ in range(12):
+            server.send(server.bookmark())
+            await clock.advance(60.0)
+        assert names(informer) == ["a"]
+
+
+async def test_a_quiet_watch_with_bookmarks_is_left_alone() -> None:
+    """Silence is not death: a server has nothing to say about a kind that does not change."""
+    server = ScriptedServer()
+    async with running(server, clock := FakeClock()):
+        for _ in range(4):
+            await clock.advance(62.0)
+            server.send(server.bookmark())
+        await clock.settle()
+        assert server.log == ["watchlist@"]
+
+
 async def test_a_watch_cut_in_the_middle_of_an_event_loses_nothing() -> None:
     """Half an event is no event."""
     server = ScriptedServer()
@@ -338,7 +375,7 @@ async def test_resync_repeats_everything_to_those_who_asked_and_asks_no_server()
 
 @pytest.mark.parametrize(
     ("code", "reason", "error", "words"),
-    [(404, "NotFound", NotFound, "not served"), (403, "Forbidden", Forbidden, "not allowed")],
+    [(404, "NotFound", NotFound, "does not serve Widget"), (403, "Forbidden", Forbidden, "not allowed")],
 )
 async def test_a_kind_that_is_missing_or_forbidden_says_so_and_starts_when_it_comes(
     code: int, reason: str, error: type[Exception], words: str
@@ -375,7 +412,7 @@ async def test_a_kind_that_goes_takes_its_objects_along() -> None:
         server.close()
         await clock.advance(5.0)
         assert told == ["+a", "-a"]
-        assert "not served" in informer.freshness().reason
+        assert "does not serve Widget" in informer.freshness().reason
 
 
 async def test_waiting_for_sync_says_what_stands_in_the_way() -> None:

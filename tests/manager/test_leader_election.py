@@ -16,13 +16,14 @@ from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.manager.elector_thread import elect_here, elect_in_thread
 from steersman.manager.leader_election import ElectionOptions
-from steersman.manager.leadership import GuardedTransport, Leadership
+from steersman.manager.leadership import Leadership
 from steersman.objects.meta import meta
 from steersman.randomness import Randomness
 from steersman.serving.server import Server
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Before, Faults, Lose, Refuse, Reset
 from steersman.transport.config import ClusterConfig
+from steersman.transport.fenced import FencedTransport
 from steersman.transport.http import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 
@@ -48,7 +49,7 @@ async def replica(server: ApiServer, clock: FakeClock, name: str, seed: int = 0)
     transport = InMemoryTransport(faults, clock=clock)
     options = ElectionOptions(name="op", namespace="default", identity=name)
     async with elect_here(Link(transport, clock, Randomness(seed)), options) as leadership:
-        guarded = GuardedTransport(InMemoryTransport(server, clock=clock), leadership)
+        guarded = FencedTransport(InMemoryTransport(server, clock=clock), leadership)
         yield Replica(leadership, faults, Client(guarded, clock=clock))
 
 
@@ -158,6 +159,22 @@ async def test_losing_touch_with_the_server_stops_writes_at_the_renew_deadline()
         with pytest.raises(LeadershipLost):
             await a.client.create(ConfigMap(meta("after")))
         assert await a.client.try_get(ConfigMap, "before") is not None
+
+
+async def test_the_loss_of_leadership_is_told_once() -> None:
+    """A process that has to end hears of it from the election itself: its event loop may be blocked."""
+    clock = FakeClock()
+    faults = Faults(ApiServer(clock=clock))
+    lost: list[float] = []
+    options = ElectionOptions(
+        name="op", namespace="default", identity="a", on_lost=lambda: lost.append(clock.monotonic())
+    )
+    link = Link(InMemoryTransport(faults, clock=clock), clock, Randomness(0))
+    async with elect_here(link, options) as leadership:
+        await leadership.wait_acquired()
+        faults.inject(Refuse(503, "ServiceUnavailable"), times=None)
+        await clock.advance(30.0)
+        assert lost == [10.0]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse, Reset
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import HttpTransport
-from tests.controller.widgets import DEFINITION, Widget, WidgetSpec
+from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 
 def election(name: str) -> ManagerOptions:
@@ -39,7 +39,7 @@ def clock_of(cluster: Cluster) -> FakeClock:
 def copier(runs: list[str], who: str = "op") -> Operator:
     """Give an operator that makes a Secret for each ConfigMap."""
     operator = Operator("op")
-    operator.permit(Secret, "create", "patch")
+    operator.permit(Secret, "get", "create", "patch")
 
     @operator.reconciler(ConfigMap)
     async def reconcile(source: ConfigMap, ctx: Context[ConfigMap]) -> None:

@@ -99,7 +99,10 @@ def test_steer_run_ends_well_on_a_signal(tmp_path: Path, number: signal.Signals)
             if '"running"' in text:
                 process.send_signal(number)
         assert process.wait(timeout=30) == 0, seen
-    messages = [json.loads(text)["message"] for text in seen if text.startswith("{")]
+    lines = [json.loads(text) for text in seen if text.startswith("{")]
+    messages = [line["message"] for line in lines]
+    assert messages[0] == "starting"
+    assert {"steersman", "operators", "server", "context", "namespaces", "identity"} <= lines[0].keys()
     assert messages[-3:] == ["stopping", "released leadership", "stopped"]
 
 

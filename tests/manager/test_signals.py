@@ -3,11 +3,13 @@
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from steersman.manager.signals import IMPATIENT, stop_on_signals
+from tests.support.peer import until
 
 
 @pytest.fixture(autouse=True)
@@ -18,45 +20,44 @@ def hangup() -> Iterator[None]:
     signal.signal(signal.SIGHUP, before)
 
 
-async def turn() -> None:
-    """Let the event loop see a signal."""
-    turned = asyncio.get_running_loop().create_future()
-    asyncio.get_running_loop().call_later(0.01, turned.set_result, None)
-    await turned
+async def set_soon(stop: asyncio.Event) -> None:
+    """Wait until the thread that reads signals has told the event loop."""
+    async with asyncio.timeout(10.0):
+        await stop.wait()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_the_first_signal_asks(number: signal.Signals) -> None:
-    """Whoever waits for the event stops in order."""
+    """Those who wait for the event stop in order."""
     async with stop_on_signals() as stop:
         assert not stop.is_set()
         signal.raise_signal(number)
-        await turn()
-        assert stop.is_set()
+        await set_soon(stop)
 
 
 async def test_the_second_signal_does_not_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     """What must not be left behind is removed, then the process ends."""
     happened: list[object] = []
     monkeypatch.setattr(os, "_exit", happened.append)
-    async with stop_on_signals(at_once=lambda: happened.append("cleaned")):
+    async with stop_on_signals(at_once=lambda: happened.append("cleaned")) as stop:
         signal.raise_signal(signal.SIGINT)
-        await turn()
+        await set_soon(stop)
         signal.raise_signal(signal.SIGTERM)
-        await turn()
+        await until(lambda: len(happened) == 2)
     assert happened == ["cleaned", IMPATIENT]
 
 
 async def test_a_closed_terminal_is_told_twice_and_nobody_is_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The terminal says so, and its shell does too."""
+    """The terminal says so, and its shell does too; the third signal shows that the second was read."""
     ended: list[object] = []
     monkeypatch.setattr(os, "_exit", ended.append)
     async with stop_on_signals() as stop:
-        for _ in range(2):
-            signal.raise_signal(signal.SIGHUP)
-            await turn()
-        assert stop.is_set()
-    assert ended == []
+        signal.raise_signal(signal.SIGHUP)
+        await set_soon(stop)
+        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGTERM)
+        await until(lambda: ended)
+    assert ended == [IMPATIENT]
 
 
 async def test_what_was_started_to_outlive_its_terminal_does() -> None:
@@ -64,5 +65,34 @@ async def test_what_was_started_to_outlive_its_terminal_does() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     async with stop_on_signals() as stop:
         signal.raise_signal(signal.SIGHUP)
-        await turn()
-        assert not stop.is_set()
+        signal.raise_signal(signal.SIGTERM)
+        await set_soon(stop)
+
+
+async def test_signals_of_others_still_arrive() -> None:
+    """An author's own handler works beside ours, whether it was registered before or after."""
+    heard: list[str] = []
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, lambda: heard.append("before"))
+    try:
+        async with stop_on_signals() as stop:
+            signal.raise_signal(signal.SIGUSR1)
+            await until(lambda: heard == ["before"])
+            loop.add_signal_handler(signal.SIGUSR2, lambda: heard.append("after"))
+            signal.raise_signal(signal.SIGUSR2)
+            await until(lambda: heard == ["before", "after"])
+            signal.raise_signal(signal.SIGTERM)
+            await set_soon(stop)
+    finally:
+        loop.remove_signal_handler(signal.SIGUSR1)
+        loop.remove_signal_handler(signal.SIGUSR2)
+
+
+async def test_everything_is_as_before_afterwards() -> None:
+    """A program goes on after the block with its own handlers, and without another thread."""
+    handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)]
+    threads = threading.active_count()
+    async with stop_on_signals():
+        assert threading.active_count() == threads + 1
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)] == handlers
+    assert threading.active_count() == threads

@@ -1,4 +1,6 @@
 import gc
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -7,6 +9,7 @@ from steersman.objects.codec import decode, encode
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.model import absent
 from steersman.objects.registry import Registry, declare
+from steersman.objects.registry import registry as declared_kinds
 from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
 
 BOAT = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Boat"), plural="boats", short_names=("bo",))
@@ -42,6 +45,22 @@ def test_second_class_for_a_kind_is_refused_and_both_are_named() -> None:
             pass
 
     assert registry.find(BOAT.gvk) is First
+
+
+def test_class_of_a_module_that_failed_to_load_frees_its_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module is corrected and loaded again; the first class is still there, in the caches of typing."""
+    declaration = (
+        "from steersman import Model, Resource, Status, custom_resource\n"
+        "class Spec(Model):\n    def __len__(self): return 0\n"
+        "@custom_resource('failing.example.com/v1')\nclass Boat(Resource[Spec, Status]): pass\n"
+    )
+    (tmp_path / "fails.py").write_text(declaration + "raise RuntimeError('stopped')\n")
+    (tmp_path / "loads.py").write_text(declaration)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(RuntimeError, match="stopped"):
+        import_module("fails")
+    boat = import_module("loads").Boat
+    assert declared_kinds.find(GroupVersionKind("failing.example.com", "v1", "Boat")) is boat
 
 
 def test_class_that_nobody_uses_frees_its_kind() -> None:

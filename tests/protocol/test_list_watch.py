@@ -121,12 +121,12 @@ def streaming() -> Driver:
 # The first list, and lists after it.
 
 
-def test_first_list_takes_any_cached_state() -> None:
-    """A new replica must not cost the server a quorum read."""
+def test_first_list_is_the_newest_state() -> None:
+    """Version "0" allows the cache of any replica: after a restart the operator would act on the past."""
     driver = Driver(State(ListWatchSettings(watch_list=False)))
     begin, page = driver.tell(Started)
     assert begin == Begin()
-    assert page.options.resource_version == "0"
+    assert page.options.resource_version == ""
 
 
 def test_first_list_is_read_in_pages_of_500() -> None:
@@ -255,7 +255,7 @@ def test_initial_events_do_not_move_the_version() -> None:
     assert driver.state.version == ""
     driver.tell(WatchFailed, ConnectionLost("reset"))
     assert isinstance(driver.state.phase, Listing)
-    assert driver.state.phase.options.resource_version == "0"
+    assert driver.state.phase.options.resource_version == ""
 
 
 def test_what_streams_in_goes_into_the_buffer_until_the_commit() -> None:
@@ -275,7 +275,7 @@ def test_stream_that_fails_falls_back_to_a_list(error: SteersmanError) -> None:
     """Whatever is wrong with streaming, the list may still work."""
     begin, page = streaming().tell(WatchFailed, error)
     assert begin == Begin()
-    assert page.options.resource_version == "0"
+    assert page.options.resource_version == ""
 
 
 def test_server_that_refused_streaming_is_not_asked_again() -> None:

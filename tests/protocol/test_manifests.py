@@ -11,6 +11,7 @@ from steersman.errors import DecodeError
 from steersman.objects.resource import Unstructured
 from steersman.protocol import manifests
 from steersman.protocol.manifests import dump, load, load_objects
+from steersman.schema.strict_decoding import settle_numbers
 
 HEAD = "apiVersion: v1\nkind: X\n"
 
@@ -40,23 +41,22 @@ def test_lists_are_opened() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"{HEAD}a: 1\nb:\n  c: 1\n  c: 2\n", "f.yaml: line 6: the key 'c' is there twice"),
-        (f"{HEAD}1: x\n", "line 3: the key '1' is not text"),
-        (f"{HEAD}yes: x\n", "line 3: the key 'yes' is not text"),
-        (f"{HEAD}~: x\n", "line 3: the key '~' is not text"),
-        (f"{HEAD}? [a]\n: 1\n", "line 3: a key is not text"),
+        (f"{HEAD}a: 1\nb:\n  c: 1\n  c: 2\n", "f.yaml: line 6: the key 'c' is set twice"),
+        (f"{HEAD}1: x\n", "line 3: the key '1' is not a string"),
+        (f"{HEAD}yes: x\n", "line 3: the key 'yes' is not a string"),
+        (f"{HEAD}~: x\n", "line 3: unsupported map key of type"),
+        (f"{HEAD}? [a]\n: 1\n", "line 3: invalid map key"),
         (f"{HEAD}a: [1, 2\n", "line 4: did not find expected"),
         ("- a\n", "line 1: a document must be an object, not list"),
         ("just text", "line 1: a document must be an object, not str"),
         ("a: 1\n", "needs apiVersion and kind"),
-        (f"{HEAD}a: .inf\n", "line 3: '.inf' is no float that JSON has"),
-        (f"{HEAD}a: !!binary aGk=\n", "line 3: tag:yaml.org,2002:binary has no JSON form"),
-        (f"{HEAD}a: !!python/object/apply:os.system [x]\n", "line 3: .*os.system has no JSON form"),
-        (f"{HEAD}a: !!int x\n", "line 3: 'x' is no int"),
-        (f"{HEAD}a: *b\n", r"line 3: the alias \*b names nothing"),
-        (f"{HEAD}a: &a [*a]\n", r"line 3: the alias \*a names nothing"),
+        (f"{HEAD}a: .inf\n", r"line 3: json: unsupported value: \+Inf"),
+        (f"{HEAD}a: !!binary x\n", "line 3: !!binary value contains invalid base64 data"),
+        (f"{HEAD}a: !!int x\n", "line 3: cannot decode !!str `x` as a !!int"),
+        (f"{HEAD}a: *b\n", "line 3: unknown anchor 'b' referenced"),
+        (f"{HEAD}a: &a [*a]\n", "line 3: anchor 'a' value contains itself"),
         (f"{HEAD}a: \x01\n", "control characters"),
-        (f"{HEAD}<<: 5\n", "merges objects only"),
+        (f"{HEAD}<<: 5\n", "line 3: map merge requires map or sequence of maps"),
         ("apiVersion: v1\nkind: List\nitems: [1]\n", "items of a List must be objects"),
     ],
 )
@@ -77,7 +77,7 @@ def test_what_people_cannot_mean_is_refused_with_its_line(text: str, why: str) -
         ("0o17", 15),
         ("-0x1f", -31),
         ("1_000", 1000),
-        ("1e3", 1000.0),
+        ("1e3", 1000),
         ("08", 8),
         ("1.50", 1.5),
         ("~", None),
@@ -95,6 +95,12 @@ def test_plain_words_mean_what_servers_take_them_for(text: str, value: Any) -> N
     assert type(value_of(text)) is type(value)
 
 
+def test_a_tag_never_makes_anything_but_json() -> None:
+    """Tags that make objects of Python were a way to run code; to Kubernetes a foreign tag means nothing."""
+    (document,) = load(f"{HEAD}a: !!python/object/apply:os.system [x]\nb: !!binary aGk=\nc: !own 5\n")
+    assert (document["a"], document["b"], document["c"]) == (["x"], "hi", "5")
+
+
 def test_aliases_and_merges_are_followed_into_copies() -> None:
     """Changing one place must not change another."""
     (document,) = load(f"{HEAD}a: &a {{x: {{m: 1}}}}\nb: *a\nc:\n  <<: *a\n  z: 2\n")
@@ -107,14 +113,14 @@ def test_aliases_cannot_exhaust_memory() -> None:
     """Ten lines can stand for ten billion values."""
     bomb = HEAD + "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
     bomb += "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12))
-    with pytest.raises(DecodeError, match="too many aliases"):
+    with pytest.raises(DecodeError, match="excessive aliasing"):
         load(bomb)
 
 
-@pytest.mark.parametrize("levels", [300, 100_000])
+@pytest.mark.parametrize("levels", [1_100, 100_000])
 def test_depth_cannot_exhaust_the_stack(levels: int) -> None:
     """The C library would crash the process where Python would raise."""
-    with pytest.raises(DecodeError, match="levels deep"):
+    with pytest.raises(DecodeError, match="exceeded max depth"):
         load(f"{HEAD}a: " + "[" * levels + "]" * levels)
 
 
@@ -160,4 +166,4 @@ _documents = st.recursive(
 def test_what_is_dumped_is_read_back_the_same(values: list[Any]) -> None:
     """Whatever an object holds, a manifest of it is that object."""
     documents = [{"apiVersion": "v1", "kind": "X", "v": value} for value in values]
-    assert load(dump(documents)) == documents
+    assert load(dump(documents)) == settle_numbers(documents)

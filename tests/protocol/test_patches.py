@@ -16,7 +16,7 @@ from steersman.protocol.patches import (
     json_patch_between,
     merge_patch_between,
 )
-from tests.apiserver.patch_recordings import Step, steps
+from tests.support.patch_recordings import Step, steps
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "b~/c"]) | st.just(1.5)
 values = st.recursive(

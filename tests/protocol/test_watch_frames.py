@@ -130,7 +130,7 @@ def test_unknown_type_is_left_out_and_its_neighbours_are_not(caplog: pytest.LogC
         b'{"type":"ADDED","object":{"a":}}\n',
         b"[]\n",
         b'{"type":"BOOKMARK","object":{}}\n',
-        b'{"type":"ADDED","object":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n",
+        b'{"type":"ADDED","object":' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}\n",
         b'{"type":"ADDED\xff","object":{}}\n',
     ],
     ids=["text", "no object", "broken", "list", "no version", "deep", "no utf-8"],

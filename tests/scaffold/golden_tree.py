@@ -17,6 +17,8 @@ ADDITIONS = (
     Addition(api=Api(group="mock.com", version="v1alpha1", kind="Oak", namespaced=False)),
     Addition(api=Api(group="zhhnzw.mock.com", version="v1", kind="Box"), controller=False),
     Addition(api=Api(group="apps", version="v1", kind="Deployment"), resource=False),
+    Addition(api=Api(group="zhhnzw.mock.com", version="v1alpha1", kind="CustomPod"), controller=False),
+    Addition(api=Api(group="zhhnzw.mock.com", version="v10", kind="CustomPod"), controller=False),
     Addition(api=Api(group="zhhnzw.mock.com", version="v2", kind="CustomPod"), controller=False),
     WebhookAddition(
         api=Api(group="", version="v1", kind="CustomPod"),
@@ -24,7 +26,7 @@ ADDITIONS = (
         sample="samples/zhhnzw_custom_pod_v1.yaml",
         validate=True,
         default=True,
-        versions=("v1", "v2"),
+        versions=("v1alpha1", "v1", "v2", "v10"),
     ),
     WebhookAddition(
         api=Api(group="", version="v1alpha1", kind="Oak"),

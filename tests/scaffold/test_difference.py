@@ -18,7 +18,7 @@ def secret(**data: str) -> dict[str, Any]:
 def test_only_what_changes_is_marked() -> None:
     """A diff is read by people."""
     text = difference("a", config(a="1", b="2"), config(a="1", b="3"))
-    assert [line for line in text.splitlines() if line[:2] in ("+ ", "- ")] == ["-  b: '2'", "+  b: '3'"]
+    assert [line for line in text.splitlines() if line[:2] in ("+ ", "- ")] == ['-  b: "2"', '+  b: "3"']
 
 
 def test_order_and_what_the_server_keeps_for_itself_are_no_change() -> None:

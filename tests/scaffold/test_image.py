@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from steersman.errors import ConfigError
-from steersman.scaffold.image.build import Recipe, build, epoch_from, python_of
+from steersman.scaffold.image.base import read_base
+from steersman.scaffold.image.build import Recipe, build, epoch_from
 from steersman.scaffold.image.contents import needed_distributions, package_files, tree_files
 from steersman.scaffold.image.layer import File, layer_of
 from steersman.scaffold.image.layout import Layout, opened
 from steersman.scaffold.image.reference import Reference, kept_login
 from steersman.transport.config import Anonymous, Login
-from tests.scaffold.base_image import PYTHON, base_image
+from tests.support.base_image import PYTHON, base_image
 
 RECIPE = Recipe(name="fleet", version="1.0", target="fleet.main:operator", platform="linux/amd64")
 CODE = [File("app/code/fleet/main.py", b"print()\n"), File("app/code/run", b"#!/bin/sh\n", 0o755)]
@@ -111,7 +112,7 @@ def test_an_index_cannot_name_files_outside(tmp_path: Path) -> None:
     index = base.index()
     index["manifests"][0]["digest"] = "sha256:../../../etc/passwd"
     (base.root / "index.json").write_text(json.dumps(index))
-    with pytest.raises(ConfigError, match="no sha256 digest"):
+    with pytest.raises(ConfigError, match="not a sha256 digest"):
         base.manifest("linux/amd64")
 
 
@@ -120,7 +121,7 @@ def test_the_platform_of_the_base_must_fit(tmp_path: Path) -> None:
     base = base_image(tmp_path / "base", architecture="arm64")
     with pytest.raises(ConfigError, match="no image for linux/amd64"):
         base.manifest("linux/amd64")
-    assert python_of(base, "linux/arm64") == PYTHON
+    assert read_base(base, "linux/arm64").python == f"{PYTHON}.1"
 
 
 @pytest.mark.parametrize("name", ["folder", "file.tar"])
@@ -156,7 +157,7 @@ def test_the_packages_of_this_environment_run_elsewhere(tmp_path: Path) -> None:
 
 def test_a_package_that_is_not_installed_is_named() -> None:
     """What is missing here would be missing there."""
-    with pytest.raises(ConfigError, match="no-such-package is not installed here"):
+    with pytest.raises(ConfigError, match="no-such-package, which the project needs, is not installed here"):
         needed_distributions(["No_Such.package>=1"])
 
 

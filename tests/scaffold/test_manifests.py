@@ -1,7 +1,6 @@
 """Manifests derived from an operator: the least permissions, a deployment that a careful cluster admits."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -289,26 +288,3 @@ def test_kustomize_makes_the_same_objects_of_the_base(tmp_path: Path) -> None:
     kubectl = Path(sys.executable).with_name("kubectl")
     answer = subprocess.run([kubectl, "kustomize", str(tmp_path)], capture_output=True, text=True, check=True)  # noqa: S603 - the test's own tool
     assert by_name(load(answer.stdout)) == by_name(load(files["install.yaml"]))
-
-
-def test_helm_makes_the_same_objects_of_the_chart(tmp_path: Path) -> None:
-    """Helm itself renders the chart; with the values of the manifests, but for empty ones, it gives the manifests."""
-    helm = shutil.which("helm")
-    if helm is None:
-        pytest.skip("helm is not installed")
-    written(chart_files(operator, SHAPE, version="1.0.0"), tmp_path)
-    arguments = [helm, "template", "any", str(tmp_path), "--namespace", SHAPE.namespace, "--include-crds"]
-    answer = subprocess.run(arguments, capture_output=True, text=True, check=True)  # noqa: S603 - the test's own tool
-    rendered = by_name(load(answer.stdout))
-    expected = by_name([obj for obj in all_objects(operator, SHAPE) if obj["kind"] != "Namespace"])
-    assert {key: without_empty(obj) for key, obj in rendered.items()} == {
-        key: without_empty(obj) for key, obj in expected.items()
-    }
-
-
-def without_empty(value: Any) -> Any:
-    """Leave out values that are empty: a chart says them, manifests do not."""
-    if isinstance(value, dict):
-        kept = {key: without_empty(inner) for key, inner in value.items()}
-        return {key: inner for key, inner in kept.items() if inner not in ({}, [])}
-    return [without_empty(inner) for inner in value] if isinstance(value, list) else value

@@ -79,7 +79,7 @@ def test_a_name_that_is_no_label_or_package_is_refused(name: str) -> None:
 @pytest.mark.parametrize("domain", ["", "com", "a..b", "-a.com", "A.com", "a.com/x"])
 def test_a_domain_that_is_none_is_refused(domain: str) -> None:
     """API groups end in it."""
-    with pytest.raises(ConfigError, match="no domain"):
+    with pytest.raises(ConfigError, match="not a domain"):
         Project(name="a", domain=domain)
 
 
@@ -147,6 +147,18 @@ def test_kinds_without_a_reconciler_are_declared_once() -> None:
     assert once.count("operator.declare(Box)") == 1
     both = declare_kind(once, Import("a.api.oak_v1", "Oak"), "a.operator")
     assert both.endswith("operator.declare(Box)\noperator.declare(Oak)\n")
+
+
+def test_every_further_version_of_a_kind_is_declared() -> None:
+    """Their classes have one name: the second one used to count as declared already, and had no CRD version."""
+    main = MAIN
+    for version in ("v1alpha1", "v1beta1"):
+        addition = Addition(api=Api(group="a.example.com", version=version, kind="Box"), controller=False)
+        main = addition.registered(main, Project(name="a"))
+    assert (
+        "from a.api.box_v1alpha1 import Box as BoxV1alpha1\nfrom a.api.box_v1beta1 import Box as BoxV1beta1\n" in main
+    )
+    assert main.endswith("operator.declare(BoxV1alpha1)\noperator.declare(BoxV1beta1)\n")
 
 
 def test_a_main_that_was_rebuilt_is_left_alone_with_advice() -> None:

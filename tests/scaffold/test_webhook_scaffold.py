@@ -37,7 +37,7 @@ def test_a_kind_of_the_project_is_found_by_its_name(tmp_path: Path) -> None:
 def test_of_several_versions_one_must_be_named(tmp_path: Path) -> None:
     """A guess would be wrong half of the time."""
     tree = _project(tmp_path, "v1", "v1beta1")
-    with pytest.raises(ConfigError, match="say --version: LightHouse has v1, v1beta1"):
+    with pytest.raises(ConfigError, match="pass --version: LightHouse has the versions v1, v1beta1"):
         WebhookRequest(kind="LightHouse", default=True).found_in(tree, PROJECT)
     assert WebhookRequest(kind="LightHouse", version="v1", default=True).found_in(tree, PROJECT).default
 
@@ -68,9 +68,9 @@ def test_what_makes_no_sense_is_refused_with_the_next_step(tmp_path: Path) -> No
     tree = _project(tmp_path, "v1")
     with pytest.raises(ConfigError, match="--validate, --default or --convert"):
         WebhookRequest(kind="LightHouse").found_in(tree, PROJECT)
-    with pytest.raises(ConfigError, match="add another with 'steer create api'"):
+    with pytest.raises(ConfigError, match="add another one with 'steer create api'"):
         WebhookRequest(kind="LightHouse", convert=True).found_in(tree, PROJECT)
-    with pytest.raises(ConfigError, match="Pod is not yours"):
+    with pytest.raises(ConfigError, match="Pod is a built-in kind"):
         WebhookRequest(kind="Pod", convert=True).found_in(tree, PROJECT)
 
 

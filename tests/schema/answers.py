@@ -23,7 +23,7 @@ from steersman.schema.strict_decoding import (
     strict_message,
 )
 from steersman.schema.verdict import Verdict
-from tests.schema.recordings import counted
+from tests.support.schema_recordings import counted
 
 SUFFIX = "<5 random>"
 

@@ -111,16 +111,16 @@ def test_a_crd_is_the_same_text_every_time_and_reads_back_the_same() -> None:
     ("options", "text"),
     [
         ({"api_version": "v1"}, "a domain with at least one dot"),
-        ({"api_version": "Demo.dev/v1"}, "the group 'Demo.dev' is no good"),
-        ({"api_version": "demo.dev/V1"}, "the version 'V1' is no good"),
+        ({"api_version": "Demo.dev/v1"}, "the group 'Demo.dev' is invalid"),
+        ({"api_version": "demo.dev/V1"}, "the version 'V1' is invalid"),
         ({"api_version": "demo.dev/v1/x"}, "not an apiVersion"),
         ({"api_version": "x.k8s.io/v1"}, "belongs to the Kubernetes community"),
         ({"plural": "Gadgets"}, "must be a DNS label"),
-        ({"singular": "ga_dget"}, "the singular 'ga_dget' is no good"),
-        ({"kind": "Ga dget"}, "the kind 'Ga dget' is no good"),
-        ({"short_names": ["G"]}, "the short name 'G' is no good"),
-        ({"categories": ["all!"]}, "the category 'all!' is no good"),
-        ({"deprecation_warning": "use v2"}, "say deprecated=True"),
+        ({"singular": "ga_dget"}, "the singular 'ga_dget' is invalid"),
+        ({"kind": "Ga dget"}, "the kind 'Ga dget' is invalid"),
+        ({"short_names": ["G"]}, "the short name 'G' is invalid"),
+        ({"categories": ["all!"]}, "the category 'all!' is invalid"),
+        ({"deprecation_warning": "use v2"}, "pass deprecated=True"),
     ],
 )
 def test_a_bad_declaration_is_refused_when_the_class_is_made(options: dict[str, Any], text: str) -> None:
@@ -203,14 +203,14 @@ def test_a_selectable_field_must_exist() -> None:
 
 def test_a_column_without_a_type_must_lead_to_a_plain_field() -> None:
     """A column's type is guessed only where the guess is certain."""
-    with pytest.raises(DeclarationError, match="cannot be told from the schema"):
+    with pytest.raises(DeclarationError, match="cannot be derived from the schema"):
         crd_of(declared(GadgetSpec, columns=[Column("X", ".spec.nope")]))
 
 
 def test_versions_without_a_stored_one_are_refused() -> None:
     """A server needs to know which version it stores."""
     other = declared(GadgetSpec, kind="Gadget")
-    with pytest.raises(DeclarationError, match="say storage=True in one of"):
+    with pytest.raises(DeclarationError, match="pass storage=True to @custom_resource in one of"):
         crd_of(Gadget, other)
 
 

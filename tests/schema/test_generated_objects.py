@@ -29,7 +29,7 @@ from steersman.schema.generated_objects import generated
 from steersman.schema.round_trips import losses
 from steersman.schema.versions import Versions
 from steersman.testing.round_trips import assert_round_trips
-from tests.schema.websites import KINDS, Website
+from tests.support.websites import KINDS, Website
 
 
 class Port(Model):

@@ -9,7 +9,7 @@ from steersman.errors import DecodeError
 from steersman.schema.crd_validation import validate_crd
 from steersman.schema.field_errors import invalid_message
 from steersman.schema.strict_decoding import cannot_handle_message, strict_faults
-from tests.schema.recordings import CRDS_DECIDED_BY_THE_SERVER, counted, load
+from tests.support.schema_recordings import CRDS_DECIDED_BY_THE_SERVER, counted, load
 
 CASES = load("schema/crd_errors")
 

@@ -8,7 +8,7 @@ import pytest
 
 from steersman.schema.custom_object import CustomKind
 from tests.schema.answers import answer
-from tests.schema.recordings import OBJECTS_DECIDED_BY_THE_SERVER, counted, load
+from tests.support.schema_recordings import OBJECTS_DECIDED_BY_THE_SERVER, counted, load
 
 CASES = load("schema/objects")
 

@@ -10,7 +10,7 @@ import yaml
 
 from steersman.schema.custom_object import CustomKind
 from tests.schema.answers import answer
-from tests.schema.recordings import counted, golden_text, load
+from tests.support.schema_recordings import counted, golden_text, load
 
 WIDGET = CustomKind.of(yaml.safe_load(golden_text("widgets-crd.yaml")), "v1")
 CASES = {case.get("case", ""): case for case in load("requests")}

@@ -3,7 +3,7 @@
 import yaml
 
 from steersman.schema.openapi import openapi_document
-from tests.schema.recordings import golden_text
+from tests.support.schema_recordings import golden_text
 
 WIDGET = yaml.safe_load(golden_text("widgets-crd.yaml"))
 GVK = {"group": "demo.dev", "kind": "Widget", "version": "v1"}

@@ -25,7 +25,7 @@ from steersman.schema import (
     custom_resource,
 )
 from steersman.schema.crd import crd_of
-from tests.schema.recordings import golden_text
+from tests.support.schema_recordings import golden_text
 
 KINDS = Registry()
 

@@ -275,7 +275,7 @@ def test_what_is_opaque_may_contain_itself() -> None:
     [
         (timedelta, "use steersman.Duration"),
         (complex, "complex has no schema"),
-        (list, "say what the list holds"),
+        (list, "declare the type of its items: list"),
         (dict[int, str], "the keys of a dict are str in JSON, not int"),
         (int | float, "the one union that it knows is int | str"),
         (Literal["a", 1], "the values of an enum must all be texts, or all be numbers"),

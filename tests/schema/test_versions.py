@@ -10,10 +10,11 @@ from steersman.objects.model import Model
 from steersman.objects.registry import Registry
 from steersman.objects.resource import Resource, Status
 from steersman.schema import converts, custom_resource, renames
+from steersman.schema.crd import crd_of
 from steersman.schema.round_trips import check_round_trips
 from steersman.schema.versions import Versions
 from steersman.testing.round_trips import assert_round_trips
-from tests.schema.websites import GROUP, AlphaWebsite, BetaWebsite, Website
+from tests.support.websites import GROUP, AlphaWebsite, BetaWebsite, Website
 
 ALL = (Website, BetaWebsite, AlphaWebsite)
 V1, BETA, ALPHA = f"{GROUP}/v1", f"{GROUP}/v1beta1", f"{GROUP}/v1alpha1"
@@ -150,7 +151,7 @@ def _thing(version: str, **spec: Any) -> Document:
 def test_versions_without_conversions_must_look_alike() -> None:
     """A server without a webhook changes only the name of the version, and drops what that does not know."""
     check_round_trips(Versions(_pair(Registry())))
-    with pytest.raises(DeclarationError, match=r"v1 → v2 → v1: .spec.size of Thing gets lost"):
+    with pytest.raises(DeclarationError, match=r"v1 → v2 → v1: .spec.size of Thing is lost"):
         check_round_trips(Versions(_pair(Registry(), OtherSpec)))
 
 
@@ -161,7 +162,7 @@ def test_a_function_that_drops_a_field_is_found_out_before_it_runs() -> None:
     converts(other, one)(lambda new: one(new.metadata, Spec(size=new.spec.length), new.status))
     with pytest.raises(AssertionError) as caught:
         assert_round_trips(one, other)
-    assert "v1 → v2 → v1: .spec.size of Thing gets lost" in str(caught.value)
+    assert "v1 → v2 → v1: .spec.size of Thing is lost" in str(caught.value)
     assert '@converts(Thing, NewThing, keeps=[".spec.size"])' in str(caught.value)
 
 
@@ -208,7 +209,7 @@ def test_a_missing_way_is_told_with_the_line_to_write() -> None:
 def test_conversions_are_between_versions_of_one_kind_and_only_one_a_way() -> None:
     """Two functions for one way would make the result depend on the order of imports."""
     one, other = _pair(Registry())
-    with pytest.raises(DeclarationError, match="no two versions of one kind"):
+    with pytest.raises(DeclarationError, match="not two versions of one kind"):
         renames(one, Website, {})
     renames(one, other, {})
     with pytest.raises(DeclarationError, match="two conversions from v1 to v2 of Thing"):
@@ -219,7 +220,7 @@ def test_conversions_are_between_versions_of_one_kind_and_only_one_a_way() -> No
 def test_a_path_that_names_no_field_is_refused(path: str) -> None:
     """A typo would silently convert nothing."""
     one, other = _pair(Registry())
-    with pytest.raises(DeclarationError, match="is no path of a field"):
+    with pytest.raises(DeclarationError, match="is not the path of a field"):
         renames(one, other, {path: ".spec.size"})
 
 
@@ -242,3 +243,18 @@ def test_exchanged_names_do_not_overwrite_each_other() -> None:
     renames(one, two, {".spec.left": ".spec.right", ".spec.right": ".spec.left"})
     document = {"apiVersion": "x.dev/v1", "kind": "Pair", "metadata": {"name": "a"}, "spec": {"left": 1, "right": 2}}
     assert Versions((one, two)).convert(document, "x.dev/v2")["spec"] == {"left": 2, "right": 1}
+
+
+def test_hints_tell_classes_of_equal_names_apart() -> None:
+    """The scaffold names the classes of all versions alike: "say it in one of CustomPod, CustomPod" helps nobody."""
+    one, other = _pair(Registry(), OtherSpec)
+    for kind, module in ((one, "shop.api.thing_v1"), (other, "shop.api.thing_v2")):
+        kind.__name__ = kind.__qualname__ = "Thing"
+        kind.__module__ = module
+    with pytest.raises(DeclarationError, match=r"@converts\(thing_v1\.Thing, thing_v2\.Thing, keeps"):
+        check_round_trips(Versions((one, other)))
+    converts(one, other)(lambda old: other(old.metadata, old.spec, old.status))
+    with pytest.raises(DeclarationError, match=r"write @converts\(thing_v2\.Thing, thing_v1\.Thing\)"):
+        Versions((one, other))
+    with pytest.raises(DeclarationError, match=r"Thing v1\b.*Thing v2\b"):
+        crd_of(one, custom_resource("x.dev/v2", kind="Thing", storage=True, into=Registry())(other))

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
@@ -43,10 +44,15 @@ class Canaries:
         self.seen.setdefault(where, []).append(text if isinstance(text, str) else repr(text))
 
     def see_failure(self, where: str, error: BaseException) -> None:
-        """Take note of an exception: its text, its own form, its notes and its traceback with causes."""
-        self.see(where, str(error))
-        self.see(where, repr(error))
-        self.see(where, "".join(traceback.format_exception(error)))
+        """Record an exception: text, repr, traceback, and the same of every exception that it refers to.
+
+        ``raise … from None`` only keeps the context out of Python's own traceback. It stays in ``__context__``, where
+        error trackers and debuggers read it.
+        """
+        for one in _chain(error):
+            self.see(where, str(one))
+            self.see(where, repr(one))
+            self.see(where, "".join(traceback.format_exception(one)))
 
     def leaks(self) -> list[str]:
         """Name every canary that was seen, with where."""
@@ -96,9 +102,25 @@ def _is_ours(thing: Any) -> bool:
     return isinstance(module, str) and module.startswith(f"{_WRITTEN}.") and not isinstance(thing, type)
 
 
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those that it refers to, suppressed or not."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            waiting += [other for other in (one.__cause__, one.__context__) if other is not None]
+
+
 def _living() -> Iterable[Any]:
-    """Give living objects of our classes, also those that the collector does not follow."""
-    tracked = gc.get_objects()
+    """Return living objects of our classes, also those that the collector does not track."""
+    # An exception whose own frames refer to it is garbage that nobody can write down; how long it stays around differs
+    # from one Python to the next.
+    gc.collect()
+    # Asking a module itself adds nothing: its namespace is a tracked dict. On Python 3.12 it also does harm: _asyncio
+    # then names the dead objects of its free list, and taking references to those makes the next collection endless.
+    tracked = [thing for thing in gc.get_objects() if not isinstance(thing, ModuleType)]
     found = {id(thing): thing for thing in tracked if _is_ours(thing)}
     for thing in tracked:
         for inner in gc.get_referents(thing):

@@ -12,6 +12,7 @@ from steersman.serving.limits import ServerLimits
 from steersman.serving.server import Listen, Server
 from steersman.testing.fake_clock import FakeClock
 from tests.serving.apps import RecordingApp, raw, serving, until
+from tests.support.waiting import happens
 
 
 def _get(path: str, *headers: str, method: str = "GET", version: str = "1.1") -> bytes:
@@ -228,7 +229,7 @@ async def test_work_for_a_client_that_left_is_cancelled() -> None:
         async with raw(server) as client:
             await client.send(_get("/work"))
             await started.wait()
-        await cancelled.wait()
+        await happens(cancelled, "the cancellation")
 
 
 async def test_a_slow_watcher_is_noticed_and_told_when_it_has_caught_up() -> None:
@@ -268,7 +269,7 @@ async def test_a_reader_that_never_reads_is_cut_off() -> None:
             stream.write(b"x" * 65536)
             await until(lambda: True)
         await clock.advance(60)
-        await closed.wait()
+        await happens(closed, "the end of the connection")
 
 
 async def test_a_slow_reader_of_a_large_answer_gets_its_time() -> None:
@@ -472,3 +473,69 @@ async def test_a_callback_that_fails_does_not_keep_a_connection_in_the_books(
         with caplog.at_level(logging.CRITICAL):
             await until(lambda: not server._connections)
             await FakeClock().settle()
+
+
+LIMITED = ServerLimits(connections=3)
+
+
+async def test_beyond_the_limit_a_silent_connection_gives_way() -> None:
+    """A client that opens connections and forgets them must not lock everyone else out."""
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serving(RecordingApp(), limits=LIMITED))
+        silent = [await stack.enter_async_context(raw(server)) for _ in range(3)]
+        await until(lambda: len(server._connections) == 3)
+        newcomer = await stack.enter_async_context(raw(server))
+        await newcomer.send(_get("/new"))
+        assert (await newcomer.read_until(b"/new")).startswith(b"HTTP/1.1 200 OK")
+        assert await silent[0].read_all() == b""
+        assert len(server._connections) == 3
+        await silent[1].send(_get("/still"))
+        assert (await silent[1].read_until(b"/still")).startswith(b"HTTP/1.1 200 OK")
+
+
+async def test_half_a_request_does_not_hold_a_place() -> None:
+    """Sending a request byte by byte is the oldest way to use up all connections of a server."""
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serving(RecordingApp(), limits=LIMITED))
+        for _ in range(3):
+            slow = await stack.enter_async_context(raw(server))
+            await slow.send(b"POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nx")
+        await until(lambda: len(server._connections) == 3)
+        newcomer = await stack.enter_async_context(raw(server))
+        await newcomer.send(_get("/new"))
+        assert (await newcomer.read_until(b"/new")).startswith(b"HTTP/1.1 200 OK")
+
+
+async def test_a_watch_is_never_cut_off_for_a_newcomer() -> None:
+    """Whoever is being answered keeps the connection; the newcomer is told why it gets none, and may try again."""
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serving(app := RecordingApp(), limits=LIMITED))
+        watchers = [await stack.enter_async_context(raw(server)) for _ in range(3)]
+        for watcher in watchers:
+            await watcher.send(_get("/stream"))
+        await until(lambda: len(app.streams) == 3)
+        newcomer = await stack.enter_async_context(raw(server))
+        refusal = await newcomer.read_all()
+        assert refusal.startswith(b"HTTP/1.1 503 Service Unavailable")
+        assert b"too many connections: 3 are being answered" in refusal
+        for stream, watcher in zip(app.streams, watchers, strict=True):
+            stream.write(b"event")
+            assert (await watcher.read_until(b"event\r\n")).endswith(b"event\r\n")
+        app.streams[0].close()
+        another = await stack.enter_async_context(raw(server))
+        await another.send(_get("/again"))
+        assert (await another.read_until(b"/again")).startswith(b"HTTP/1.1 200 OK")
+
+
+async def test_a_flood_is_not_even_told_that_it_is_refused() -> None:
+    """Each refusal holds a connection until it is read; those must be bounded as well."""
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(serving(app := RecordingApp(), limits=ServerLimits(connections=1)))
+        watcher = await stack.enter_async_context(raw(server))
+        await watcher.send(_get("/stream"))
+        await until(lambda: app.streams)
+        for _ in range(60):
+            await stack.enter_async_context(raw(server))
+        assert len(server._connections) < 40
+        app.streams[0].write(b"event")
+        assert (await watcher.read_until(b"event\r\n")).endswith(b"event\r\n")

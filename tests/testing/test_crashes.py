@@ -1,12 +1,13 @@
 """An operator that is gone at any of its writes: found out in this process."""
 
-import itertools
+import secrets
 
 import pytest
 
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.clock import RealClock
-from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.errors import ConfigError
+from steersman.kinds.core_v1 import ConfigMap, Secret, Service, ServicePort, ServiceSpec
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes import (
     dying_once_at_each_write,
@@ -17,6 +18,7 @@ from steersman.testing.crashes import (
 from steersman.testing.end_state import Document
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.fuse import Crash, Fuse
+from tests.testing import remembering
 
 
 class BoxSpec(Model):
@@ -36,17 +38,16 @@ class Box(Resource[BoxSpec, BoxStatus]):
     """Wants a number of things."""
 
 
-_numbers = itertools.count()
-
-
 def _password() -> bytes:
-    return f"secret {next(_numbers)}".encode()
+    return secrets.token_bytes(16)
 
 
 careful = Operator("careful")
 forgetful = Operator("forgetful")
 plain = Operator("plain")
 guessing = Operator("guessing")
+hasty = Operator("hasty")
+exposing = Operator("exposing")
 
 
 @careful.reconciler(Box, owns=[ConfigMap])
@@ -75,6 +76,26 @@ async def _guessing(box: Box, ctx: Context[Box]) -> None:
     if not ctx.owned(Secret):
         await ctx.create(Secret(meta(box.name), data={"password": _password()}))
     box.status.copies = 1
+
+
+@hasty.reconciler(Box, owns=[ConfigMap])
+async def _hasty(box: Box, ctx: Context[Box]) -> None:
+    if box.status.copies == 0:
+        for left_over in ctx.owned(ConfigMap):
+            await ctx.delete(left_over)
+        await ctx.create(ConfigMap(meta(box.name)))
+        box.status.copies = 1
+
+
+@exposing.reconciler(Box, owns=[ConfigMap, Service])
+async def _exposing(box: Box, ctx: Context[Box]) -> None:
+    for number in range(box.spec.copies):
+        ports = [ServicePort(port=80)]
+        service = Service(meta(f"{box.name}-{number}"), spec=ServiceSpec(type="NodePort", ports=ports))
+        await ctx.apply(service)
+    for service in ctx.owned(Service):
+        await ctx.apply(ConfigMap(meta(service.name), data={"address": service.spec.cluster_ip or ""}))
+    box.status.copies = len(ctx.owned(Service))
 
 
 async def _a_box_is_filled(cluster: Cluster) -> None:
@@ -121,6 +142,84 @@ async def test_a_story_that_waits_in_vain_is_told() -> None:
 
     with pytest.raises(AssertionError, match="the story failed: the box is empty"):
         await survive_crashes(forgetful, story)
+
+
+async def test_an_object_that_was_made_twice_is_found_although_the_end_is_the_same() -> None:
+    """What used the first one lost it meanwhile."""
+    with pytest.raises(AssertionError) as failure:
+        await survive_crashes(hasty, _a_box_is_filled)
+    told = str(failure.value)
+    assert "crashed after write 1 of 2, POST" in told
+    assert "ConfigMap default/a was created twice, without a crash once" in told
+    assert "ConfigMap default/a was deleted once, without a crash never" in told
+    assert "---" not in told
+
+
+async def test_what_the_server_assigns_is_no_difference() -> None:
+    """Each run has its own addresses and ports."""
+    writes = await survive_crashes(exposing, _boxes_are_exposed)
+    assert len(writes) > 5
+
+
+async def _boxes_are_exposed(cluster: Cluster) -> None:
+    for name in ("a", "b"):
+        await cluster.client.create(Box(meta(name), BoxSpec(copies=2)))
+    await cluster.eventually(lambda: [one.status.copies for one in cluster.list(Box)] == [2, 2])
+
+
+@pytest.mark.parametrize("operator", [remembering.operator, "tests.testing.remembering:operator"])
+async def test_an_operator_that_relies_on_its_memory_is_found_out(operator: Operator | str) -> None:
+    """A module's globals are gone with the process, so each instance begins without them."""
+    with pytest.raises(AssertionError, match=r"crashed (before|after) write 1 of 2"):
+        await survive_crashes(operator, _a_note_is_copied)
+    assert remembering.copied == set()
+
+
+async def _a_note_is_copied(cluster: Cluster) -> None:
+    await cluster.client.create(remembering.Note(meta("a")))
+    await cluster.eventually(lambda: cluster.list(remembering.Note)[0].status.copies == 1)
+
+
+async def test_an_operator_that_a_function_makes_is_made_for_each_instance() -> None:
+    """For those that cannot be imported, such as one that a test declares."""
+    made: list[Operator] = []
+
+    def make() -> Operator:
+        operator = Operator("made")
+
+        @operator.reconciler(Box)
+        async def _fill(box: Box, _: Context[Box]) -> None:
+            box.status.copies = 1
+
+        made.append(operator)
+        return operator
+
+    assert len(await survive_crashes(make, _a_box_is_filled)) == 1
+    assert len(made) == 6
+
+
+async def test_an_operator_that_would_keep_its_memory_is_refused() -> None:
+    """Rather than survive for the wrong reason."""
+    with pytest.raises(ConfigError, match="operator 'local' cannot be imported afresh"):
+        await survive_crashes(Operator("local"), _a_box_is_filled)
+
+
+async def test_a_reconcile_that_fails_after_a_crash_is_told() -> None:
+    """It may be tried again with success; without a crash it does not happen."""
+
+    def make() -> Operator:
+        operator = Operator("made")
+
+        @operator.reconciler(Box)
+        async def _fill(box: Box, ctx: Context[Box]) -> None:
+            if box.status.copies == 0:
+                await ctx.create(ConfigMap(meta(box.name)))
+            box.status.copies = 1
+
+        return operator
+
+    with pytest.raises(AssertionError, match=r"crashed after write 1(?s:.*)AlreadyExists"):
+        await survive_crashes(make, _a_box_is_filled)
 
 
 async def test_what_differs_for_reasons_of_its_own_can_be_taken_out() -> None:

@@ -50,7 +50,60 @@ def test_whom_a_uid_belongs_to_matters() -> None:
     assert "something gone" in difference(_state(_owner(), held), _state(_owner(), lost))
 
 
+def test_names_that_are_made_of_a_uid_do_not_matter() -> None:
+    """Many operators name children by the first part of their owner's uid."""
+
+    def state(uid: str) -> list[str]:
+        owner = {"kind": "Web", "metadata": {"name": "web", "uid": uid}}
+        return _state(owner, {"kind": "Task", "metadata": {"name": f"web-{uid[:8]}-1", "uid": UID_B}})
+
+    assert state(UID_A) == state("44444444-4444-4444-8444-444444444444")
+
+
 def test_a_name_is_not_replaced_inside_another() -> None:
     """The name of one may be the beginning of another's, which is not made up."""
     state = _state(_pod("web-abcde", UID_B), _owner("web-abcde-backup"))
     assert "web-abcde-backup" in "".join(state)
+
+
+def _service(address: str, port: int, **spec: Any) -> dict[str, Any]:
+    ports = [{"port": 80, "protocol": "TCP", "nodePort": port}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "uid": UID_B, "managedFields": [{"fieldsV1": {"f:spec": spec}}]},
+        "spec": {"clusterIP": address, "clusterIPs": [address], "ports": ports},
+    }
+
+
+def test_addresses_and_ports_that_the_server_assigned_do_not_matter() -> None:
+    """They are random, wherever they are copied to."""
+    first = _state(_service("10.0.0.9", 30001), _owner("http://10.0.0.9:80", "port 30001"))
+    second = _state(_service("10.0.0.112", 32514), _owner("http://10.0.0.112:80", "port 32514"))
+    assert first == second
+    assert "<clusterIP of Service web>" in "".join(first)
+
+
+def test_addresses_and_ports_that_were_asked_for_matter() -> None:
+    """A field manager owns them, so the server assigned nothing."""
+    owned = {"f:clusterIP": {}, "f:ports": {'k:{"port":80,"protocol":"TCP"}': {"f:nodePort": {}}}}
+    text = difference(_state(_service("10.0.0.9", 30001, **owned)), _state(_service("10.0.0.5", 30002, **owned)))
+    assert '-    "clusterIP": "10.0.0.9"' in text
+    assert '+        "nodePort": 30002' in text
+
+
+def test_a_service_without_an_address_differs_from_one_that_has_one() -> None:
+    """Headless is a choice, not an address."""
+    assert "None" in difference(_state(_service("10.0.0.9", 30001)), _state(_service("None", 30001)))
+
+
+def test_tokens_and_addresses_of_pods_do_not_matter() -> None:
+    """A node assigns one, a key signs the other."""
+
+    def state(token: str, address: str) -> list[str]:
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "robot", "uid": UID_B}}
+        typed = {**secret, "type": "kubernetes.io/service-account-token", "data": {"token": token}}
+        pod = {**_pod("web-abcde", UID_A), "apiVersion": "v1", "status": {"podIP": address}}
+        return _state(typed, pod, _owner(address))
+
+    assert state("ZXlKMQ==", "10.244.0.3") == state("ZXlKMg==", "10.244.0.17")

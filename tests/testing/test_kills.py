@@ -20,9 +20,15 @@ async def test_a_process_is_killed_at_its_write_and_another_takes_over() -> None
     assert killed == ["after PATCH /api/v1/namespaces/default/configmaps/note"]
 
 
+async def test_a_write_that_comes_late_is_noticed() -> None:
+    """A cluster that is as it should be may not stay so: it is looked at again when nothing is written any more."""
+    with pytest.raises(AssertionError, match="late"):
+        await survive_kills("tests.testing.late_writing:operator", _a_config_map_is_stamped, at_most=1, quiet=2.0)
+
+
 async def test_a_target_must_be_an_operator() -> None:
     """A wrong name is told at once, not by a process that never becomes ready."""
-    with pytest.raises(ConfigError, match="is no Operator"):
+    with pytest.raises(ConfigError, match="is not an Operator"):
         await survive_kills("tests.testing.stamping:ConfigMap", _a_config_map_is_stamped)
 
 

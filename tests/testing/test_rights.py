@@ -194,7 +194,7 @@ async def test_an_operator_of_one_namespace_may_do_nothing_in_others(cluster: Cl
 
     with pytest.raises(AssertionError) as caught:
         await _live(cluster, operator, ManagerOptions(namespaces=("default",)))
-    assert "patch secrets in namespace kube-system: it looks only at default" in str(caught.value)
+    assert "get secrets in namespace kube-system: it looks only at default" in str(caught.value)
 
 
 async def test_faults_strike_operators_as_they_strike_the_client(cluster: Cluster) -> None:
@@ -216,7 +216,7 @@ async def test_an_operator_that_did_not_run_has_nothing_to_compare(cluster: Clus
 async def test_an_apply_that_makes_an_object_needs_the_right_to_create(cluster: Cluster) -> None:
     """As on a real server: to patch alone is enough only for what is there."""
     operator = Operator("applier")
-    operator.permit(Secret, "patch")
+    operator.permit(Secret, "get", "patch")
 
     @operator.reconciler(ConfigMap)
     async def reconcile(source: ConfigMap, ctx: Context[ConfigMap]) -> None:

@@ -10,9 +10,9 @@ from steersman import Client, meta
 from steersman.clock import RealClock
 from steersman.errors import Unauthorized
 from steersman.kinds.core_v1 import ConfigMap
+from steersman.testing import served
 from steersman.testing.cluster import Cluster
-from steersman.testing.served import served
-from tests.cli.conftest import KUBECTL
+from tests.support.kubectl import KUBECTL
 
 
 async def test_kubectl_reaches_the_cluster_of_a_test() -> None:

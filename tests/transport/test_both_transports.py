@@ -17,7 +17,8 @@ from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http import connect
 from steersman.transport.in_memory import InMemoryTransport
-from tests.transport.peer import outcome, until
+from tests.support.peer import outcome, until
+from tests.support.waiting import happens
 
 GET = Request("GET", "/x?y=z", {"accept": "a"})
 Serve = Callable[[App], AbstractAsyncContextManager[Transport]]
@@ -233,7 +234,7 @@ async def test_work_for_a_caller_that_left_is_cancelled_in_both(serve: Serve) ->
             call = tasks.create_task(transport.request(GET))
             await started.wait()
             call.cancel()
-        await ended.wait()
+        await happens(ended, "the end of the work")
 
 
 async def test_a_slow_reader_is_felt_by_the_app_in_both(serve: Serve) -> None:
@@ -254,7 +255,7 @@ async def test_a_slow_reader_is_felt_by_the_app_in_both(serve: Serve) -> None:
             await FakeClock().settle()
         while sent:
             sent -= len(await anext(reader))
-        await caught_up.wait()
+        await happens(caught_up, "the last write")
 
 
 async def test_an_upgrade_connects_both_ends_in_both(serve: Serve) -> None:
@@ -335,7 +336,7 @@ async def test_a_writer_does_not_wait_for_a_reader_that_is_gone_in_both(serve: S
             assert not isinstance(raw, Response)
             raw.write(b"go")
             await raw.receive()
-        await ended.wait()
+        await happens(ended, "the end of the writer")
 
 
 async def test_a_refused_upgrade_is_an_answer_in_both(serve: Serve) -> None:

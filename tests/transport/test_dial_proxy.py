@@ -11,8 +11,8 @@ from steersman.serving.tls import server_context
 from steersman.transport.endpoint import Endpoint, Proxy
 from steersman.transport.proxies import proxy_from_environment
 from steersman.transport.tls import TlsConfig
+from tests.support.peer import PeerConnection, Script, answer, scripted
 from tests.transport.conftest import Connect
-from tests.transport.peer import PeerConnection, Script, answer, scripted
 
 GET = Request("GET", "/")
 AUTHORITY = CertificateAuthority.create("test authority", clock=RealClock())

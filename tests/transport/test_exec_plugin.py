@@ -14,8 +14,8 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.transport.exec_credentials import ExecCredentials, find_program, read_output
 from steersman.transport.exec_plugin import API_VERSIONS, ExecPlugin, PluginPolicy
 from steersman.transport.secret import Secret
+from tests.support.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 
 V1 = API_VERSIONS[0]
 

@@ -15,8 +15,8 @@ from steersman.transport.connection import Connection
 from steersman.transport.http import connect
 from steersman.transport.limits import Limits
 from steersman.transport.receivers import Whole
+from tests.support.peer import OK, PeerConnection, answer, answering, scripted
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, answer, answering, scripted
 
 GET = Request("GET", "/api/v1/pods?limit=1", {"accept": "application/json"})
 

@@ -8,8 +8,9 @@ from steersman.protocol.http import Request, Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.config import TokenFromFile
 from steersman.transport.limits import Limits
+from tests.support.peer import OK, PeerConnection, Script, answer, answering, outcome, scripted, until
+from tests.support.waiting import happens
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, Script, answer, answering, outcome, scripted, until
 
 GET = Request("GET", "/")
 POST = Request("POST", "/", {}, b"{}")
@@ -292,7 +293,7 @@ async def test_an_idle_connection_is_closed_before_the_server_would(connected: C
     async with scripted(script) as peer, connected(peer.url, clock=clock) as transport:
         await transport.request(GET)
         await clock.advance(60.0)
-        await closed.wait()
+        await happens(closed, "the end of the idle connection")
 
 
 async def test_closing_fails_the_calls_under_way(connected: Connect) -> None:

@@ -14,8 +14,8 @@ from steersman.serving.tls import server_context
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.secret import Secret
 from steersman.transport.tls import ClientCertificate, TlsConfig, build_context
+from tests.support.peer import PeerConnection, scripted, until
 from tests.transport.conftest import Connect
-from tests.transport.peer import PeerConnection, scripted, until
 
 GET = Request("GET", "/")
 AUTHORITY = CertificateAuthority.create("test authority", clock=RealClock())
@@ -51,6 +51,13 @@ async def _handshakes_over() -> None:
 async def test_a_server_signed_by_the_given_authority_is_trusted(connected: Connect) -> None:
     """The usual case: a cluster with an authority of its own."""
     async with _https() as server, connected(server.url, tls=TlsConfig(ca=CA)) as transport:
+        assert (await transport.request(GET)).status == 200
+
+
+async def test_the_certificate_of_the_server_itself_can_be_what_is_trusted(connected: Connect) -> None:
+    """Tests of other frameworks put a webhook's serving certificate into its caBundle, and Go takes it."""
+    config = TlsConfig(ca=SERVER.certificate.decode())
+    async with _https() as server, connected(server.url, tls=config) as transport:
         assert (await transport.request(GET)).status == 200
 
 

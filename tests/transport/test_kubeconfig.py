@@ -1,6 +1,8 @@
 import base64
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -183,7 +185,7 @@ def test_the_home_directory_is_read_only_when_the_default_is_asked_for(
         ("- just\n- a list\n", "must be an object"),
         ("clusters: {name: c}", r"clusters"),
         ("users: [{name: u, user: {token: 12}}]", r"users\[0\].user.token"),
-        ("a: &a [x, x]\nb: &b [*a, *a]\n" + "c: " + "[" * 300 + "]" * 300, "deep"),
+        ("a: &a [x, x]\nb: &b [*a, *a]\n" + "c: " + "[" * 3000 + "]" * 3000, "max depth"),
         ("---\na: 1\n---\nb: 2\n", "more than one document"),
     ],
     ids=["syntax", "duplicate key", "list", "wrong shape", "wrong type", "too deep", "two documents"],
@@ -286,3 +288,60 @@ def test_an_operator_finds_its_cluster_in_the_usual_order(tmp_path: Path, monkey
     monkeypatch.delenv("KUBECONFIG")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST")
     assert ClusterConfig.load().namespace == "home"
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Make a directory that every user can enter; those of pytest are private."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+SECRETS = {
+    "token": "token: t",
+    "password": "{username: u, password: p}",
+    "key": "{client-certificate-data: eA==, client-key-data: eA==}",
+    "environment of a plugin": (
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, env: [{name: TOKEN, value: t}]}"
+    ),
+}
+
+
+@pytest.mark.parametrize("user", SECRETS.values(), ids=SECRETS)
+def test_credentials_that_everyone_can_read_are_warned_about_once(
+    open_folder: Path, user: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever has a kubeconfig is its user; tools have made them readable for all, and nobody notices."""
+    path = open_folder / "config"
+    path.write_text(f"users:\n- name: u\n  user: {user if user.startswith('{') else f'{{{user}}}'}\n")
+    path.chmod(0o644)
+    for _ in range(2):
+        Kubeconfig.load(path)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"kubeconfig {path} holds credentials and every user of this machine can read it; run: chmod 600 {path}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "folder_mode", "user"),
+    [
+        (0o600, 0o755, "token: t"),
+        (0o640, 0o755, "token: t"),
+        (0o644, 0o700, "token: t"),
+        (0o644, 0o755, "tokenFile: t"),
+        (0o644, 0o755, "client-key: k"),
+    ],
+    ids=["private", "for a group", "in a private folder", "in another file", "a key in another file"],
+)
+def test_what_others_cannot_read_or_use_is_not_warned_about(
+    open_folder: Path, mode: int, folder_mode: int, user: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A warning without a reason teaches people to overlook warnings."""
+    path = open_folder / "config"
+    path.write_text(f"users:\n- name: u\n  user: {{{user}}}\n")
+    path.chmod(mode)
+    open_folder.chmod(folder_mode)
+    Kubeconfig.load(path)
+    assert caplog.records == []

@@ -14,8 +14,8 @@ from steersman.transport.endpoint import Proxy
 from steersman.transport.exec_plugin import ExecPlugin
 from steersman.transport.limits import Limits
 from steersman.transport.secret import Secret
+from tests.support.peer import PeerConnection, Script, answer, answering, scripted
 from tests.transport.conftest import Connect
-from tests.transport.peer import PeerConnection, Script, answer, answering, scripted
 
 CANARY = "canary-5f0e"
 BROKEN = [

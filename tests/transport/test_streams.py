@@ -8,8 +8,10 @@ from steersman.errors import BadAnswer, ConnectionLost, NoAnswer
 from steersman.protocol.http import Request, Response
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.limits import Limits
+from steersman.transport.stream import ResponseStream
+from tests.support.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
+from tests.support.waiting import happens
 from tests.transport.conftest import Connect
-from tests.transport.peer import OK, PeerConnection, answer, answering, outcome, scripted, until
 
 WATCH = Request("GET", "/api/v1/pods?watch=true")
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -240,7 +242,7 @@ async def test_leaving_the_block_closes_the_connection(connected: Connect) -> No
     async with scripted(script) as peer, connected(peer.url) as transport:
         async with transport.stream(WATCH):
             pass
-        await gone.wait()
+        await happens(gone, "the end of the connection")
 
 
 async def test_an_agreed_upgrade_gives_the_raw_connection(connected: Connect) -> None:
@@ -273,3 +275,18 @@ async def test_a_refused_upgrade_gives_the_answer(connected: Connect) -> None:
     ):
         assert isinstance(refused, Response)
         assert (refused.status, refused.body) == (403, b"no")
+
+
+async def test_an_interrupted_read_loses_nothing() -> None:
+    """A reader that looks after something else for a moment goes on where it was."""
+    stream = ResponseStream(200, [])
+    loop = asyncio.get_running_loop()
+    loop.call_soon(stream.interrupt)
+    with pytest.raises(TimeoutError):
+        await anext(stream)
+    stream.interrupt()  # nobody reads: no effect
+    loop.call_soon(stream.interrupt)
+    loop.call_soon(stream.feed, b"one")
+    assert await anext(stream) == b"one"
+    stream.feed(b"two")
+    assert await anext(stream) == b"two"

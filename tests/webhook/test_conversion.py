@@ -11,7 +11,7 @@ from steersman.objects.model import Model
 from steersman.objects.resource import Resource, Status
 from steersman.schema import converts, custom_resource, renames
 from steersman.webhook.conversion import Conversions
-from tests.schema.websites import GROUP, KINDS, AlphaWebsite, BetaWebsite, Website
+from tests.support.websites import GROUP, KINDS, AlphaWebsite, BetaWebsite, Website
 
 CONVERSIONS = Conversions([Website, BetaWebsite, AlphaWebsite, Pod])
 Document = dict[str, Any]
@@ -58,8 +58,8 @@ def test_no_objects_are_converted_to_none() -> None:
         ([_website("a", "v7")], f"{GROUP}/v1", "there is no version 'web.example.com/v7' of Website"),
         ([{**_website("a"), "kind": "Webside"}], f"{GROUP}/v1", "nothing converts Webside of web.example.com/v1beta1"),
         ([{**_website("a"), "apiVersion": "v1"}], f"{GROUP}/v1", "nothing converts Website of v1"),
-        ([_website("a"), 7], f"{GROUP}/v1", "something that is no object"),
-        ([{**_website("a"), "metadata": None}], f"{GROUP}/v1", "something that is no object"),
+        ([_website("a"), 7], f"{GROUP}/v1", "something that is not an object"),
+        ([{**_website("a"), "metadata": None}], f"{GROUP}/v1", "something that is not an object"),
         ([_website("a"), _website("b", "v1alpha1", words=7)], f"{GROUP}/v1", "Website b cannot become v1: not a Alpha"),
     ],
 )

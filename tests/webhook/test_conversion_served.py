@@ -13,7 +13,7 @@ from steersman.objects.identity import GroupVersionKind
 from steersman.schema import converts
 from steersman.testing.cluster import Cluster
 from steersman.webhook.tls_front import local_front
-from tests.schema.websites import (
+from tests.support.websites import (
     GROUP,
     KINDS,
     AlphaWebsite,

@@ -25,7 +25,7 @@ from steersman.webhook.configurations import configuration_objects, secret_name
 from steersman.webhook.routes import LARGEST, Routes
 from steersman.webhook.server import ServerPlace, WebhookServer
 from steersman.webhook.tls_front import TlsFront, local_front, service_front
-from tests.webhook.fronts import LOOPBACK, ByHand, Calendar, presented
+from tests.support.webhook_fronts import LOOPBACK, ByHand, Calendar, presented
 from tests.webhook.reviews import response_of, review
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.workqueue.backoff import Backoff, Bucket, Exponential, RateLimiter
+from steersman.workqueue.backoff import Backoff, Bucket, Exponential
 
 
 def test_waits_double_from_five_milliseconds_to_a_thousand_seconds() -> None:
@@ -41,35 +41,46 @@ def test_a_failure_before_the_retry_is_due_does_not_count() -> None:
     assert backoff.failed("a", 1.0) == 2.0
 
 
+def taken(bucket: Bucket, now: float, tries: int) -> int:
+    """Return how many of so many tokens there were."""
+    return sum(bucket.try_take(now) for _ in range(tries))
+
+
 def test_the_bucket_gives_its_burst_then_its_rate() -> None:
     """A hundred at once, then ten a second."""
     bucket = Bucket()
-    waits = [bucket.reserve(0.0) for _ in range(103)]
-    assert waits[:100] == [0.0] * 100
-    assert waits[100:] == pytest.approx([0.1, 0.2, 0.3])
-    assert bucket.reserve(10.0) == 0.0
+    assert taken(bucket, 0.0, 103) == 100
+    assert bucket.next_at(0.0) == pytest.approx(0.1)
+    assert taken(bucket, 0.1, 2) == 1
+    assert taken(bucket, 0.3, 3) == 2
+    assert bucket.next_at(10.0) == 10.0
 
 
 def test_the_bucket_never_holds_more_than_its_burst() -> None:
     """A quiet night does not allow a flood in the morning."""
     bucket = Bucket(rate=10, burst=2)
-    bucket.reserve(0.0)
-    assert [bucket.reserve(1e6) for _ in range(3)] == pytest.approx([0.0, 0.0, 0.1])
+    bucket.try_take(0.0)
+    assert taken(bucket, 1e6, 3) == 2
 
 
 def test_a_clock_that_stands_still_or_goes_back_gives_no_tokens() -> None:
     """Time that repeats must not refill the bucket."""
     bucket = Bucket(rate=1, burst=1)
-    assert bucket.reserve(100.0) == 0.0
-    assert bucket.reserve(50.0) == 1.0
-    assert bucket.reserve(100.0) == 2.0
+    assert bucket.try_take(100.0)
+    assert not bucket.try_take(50.0)
+    assert not bucket.try_take(100.0)
+    assert bucket.try_take(101.0)
 
 
-def test_the_longer_wait_of_both_limits_counts() -> None:
-    """A key's back-off never undercuts the overall limit, nor the other way round."""
-    limiter = RateLimiter[str](Backoff(Exponential(base=0.5, limit=10)), Bucket(rate=1, burst=1))
-    assert limiter.when("a", 0.0) == 0.5
-    assert limiter.when("b", 0.0) == 1.0
+@pytest.mark.parametrize("rate", [10.0, 3.0, 0.7])
+def test_a_token_is_there_at_the_time_that_was_named(rate: float) -> None:
+    """Otherwise a timer would fire in vain, over and over without time going on."""
+    bucket = Bucket(rate=rate, burst=1)
+    now = 12345.678
+    bucket.try_take(now)
+    for _ in range(1000):
+        now = bucket.next_at(now)
+        assert bucket.try_take(now)
 
 
 def test_limits_that_cannot_work_are_refused() -> None:

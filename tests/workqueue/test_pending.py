@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.workqueue.pending import LOW, Pending
+from steersman.workqueue.pending import LOW, NORMAL, RETRY, Pending
 
 
 def drain(pending: Pending[str, str]) -> list[str]:
@@ -231,3 +231,20 @@ def test_no_wish_is_lost_and_no_key_runs_twice(steps: list[tuple[str, str, int]]
     acts = {"add": model.add, "later": model.add_later, "tick": model.tick, "done": model.done, "take": model.take}
     for serial, (what, key, number) in enumerate(steps):
         acts[what](serial, key, number)
+
+
+def test_no_level_between_two_others_starves() -> None:
+    """Retries lie between changes and the initial list: a flood of one and a backlog of the other do not stop them."""
+    pending = Pending[str, str](patience=4)
+    pending.add("retry", priority=RETRY)
+    taken: list[str] = []
+    for number in range(12):
+        pending.add(f"change-{number}", priority=NORMAL)
+        pending.add(f"listed-{number}", priority=LOW)
+        got = pending.take()
+        assert got is not None
+        pending.done(got.key)
+        taken.append(got.key)
+    assert taken.index("retry") <= 6
+    assert any(key.startswith("listed") for key in taken)
+    assert sum(key.startswith("change") for key in taken) >= 8

@@ -3,13 +3,14 @@
 import asyncio
 
 from steersman.testing.fake_clock import FakeClock
-from steersman.workqueue.backoff import Backoff, Exponential, RateLimiter
+from steersman.workqueue.backoff import Backoff, Exponential
 from steersman.workqueue.queue import WorkQueue
+from steersman.workqueue.retries import Retries
 
 
 def make(clock: FakeClock) -> WorkQueue[str, str]:
     """Give a queue whose back-off begins at one second."""
-    return WorkQueue(clock=clock, limiter=RateLimiter(Backoff(Exponential(base=1.0, limit=100.0))))
+    return WorkQueue(clock=clock, retries=Retries(Backoff(Exponential(base=1.0, limit=100.0))))
 
 
 async def took(queue: WorkQueue[str, str]) -> str:

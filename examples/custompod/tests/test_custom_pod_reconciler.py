@@ -6,9 +6,7 @@ import pytest
 from steersman import Invalid, meta
 from steersman.kinds.core_v1 import Container, Pod, PodSpec, PodTemplateSpec
 from steersman.kinds.events_v1 import Event
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
-from steersman.testing.faults import Lose, Refuse
+from steersman.testing import Cluster, FakeClock, Lose, Refuse
 
 from custompod.api.custom_pod_v1 import CustomPod, CustomPodSpec
 from custompod.main import operator

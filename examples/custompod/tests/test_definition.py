@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from steersman.schema.crd import crd_of
+from steersman.schema import crd_of
 
 from custompod.api.custom_pod_v1 import CustomPod
 

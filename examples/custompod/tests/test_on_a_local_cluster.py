@@ -2,9 +2,8 @@
 
 from steersman import meta
 from steersman.kinds.core_v1 import Pod
-from steersman.localcluster.local_cluster import local_operators
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
+from steersman.localcluster import local_operators
+from steersman.testing import Cluster, FakeClock
 
 from custompod.api.custom_pod_v1 import CustomPod, CustomPodSpec
 from custompod.main import operator

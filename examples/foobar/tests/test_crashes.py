@@ -2,9 +2,7 @@
 
 from steersman import meta
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import survive_crashes
-from steersman.testing.kills import survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_kills
 
 from foobar.actions import MARK
 from foobar.api.foo_bar_v1 import FooBar, FooBarSpec

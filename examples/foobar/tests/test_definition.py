@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from steersman.schema.crd import crd_of
+from steersman.schema import crd_of
 
 from foobar.api.foo_bar_v1 import FooBar
 

@@ -4,9 +4,7 @@ import pytest
 from steersman import Invalid, meta
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.kinds.events_v1 import Event
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
-from steersman.testing.faults import Refuse
+from steersman.testing import Cluster, FakeClock, Refuse
 
 from foobar.actions import MARK, TYPE
 from foobar.api.foo_bar_task_v1 import FooBarTask

@@ -2,14 +2,13 @@
 
 import pytest
 from steersman import Unstructured, meta
-from steersman.client.storage_migration import Migration, rewrite, trim
+from steersman.client import Migration, rewrite, trim
 from steersman.errors import DeclarationError
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.manager.install import install_definitions
-from steersman.schema.crd import crd_of
-from steersman.testing.cluster import Cluster
-from steersman.testing.round_trips import assert_round_trips
+from steersman.manager import install_definitions
+from steersman.schema import crd_of
+from steersman.testing import Cluster, assert_round_trips
 
 from foobar.api.foo_bar_v1 import FooBar, FooBarSpec
 from foobar.api.foo_bar_v1beta1 import FooBarSpec as OldSpec

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from steersman import ObjectKey
-from steersman.informer.changes import Added, Change, Updated, record_of
-from steersman.objects.codec import decode_json
+from steersman.informer import Added, Change, Updated, record_of
+from steersman.objects import decode_json
 
 from kubewatch.api.watcher_v1 import Event, WatchedResource
 

@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from steersman.clock import RealClock
-from steersman.objects.codec import decode_json
-from steersman.protocol.http import Exchange, Request, Response
-from steersman.serving.server import Listen, Server
+from steersman.objects import decode_json
+from steersman.protocol import Exchange, Request, Response
+from steersman.serving import Listen, Server
 
 _OK = 200
 

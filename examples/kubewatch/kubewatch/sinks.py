@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 from steersman import Context, SteersmanError
 from steersman.errors import ConfigError, DecodeError, TransportError
-from steersman.objects.codec import decode_json
-from steersman.objects.times import format_time
-from steersman.protocol.http import Response
+from steersman.objects import decode_json, format_time
+from steersman.protocol import Response
 
 from kubewatch.api.watcher_v1 import Handler, HandlerType, Watcher
 from kubewatch.notification import Notification

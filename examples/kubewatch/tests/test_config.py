@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import Secret
-from steersman.protocol.manifests import load_objects
-from steersman.testing.cluster import Cluster
+from steersman.protocol import load_objects
+from steersman.testing import Cluster
 
 from kubewatch.api.watcher_v1 import Watcher
 from kubewatch.config import objects_of

@@ -1,9 +1,7 @@
 """The operator is gone at any of its writes, and another instance ends what it began."""
 
 from steersman import meta
-from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import survive_crashes
-from steersman.testing.kills import survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_kills
 
 from kubewatch.api.watcher_v1 import Handler, WatchedResource, Watcher, WatcherSpec
 from kubewatch.main import operator

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from steersman.protocol.manifests import load_objects
-from steersman.testing.cluster import Cluster
+from steersman.protocol import load_objects
+from steersman.testing import Cluster
 
 from kubewatch.main import operator
 

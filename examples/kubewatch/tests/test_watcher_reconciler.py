@@ -12,11 +12,9 @@ import pytest
 from steersman import Context, Invalid, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.kinds.events_v1 import Event
-from steersman.objects.codec import to_json
-from steersman.protocol.manifests import load_objects
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
-from steersman.testing.faults import Refuse
+from steersman.objects import to_json
+from steersman.protocol import load_objects
+from steersman.testing import Cluster, FakeClock, Refuse
 
 from kubewatch.api.watcher_v1 import Handler, SecretRef, WatchedResource, Watcher, WatcherSpec
 from kubewatch.main import operator

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from mongod_world import NAME, World, running
 from steersman import meta
 from steersman.clock import RealClock
-from steersman.testing.cluster import Cluster
+from steersman.testing import Cluster
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec

@@ -24,7 +24,7 @@ class SecretError(SteersmanError):
     """A Secret is missing or incomplete. ``reason`` is for conditions."""
 
     def __init__(self, reason: str, message: str) -> None:
-        """Take the reason and what is wrong."""
+        """Create the error; ``message`` names the Secret."""
         super().__init__(message)
         self.reason = reason
 

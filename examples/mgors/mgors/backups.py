@@ -6,7 +6,7 @@ from pathlib import Path
 
 from steersman import Context, SteersmanError, meta
 from steersman.errors import AlreadyExists
-from steersman.objects.cron import CronSchedule, ScheduleError
+from steersman.objects import CronSchedule, ScheduleError
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_v1 import BackupPlan, Mgors

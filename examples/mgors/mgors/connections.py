@@ -46,7 +46,7 @@ class MemberError(SteersmanError):
     """A member did not do what it was asked for. ``how`` tells whether it was reached."""
 
     def __init__(self, message: str, how: Refused | TimedOut | NotAuthorised | None = None) -> None:
-        """Take what went wrong, and how the member was reached; ``None`` if it answered with an error of its own."""
+        """Create the error; ``how`` is ``None`` if the member answered."""
         super().__init__(message)
         self.how = how
 

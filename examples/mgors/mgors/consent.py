@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from steersman import Model
 from steersman.errors import DecodeError
-from steersman.objects.codec import decode_as
+from steersman.objects import decode_as
 
 FORCE = "mongo.example.com/force-reconfig"
 LONGEST = timedelta(hours=1)

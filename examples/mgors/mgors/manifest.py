@@ -11,7 +11,7 @@ from typing import Literal
 
 from bson import json_util
 from steersman import Model, SteersmanError
-from steersman.objects.codec import decode_as, encode_json
+from steersman.objects import decode_as, encode_json
 
 _MANIFEST = "manifest.json"
 #: Documents that are read and written at a time, and bytes at most of those.

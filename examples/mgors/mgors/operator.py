@@ -2,8 +2,7 @@
 
 from functools import partial
 
-from steersman import Operator
-from steersman.controller.triggers import Watch
+from steersman import Operator, Watch
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, Secret, Service

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from steersman.objects.cron import CronSchedule
+from steersman.objects import CronSchedule
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
 

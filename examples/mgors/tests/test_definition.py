@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 from steersman import Invalid, meta
-from steersman.schema.crd import crd_of
-from steersman.testing.cluster import Cluster
+from steersman.schema import crd_of
+from steersman.testing import Cluster
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_v1 import Mgors, MgorsSpec, Unsafe

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from steersman.scaffold.manifests.shape import shape_from
-from steersman.scaffold.project import settings_of
+from steersman.scaffold import settings_of, shape_from
 
 from mgors.settings import Settings
 
@@ -13,4 +12,5 @@ PROJECT = Path(__file__).parents[1]
 def test_backups_have_a_place() -> None:
     """The root file system of a pod cannot be written: where backups go by default, a claim is mounted."""
     shape = shape_from(settings_of(PROJECT), "mgors", version="1")
-    assert shape.volumes == {str(Settings().backups): "mgors-backups"}
+    volume = shape.volumes[str(Settings().backups)]
+    assert volume.source == {"persistentVolumeClaim": {"claimName": "mgors-backups"}}

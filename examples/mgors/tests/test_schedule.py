@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from steersman import meta
-from steersman.objects.cron import CronSchedule
+from steersman.objects import CronSchedule
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec, MgorsBackupStatus, State
 from mgors.schedule import backup_name, due, outlived

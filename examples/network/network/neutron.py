@@ -20,9 +20,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from steersman.clock import Clock, RealClock
 from steersman.errors import DecodeError
-from steersman.objects.codec import decode_as, encode_json
-from steersman.protocol.http import Exchange, Request, Response
-from steersman.serving.server import Listen, Server
+from steersman.objects import decode_as, encode_json
+from steersman.protocol import Exchange, Request, Response
+from steersman.serving import Listen, Server
 
 from network.provider import Wanted
 

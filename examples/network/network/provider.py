@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from steersman import Model, SteersmanError
 from steersman.errors import TransportError
-from steersman.objects.codec import decode_as
-from steersman.protocol.http import Response
-from steersman.transport.services import HttpService
+from steersman.objects import decode_as
+from steersman.protocol import Response
+from steersman.transport import HttpService
 
 #: Where the provider is, unless the environment says otherwise.
 URL = os.environ.get("NEUTRON_URL", "http://neutron:9696")

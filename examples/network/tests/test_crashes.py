@@ -3,10 +3,8 @@
 import pytest
 from steersman import meta
 from steersman.clock import RealClock
-from steersman.serving.server import Server
-from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import Story, survive_crashes
-from steersman.testing.kills import survive_kills
+from steersman.serving import Server
+from steersman.testing import Cluster, Story, survive_crashes, survive_kills
 
 from network.api.network_v1 import Network, NetworkSpec
 from network.main import operator

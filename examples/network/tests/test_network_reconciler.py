@@ -5,9 +5,8 @@ from collections.abc import Awaitable
 import pytest
 from steersman import Invalid, meta
 from steersman.kinds.events_v1 import Event
-from steersman.protocol.http import Exchange, Request
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
+from steersman.protocol import Exchange, Request
+from steersman.testing import Cluster, FakeClock
 
 from network.api.network_v1 import Network, NetworkSpec
 from network.main import operator

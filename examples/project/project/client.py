@@ -9,8 +9,8 @@ import argparse
 import asyncio
 
 from steersman import Client, meta
-from steersman.protocol.watch_frames import Deleted
-from steersman.schema.crd import crd_object
+from steersman.protocol import Deleted
+from steersman.schema import crd_object
 
 from project.api.project_v1alpha1 import Project, ProjectSpec
 

@@ -2,7 +2,7 @@
 
 import pytest
 from steersman import NotFound, meta
-from steersman.testing.cluster import Cluster
+from steersman.testing import Cluster
 
 from project.api.project_v1alpha1 import Project, ProjectSpec
 from project.client import every_verb, follow, keep_a_copy, register

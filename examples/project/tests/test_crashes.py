@@ -2,9 +2,7 @@
 
 from steersman import meta
 from steersman.kinds.apps_v1 import Deployment
-from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import survive_crashes
-from steersman.testing.kills import survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_kills
 
 from project.api.project_v1alpha1 import Project, ProjectSpec
 from project.main import operator

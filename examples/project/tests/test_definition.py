@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 from steersman import GroupVersionKind, Invalid, Unstructured
-from steersman.schema.crd import crd_of
-from steersman.testing.cluster import Cluster
+from steersman.schema import crd_of
+from steersman.testing import Cluster
 
 from project.api.project_v1alpha1 import Project
 

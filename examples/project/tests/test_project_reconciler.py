@@ -3,8 +3,7 @@
 from steersman import Condition, meta
 from steersman.kinds.apps_v1 import Deployment
 from steersman.kinds.events_v1 import Event
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
+from steersman.testing import Cluster, FakeClock
 
 from project.api.project_v1alpha1 import Project, ProjectSpec
 from project.main import operator

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from steersman import Operator
-from steersman.testing.fuse import Fuse, Moment
+from steersman.testing import Fuse, Moment
 
 from redisfailover.connection import Connection
 from redisfailover.observation import Address

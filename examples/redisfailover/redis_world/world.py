@@ -18,11 +18,8 @@ from steersman.kinds.core_v1 import (
     PodSpec,
     Service,
 )
-from steersman.localcluster.local_cluster import local_operators
-from steersman.localcluster.process_node.faults import PodFaults
-from steersman.localcluster.process_node.node import ProcessNode
-from steersman.localcluster.process_node.options import ProcessNodeOptions
-from steersman.testing.cluster import Cluster
+from steersman.localcluster import PodFaults, ProcessNode, ProcessNodeOptions, local_operators
+from steersman.testing import Cluster
 
 from redis_world.binaries import redis_programs
 from redisfailover.api.redis_failover_v1 import RedisFailover, RedisFailoverSpec, RedisSettings, SentinelSettings

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from steersman.objects.cron import CronSchedule
+from steersman.objects import CronSchedule
 
 _FORMAT = "%Y%m%dT%H%M%SZ"
 

@@ -10,7 +10,7 @@ from steersman.kinds.apps_v1 import StatefulSetPersistentVolumeClaimRetentionPol
 from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Service, ServicePort, ServiceSpec
 from steersman.kinds.meta_v1 import LabelSelector
 from steersman.kinds.policy_v1 import PodDisruptionBudget, PodDisruptionBudgetSpec
-from steersman.objects.resource import KubeObject
+from steersman.objects import KubeObject
 
 from redisfailover.api.pod_settings import PodSettings
 from redisfailover.api.redis_failover_v1 import RedisFailover

@@ -5,8 +5,8 @@ from datetime import datetime
 from steersman import Condition
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import ContainerStatus, Pod
-from steersman.objects.codec import bytes_read, decode_json, to_json
-from steersman.schema.field_loss import lost_fields
+from steersman.objects import bytes_read, decode_json, to_json
+from steersman.schema import lost_fields
 
 from redisfailover.api.redis_failover_v1 import RedisFailover
 from redisfailover.names import ROLE, SENTINEL_PORT

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from prometheus_client import Counter
-from steersman import ObjectKey, Operator
-from steersman.controller.triggers import Watch
+from steersman import ObjectKey, Operator, Watch
 from steersman.kinds.apps_v1 import Deployment, StatefulSet
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret, Service
 from steersman.kinds.policy_v1 import PodDisruptionBudget

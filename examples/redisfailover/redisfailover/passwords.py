@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from steersman import Model
 from steersman.errors import DecodeError
-from steersman.objects.codec import decode_as, encode_json
+from steersman.objects import decode_as, encode_json
 
 from redisfailover.actions import Accept, Action, Link, Require, Tell
 from redisfailover.observation import Goal, Observation, RedisNode, SentinelNode

@@ -3,7 +3,7 @@
 from steersman import meta
 from steersman.kinds.core_v1 import Container, EmptyDirVolumeSource, EnvVar, PodTemplateSpec, Probe, SecurityContext
 from steersman.kinds.core_v1 import HTTPGetAction as HttpGet
-from steersman.objects.codec import encode_json
+from steersman.objects import encode_json
 
 from redisfailover.api.pod_settings import Exporter
 from redisfailover.api.redis_failover_v1 import (

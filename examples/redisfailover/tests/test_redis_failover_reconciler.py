@@ -7,10 +7,9 @@ import pytest
 from steersman import meta
 from steersman.kinds.apps_v1 import Deployment, StatefulSet
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret, Service
-from steersman.localcluster.local_cluster import local_operators
-from steersman.protocol.manifests import load_objects
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
+from steersman.localcluster import local_operators
+from steersman.protocol import load_objects
+from steersman.testing import Cluster, FakeClock
 
 from redisfailover.actions import Action, Adjust, Configure, Follow, Monitor, Promote
 from redisfailover.api.redis_failover_v1 import AuthSettings, RedisFailover, RedisFailoverSpec, RedisSettings

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from steersman import Invalid, meta
 from steersman.errors import BadRequest
-from steersman.protocol.manifests import load_objects
-from steersman.protocol.options import WriteOptions
-from steersman.testing.cluster import Cluster
+from steersman.protocol import WriteOptions, load_objects
+from steersman.testing import Cluster
 
 from redisfailover.api.redis_failover_v1 import BootstrapNode, RedisFailover, RedisFailoverSpec, SentinelSettings
 from redisfailover.looking import goal_of, unknown_fields

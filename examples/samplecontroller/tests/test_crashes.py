@@ -2,9 +2,7 @@
 
 from steersman import meta
 from steersman.kinds.apps_v1 import Deployment
-from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import survive_crashes
-from steersman.testing.kills import survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_kills
 
 from samplecontroller.api.foo_v1alpha1 import Foo, FooSpec
 from samplecontroller.main import operator

@@ -4,9 +4,7 @@ import pytest
 from steersman import Condition, Invalid, meta
 from steersman.kinds.apps_v1 import Deployment
 from steersman.kinds.events_v1 import Event
-from steersman.testing.cluster import Cluster
-from steersman.testing.fake_clock import FakeClock
-from steersman.testing.faults import Lose
+from steersman.testing import Cluster, FakeClock, Lose
 
 from samplecontroller.api.foo_v1alpha1 import Foo, FooSpec
 from samplecontroller.main import operator

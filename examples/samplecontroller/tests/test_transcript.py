@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from steersman.testing.transcripts import console_blocks, replay
+from steersman.testing import console_blocks, replay
 
 PROJECT = Path(__file__).parent.parent
 

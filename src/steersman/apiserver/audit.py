@@ -6,6 +6,7 @@ Bodies of writes are in it, but never those that carry secrets; credentials neve
 import os
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from steersman.randomness import Randomness
 Document = dict[str, Any]
 _SWITCHING = 101
 _BROKEN = 0
+#: Failures that only a client can get whose request was authorized and read; 400 is not one of them.
+_AFTER_READING = (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
 _VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "HEAD": "get"}
 #: Larger bodies are not repeated in the log.
 _LARGEST_BODY = 256 * 1024
@@ -71,7 +74,7 @@ class AuditLog:
         user = self._user_of(request, exchange.peer)
 
         def answered(status: int) -> None:
-            event = _event(request, exchange.peer, user)
+            event = _event(request, exchange.peer, user, status)
             event["auditID"] = self._randomness.uid()
             event["responseStatus"] = {"metadata": {}, "code": status}
             event["requestReceivedTimestamp"] = received
@@ -116,9 +119,9 @@ class _Observed:
         self._exchange.reset()
 
 
-def _event(request: Request, peer: Peer, user: User | None) -> Document:
+def _event(request: Request, peer: Peer, user: User | None, status: int) -> Document:
     info = _info(request)
-    body = _body(request, info)
+    body = _body(request, info) if _is_read(status) else None
     event: Document = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
@@ -165,8 +168,13 @@ def _reference(info: RequestInfo) -> Document:
     return {key: value for key, value in named.items() if value}
 
 
+def _is_read(status: int) -> bool:
+    """Return whether the app read the body. A body is never read here for a client that the app turned away."""
+    return _SWITCHING < status < HTTPStatus.BAD_REQUEST or status in _AFTER_READING
+
+
 def _body(request: Request, info: RequestInfo | None) -> Any:
-    """Give the body of a write as a document, unless it may carry secrets or cannot be read."""
+    """Return the body of a write as a document, unless it may carry secrets or cannot be read."""
     if info is None or not request.body or len(request.body) > _LARGEST_BODY:
         return None
     if is_confidential(request.target):
@@ -180,12 +188,12 @@ def _body(request: Request, info: RequestInfo | None) -> Any:
 
 
 def _patch(body: bytes) -> Any:
-    from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - only whoever audits needs it
+    from steersman.objects.yaml_reader import YamlError, read_yaml  # noqa: PLC0415 - only an audited apply needs it
 
     try:
         # An apply may be YAML, and JSON is YAML.
-        return parse_yaml(body)[0]
-    except YamlFault:
+        return read_yaml(body).value
+    except YamlError:
         return None
 
 

@@ -3,6 +3,7 @@
 Also finds fields that are set twice, which Kubernetes warns about. What the document means is the kind's business.
 """
 
+import re
 from typing import Any
 
 from msgspec import Struct
@@ -14,12 +15,14 @@ from steersman.schema.strict_decoding import (
     decode_json,
     not_an_object_message,
     not_json_message,
+    settle_numbers,
     unrecognized_message,
 )
 
 BODY_LIMIT = 3 * 1024 * 1024
 #: Go's words for the JSON values that a decoder meets.
 JSON_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+_YAML_ERRORS = re.compile(r"\A(?:error converting YAML to JSON: )?yaml: unmarshal errors:\n  ")
 _PREFIX_FAULT = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
 
 
@@ -79,13 +82,48 @@ def _read_json(data: bytes, kind: str) -> Body:
 
 
 def _read_yaml(data: bytes, kind: str) -> Body:
-    from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - YAML bodies are rare
+    from steersman.objects.yaml_reader import YamlError, read_yaml  # noqa: PLC0415 - YAML bodies are rare
 
     try:
-        document, duplicates = parse_yaml(data)
-    except YamlFault as fault:
-        raise bad_request(unrecognized_message(data, kind, str(fault))) from None
-    return Body(_object_only(document, data, kind), duplicates, has_floats=True)
+        read = read_yaml(data)
+    except YamlError as error:
+        raise bad_request(unrecognized_message(data, kind, str(error))) from None
+    complaints = [read.strict_error] if read.duplicates else []
+    return Body(_object_only(read.value, data, kind), complaints)
+
+
+def read_configuration(data: bytes) -> Body:
+    """Read the body of an apply, which is YAML; most clients send JSON, which is YAML too."""
+    try:
+        decoded = decode_json(data)
+        if not decoded.duplicates:
+            return Body(_configuration_only(settle_numbers(decoded.value)))
+    except DecodeError:
+        pass
+    from steersman.objects.yaml_reader import YamlError, read_yaml  # noqa: PLC0415 - YAML bodies are rare
+
+    try:
+        read = read_yaml(data)
+    except YamlError as error:
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    complaints = [f"error converting YAML to JSON: {read.strict_error}"] if read.duplicates else []
+    return Body(_configuration_only(read.value), complaints)
+
+
+def _configuration_only(document: Any) -> dict[str, Any]:
+    if document is None:
+        return {}
+    if document.__class__ is not dict:
+        raise bad_request(
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+            f"{JSON_WORDS[document.__class__]} into Go value of type map[string]interface {{}}"
+        )
+    return document
+
+
+def strict_warnings(faults: list[str]) -> list[str]:
+    """Return strict decoding errors as warnings, each of which is one line."""
+    return [line for fault in faults for line in _YAML_ERRORS.sub("", fault).split("\n  ")]
 
 
 def _read_protobuf(data: bytes, kind: str) -> dict[str, Any]:

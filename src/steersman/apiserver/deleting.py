@@ -268,12 +268,12 @@ def _read(data: bytes, media: str) -> Any:
         from steersman.apiserver import protobuf  # noqa: PLC0415 - its tables are large
 
         return protobuf.decode(data)
-    from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - YAML bodies are rare
+    from steersman.objects.yaml_reader import YamlError, read_yaml  # noqa: PLC0415 - YAML bodies are rare
 
     try:
-        return parse_yaml(data)[0]
-    except YamlFault as fault:
-        raise ValueError(str(fault)) from None
+        return read_yaml(data).value
+    except YamlError as error:
+        raise ValueError(str(error)) from None
 
 
 def _options_document(document: Any) -> Document:

@@ -43,19 +43,14 @@ def _carry(metadata: Document, old: Document, name: str) -> None:
 
 
 def without_duplicate_owners(metadata: Document, *, is_patch: bool) -> list[str]:
-    """Name each owner once; give the warning about those that were named again."""
+    """Keep each owner once; return the warning about those that are there again."""
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) == 1:
         return []
-    kept: list[Document] = []
-    again: list[str] = []
-    for owner in owners:
-        if owner in kept:
-            again.append(owner["uid"])
-        else:
-            kept.append(owner)
+    kept: dict[tuple[Any, ...], Document] = {}
+    again = [owner["uid"] for owner in owners if kept.setdefault(tuple(sorted(owner.items())), owner) is not owner]
     if again:
-        metadata["ownerReferences"] = kept
+        metadata["ownerReferences"] = list(kept.values())
         when = " after mutating admission happens" if is_patch else ""
         return [_DUPLICATE_OWNERS.format(when) + ", ".join(dict.fromkeys(again))]
     return []

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json
+from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json, read_configuration, strict_warnings
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.go_text import plain
 from steersman.apiserver.ledger import Ledger
@@ -29,7 +29,7 @@ from steersman.objects.codec import encode_json
 from steersman.protocol.patches import (
     MalformedPatch,
     PatchError,
-    TooManyOperations,
+    PatchTooExpensive,
     apply_json_patch,
     apply_merge_patch,
 )
@@ -120,7 +120,7 @@ class Patching:
         except WireTypeError as error:
             raise _UnreadableError(str(error), is_type=True) from None
         call.has_empties = reading.has_empty
-        faults = list(dict.fromkeys(reading.strict))
+        faults = reading.faults
         if faults and options.field_validation == "Strict":
             raise _UnreadableError(strict_message(faults))
         if options.field_validation == "Warn":
@@ -130,16 +130,17 @@ class Patching:
     def _apply(self, call: Call, record: Record | None, options: WriteOptions) -> Answer:
         """Answer a server-side apply; a missing object is created."""
         served, name = call.served, call.info.name
-        config = self._configuration(call)
+        body = read_configuration(call.request.body)
+        config = self._checked_configuration(call, body.document)
         live = None if record is None else self._ledger.document(served, record)
         subresource = call.info.subresource
         if live is None and subresource and not served.strategy.creates_on_update(subresource):
             raise served.not_found(name)
-        if record is not None:
-            self._check_identity(served, record, config)
+        self._check_identity(served, name, record, config)
         merged = self._ownership.applied(
             served, live, config, call.manager, self._writing.now(), force=options.force, subresource=subresource
         )
+        _check_duplicates(call, body.complaints, options)
         reading = Reading(keeps_empty=True)
         try:
             obj = served.strategy.applied(merged, reading)
@@ -172,45 +173,33 @@ class Patching:
         if place and place != call.info.namespace and call.served.namespaced:
             raise bad_request(WRONG_NAMESPACE)
 
-    def _check_identity(self, served: Served, record: Record, config: Document) -> None:
+    def _check_identity(self, served: Served, name: str, record: Record | None, config: Document) -> None:
+        """Reject an apply to another version than the live one, or with a uid to an object that does not exist."""
         metadata = config.get("metadata") or {}
-        if "resourceVersion" in metadata:
+        if record is None:
+            if uid := metadata.get("uid"):
+                why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                raise served.conflict(name, why)
+        elif "resourceVersion" in metadata:
             unconditional = served.strategy.unconditional_update
             self._writing.check_version(served, record, metadata, unconditional=unconditional)
 
-    def _configuration(self, call: Call) -> Document:
-        """Read the body of an apply, which is YAML."""
-        from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - only an apply needs YAML
-
-        data = call.request.body
-        try:
-            # YAML does not tell 2.0 from 2.
-            document = settle_numbers(parse_json(data))
-        except ValueError:
-            try:
-                document, _ = parse_yaml(data)
-            except YamlFault as fault:
-                text = f"error decoding YAML: error converting YAML to JSON: {fault}"
-                raise bad_request(text) from None
-        return self._checked_configuration(call, {} if document is None else document)
-
     @staticmethod
-    def _checked_configuration(call: Call, document: Any) -> Document:
+    def _checked_configuration(call: Call, document: Document) -> Document:
         served = call.served
-        if document.__class__ is not dict:
-            word = JSON_WORDS[document.__class__]
-            text = (
-                "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
-                f"{word} into Go value of type map[string]interface {{}}"
-            )
-            raise bad_request(text)
         kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
         if kind != served.kind or api_version != served.api_version:
             group, _, version = str(api_version).rpartition("/")
-            if kind and api_version:
-                raise bad_request(f"invalid object type: {_gv(group, version)}, Kind={kind}")
             raise bad_request(f"invalid object type: {_gv(group, version)}, Kind={kind}")
         return document
+
+
+def _check_duplicates(call: Call, complaints: list[str], options: WriteOptions) -> None:
+    """Reject keys that the body of an apply sets twice, or warn about them."""
+    if complaints and options.field_validation == "Strict":
+        raise bad_request(f"error strict decoding YAML: {complaints[0]}")
+    if options.field_validation == "Warn":
+        call.warnings += strict_warnings(complaints)
 
 
 def _first_fault(served: Served, document: Document) -> str:
@@ -384,7 +373,7 @@ def patched(media: str, live: Document, patch: Any) -> Any:
         return apply_merge_patch(live, _without_nulls_in_lists(patch))
     try:
         return apply_json_patch(live, patch)
-    except TooManyOperations as error:
+    except PatchTooExpensive as error:
         raise Refusal(413, "RequestEntityTooLarge", f"Request entity too large: {error}") from None
     except MalformedPatch as error:
         raise bad_request(str(error)) from None

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from steersman.apiserver.call import Answer, Call
@@ -24,8 +24,34 @@ _NO_CACHE = ("cache-control", "no-cache, private")
 _GZIP_FROM = 128 * 1024
 
 
-def warning_header(text: str) -> tuple[str, str]:
-    """Write a warning for the client's user."""
+#: Characters of all warnings of an answer, and of each once they are more: kube-apiserver's limits.
+_WARNINGS_LIMIT, _WARNING_LIMIT = 4 * 1024, 256
+
+
+def warning_headers(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Write warnings for the client's user, each once; what exceeds the limits of a header is cut off."""
+    told = [text for text in dict.fromkeys(texts) if text]
+    total = 0
+    for count, text in enumerate(told, 1):
+        total += len(text)
+        if total > _WARNINGS_LIMIT:
+            told = _shortened(told, count)
+            break
+    return [_warning_header(text) for text in told]
+
+
+def _shortened(texts: list[str], count: int) -> list[str]:
+    """Shorten the first ``count`` texts, and as many of the others as there is room for."""
+    kept, total = [], 0
+    for index, text in enumerate(texts):
+        if index >= count and total >= _WARNINGS_LIMIT:
+            break
+        kept.append(text[:_WARNING_LIMIT])
+        total += len(kept[-1])
+    return kept
+
+
+def _warning_header(text: str) -> tuple[str, str]:
     clean = "".join(char for char in text if char >= " " and char != "\x7f")
     quoted = clean.replace("\\", "\\\\").replace('"', '\\"')
     return "warning", f'299 - "{quoted}"'
@@ -34,9 +60,9 @@ def warning_header(text: str) -> tuple[str, str]:
 def write_document(document: Any, form: Form) -> bytes:
     """Write a document in the form that was asked for."""
     if form.media == YAML:
-        from steersman.apiserver.yaml_text import write_yaml  # noqa: PLC0415 - YAML answers are rare
+        from steersman.objects.yaml_writer import write_sorted_yaml  # noqa: PLC0415 - YAML answers are rare
 
-        return write_yaml(document)
+        return write_sorted_yaml(document).encode()
     if form.pretty:
         return json.dumps(document, indent=2, ensure_ascii=False).translate(_HTML).encode()
     return encode_json(document) + b"\n"
@@ -115,10 +141,8 @@ class Rendering:
     @staticmethod
     def _respond(call: Call, code: int, body: bytes, form: Form) -> Response:
         headers = [("content-type", form.media), _NO_CACHE]
-        if call.served.deprecation:
-            headers.append(warning_header(call.served.deprecation))
-        if call.warnings:
-            headers += [warning_header(text) for text in dict.fromkeys(call.warnings)]
+        if call.warnings or call.served.deprecation:
+            headers += warning_headers([call.served.deprecation, *call.warnings])
         return compressed(call.request, Response(code, headers, body))
 
 
@@ -145,7 +169,7 @@ def refusal_response(request: Request, query: Query, refusal: Refusal, warnings:
     if pretty is not None:
         form = Form(form.media, pretty=pretty)
     headers = [("content-type", form.media), _NO_CACHE, *refusal.headers]
-    headers += [warning_header(text) for text in dict.fromkeys(warnings)]
+    headers += warning_headers(warnings)
     return Response(refusal.code, headers, write_document(refusal.document(), form))
 
 

@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from steersman.apiserver import builtin_types
-from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json, read_body
+from steersman.apiserver.bodies import JSON_WORDS, check_size, parse_json, read_body, read_configuration
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.catalog import Catalog
 from steersman.apiserver.custom import CustomStrategy
@@ -110,19 +110,8 @@ class Scaling:
 
     def _apply(self, call: Call, record: Record, live: Document, options: WriteOptions) -> Answer:
         """Apply a scale; to that of a custom resource only what it says already, which makes its applier an owner."""
-        from steersman.apiserver.yaml_text import YamlFault, parse_yaml  # noqa: PLC0415 - only an apply needs YAML
-
         parent = self._ledger.document(call.served, record)
-        try:
-            config = parse_yaml(call.request.body)[0]
-        except YamlFault as fault:
-            raise bad_request(f"error decoding YAML: error converting YAML to JSON: {fault}") from None
-        if config.__class__ is not dict:
-            word = JSON_WORDS.get(config.__class__, "null")
-            raise bad_request(
-                "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
-                f"{word} into Go value of type map[string]interface {{}}"
-            )
+        config = read_configuration(call.request.body).document
         owned = self._owned(call.served, parent, live)
         if not call.served.builtin and not owned["metadata"].get("managedFields"):
             text = "failed to create manager for existing fields: failed to convert live object "

@@ -134,6 +134,7 @@ class ApiServer:
         lifecycle = Lifecycle(self.ledger, self.catalog)
         self._admission = Admission(self.ledger, self.catalog, self.rbac, self.randomness, webhooks)
         self._writing = writing = Writing(self.ledger, ownership, lifecycle, self.clock, self._chance, self._admission)
+        strategies.signing_requests.now = writing.now
         rendering = Rendering(self.ledger, self.clock)
         reading = ReadingVerbs(self.ledger)
         reading.lister.lag = lambda: self.faults.stale

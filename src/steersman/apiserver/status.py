@@ -9,6 +9,9 @@ from typing import Any
 from steersman.errors import Cause
 from steersman.schema.field_errors import FieldError, invalid_message
 
+#: Characters of the message of a refusal.
+_LONGEST_MESSAGE = 1024 * 1024
+
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
     """A request that is answered with a ``Status`` of failure."""
@@ -115,8 +118,19 @@ def cause_document(cause: Cause) -> dict[str, str]:
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
     """422: the object breaks rules; each is a cause."""
+    errors = _told(errors)
     told = {**details(name, group, kind), "causes": causes_of(errors)}
     return Refusal(422, "Invalid", invalid_message(errors, kind=kind, group=group, name=name), details=told)
+
+
+def _told(errors: Sequence[FieldError]) -> Sequence[FieldError]:
+    """Return as many errors as fit into an answer: each may quote a list that has an error for each of its items."""
+    total = 0
+    for count, error in enumerate(errors):
+        total += len(error.message)
+        if total > _LONGEST_MESSAGE:
+            return errors[: max(count, 1)]
+    return errors
 
 
 def bad_request(message: str) -> Refusal:

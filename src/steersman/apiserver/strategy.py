@@ -6,6 +6,7 @@ is read, what is filled in, what may change, what is refused. Built-in kinds and
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from msgspec import Struct
 from steersman.schema.verdict import Verdict
 
 Document = dict[str, Any]
+_MOST_FAULTS = 100
 
 
 class Reading(Struct):
@@ -24,6 +26,11 @@ class Reading(Struct):
     #: Whether the reader can do with marks of what was given empty (see `empties`), and whether there are any.
     keeps_empty: bool = False
     has_empty: bool = False
+
+    @property
+    def faults(self) -> list[str]:
+        """What strict decoding says, each once; like kube-apiserver's decoder it gives up after a hundred."""
+        return list(islice(dict.fromkeys(self.strict), _MOST_FAULTS))
 
 
 class Strategy(ABC):

@@ -9,7 +9,7 @@ from typing import Any
 
 from steersman.apiserver import metadata as meta
 from steersman.apiserver.admission.chain import Admission
-from steersman.apiserver.bodies import Body, read_body
+from steersman.apiserver.bodies import Body, read_body, strict_warnings
 from steersman.apiserver.call import Answer, Call
 from steersman.apiserver.empties import put_back, without_empties
 from steersman.apiserver.ledger import Ledger
@@ -23,6 +23,7 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage_keys import precondition_text
 from steersman.apiserver.strategy import Reading
 from steersman.clock import Clock
+from steersman.objects.codec import encode_json
 from steersman.objects.times import format_time
 from steersman.protocol.equality import json_equal
 from steersman.randomness import Randomness
@@ -42,6 +43,10 @@ _NAME_TRIES = 8
 _NAME_LIMIT = 63 - 5
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
+#: Bytes that etcd takes for an object, its ``--max-request-bytes``.
+STORAGE_LIMIT = 3 * 512 * 1024
+#: From fewer bytes than this no object becomes too large, whatever defaults and managed fields add.
+_SURELY_STORED = STORAGE_LIMIT // 4
 #: How often Kubernetes tells about a bad field manager.
 _TOLD = 3
 NO_NAME = "the name of the object ({} based on URL) was undeterminable: name must be provided"
@@ -152,11 +157,11 @@ class Writing:
     @staticmethod
     def _complain(call: Call, reading: Reading, options: WriteOptions) -> None:
         if reading.strict and options.field_validation != "Ignore":
-            faults = list(dict.fromkeys(reading.strict))
+            faults = reading.faults
             if options.field_validation == "Strict":
                 served = call.served
                 raise bad_request(cannot_handle_message(served.kind, served.version, strict_message(faults)))
-            call.warnings += faults
+            call.warnings += strict_warnings(faults)
         call.warnings += reading.warnings
 
     def create_object(self, call: Call, obj: Document, options: WriteOptions, *, is_owned: bool = False) -> bytes:
@@ -194,6 +199,7 @@ class Writing:
             # Nothing gives the object a version, so it shows the one that it came with.
             shown = {**obj, "metadata": {**metadata, "resourceVersion": version}} if version else obj
             return self._ledger.preview(served, shown)
+        _fit_into_storage(obj, len(call.request.body), is_apply=is_owned)
         raw = self._ledger.put(served, obj, is_whole=is_whole)
         served.strategy.after_commit(obj, None)
         return raw
@@ -359,6 +365,7 @@ class Writing:
             return self._ledger.raw(served, record, shows_all=shows_all)
         if options.dry_run:
             return self._ledger.preview(served, obj, shows_all=shows_all)
+        _fit_into_storage(obj, len(call.request.body) + len(record.raw), is_apply=change.is_owned)
         raw = self._ledger.put(served, obj, is_whole=is_whole, shows_all=shows_all)
         served.strategy.after_commit(obj, live)
         return raw
@@ -377,6 +384,18 @@ class Writing:
             self._ledger.remove(call.served, change.record)
             call.served.strategy.after_commit(None, change.live)
         return raw
+
+
+def _fit_into_storage(obj: Document, size: int, *, is_apply: bool) -> None:
+    """Reject an object that etcd would not store; like kube-apiserver try it without its managed fields first.
+
+    ``size`` is that of all that the object was made of: most are so small that nothing needs to be looked at.
+    """
+    if size < _SURELY_STORED or len(encode_json(obj)) <= STORAGE_LIMIT:
+        return
+    if not is_apply and obj["metadata"].pop("managedFields", None) and len(encode_json(obj)) <= STORAGE_LIMIT:
+        return
+    raise internal_error("etcdserver: request is too large")
 
 
 def _taken(served: Served, existing: Record) -> Refusal:

@@ -1,4 +1,4 @@
-"""The command `steer`. A command's module is imported when the command is used: `steer --help` stays fast."""
+"""The command `steer`. The module of a command is imported when the command is used, so that `steer --help` is fast."""
 
 import os
 import sys
@@ -9,39 +9,39 @@ import click
 
 from steersman.version import __version__
 
-#: What a shell sees when a program was ended by Ctrl-C.
+#: Exit code of a program that was ended by Ctrl-C, as shells define it.
 _INTERRUPTED = 130
-#: Every command and what it is for, in the order of ``steer --help``.
+#: Every command and its purpose, in the order of ``steer --help``.
 _COMMANDS = {
-    "init": "Begin a project in this folder.",
-    "create": "Add a kind or webhooks to the project.",
-    "dev": "Develop an operator: an API server, reload, all in one terminal.",
-    "run": "Run an operator.",
-    "install": "Create or update the definitions in a cluster.",
-    "migrate": "Bring stored objects to the stored version.",
-    "uninstall": "Remove the definitions from a cluster.",
-    "deploy": "Deploy the operator to a cluster.",
-    "undeploy": "Remove the operator from a cluster.",
-    "image": "Build and push the operator's image.",
-    "samples": "Try the project's samples.",
-    "manifests": "Write the operator's manifests.",
+    "init": "Create a project for an operator in this folder.",
+    "create": "Add a kind (CRD), a reconciler or webhooks to the project.",
+    "dev": "Run the operator on a local cluster; restart it on every save.",
+    "run": "Run an operator: leader election, probes, metrics, webhooks.",
+    "install": "Create or update the CRDs in a cluster.",
+    "migrate": "Rewrite stored objects in the CRD's storage version.",
+    "uninstall": "Delete the CRDs from a cluster.",
+    "deploy": "Deploy the operator to a cluster, with CRDs, RBAC and webhooks.",
+    "undeploy": "Remove the operator from a cluster; the CRDs stay.",
+    "image": "Build and push the operator's container image.",
+    "samples": "Apply the project's samples to a cluster.",
+    "manifests": "Write CRDs, RBAC roles, webhooks and the Deployment as YAML.",
     "chart": "Write a Helm chart.",
     "bundle": "Write a bundle for the Operator Lifecycle Manager.",
-    "generate": "Write classes for other people's kinds.",
-    "doctor": "Find out what is wrong.",
-    "server": "Run a Kubernetes API on this machine, for development and tests.",
-    "completion": "Let your shell complete commands.",
+    "generate": "Generate typed classes from existing CRDs.",
+    "doctor": "Check Python, the project, CRDs, RBAC and webhooks; give advice.",
+    "server": "Run a Kubernetes API server for development and tests.",
+    "completion": "Print the completion script of a shell.",
 }
 
 
-#: What was named cannot be used: an option, a file, a declaration.
+#: Exit code for an option, a file or a declaration that cannot be used.
 _UNUSABLE = 2
-#: A fault of the command itself.
+#: Exit code for an error in `steer` itself.
 _FAULT = 70
 
 
 def _told(error: Exception) -> tuple[str, int]:
-    """Say in one sentence what went wrong, and give the exit code for it."""
+    """Return one sentence that describes the error, and the exit code."""
     from steersman.errors import ConfigError, DeclarationError, DecodeError, SteersmanError
 
     if isinstance(error, ConfigError | DeclarationError | DecodeError):
@@ -54,13 +54,13 @@ def _told(error: Exception) -> tuple[str, int]:
 
 
 class _Commands(click.Group):
-    """Knows its commands by name and loads one when it is called for."""
+    """The commands by name; a command is loaded when it is called."""
 
     #: Whether a failure shows its traceback.
     debug = False
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run a command as a program does: whatever is wrong with it is told in one line."""
+        """Run a command and exit; an error is printed in one line."""
         extra["standalone_mode"] = False
         try:
             sys.exit(super().main(*args, **extra))
@@ -105,9 +105,12 @@ class _Commands(click.Group):
 def main(ctx: click.Context, *, debug: bool) -> None:
     """Build, run and test Kubernetes operators.
 
+    An operator is a set of custom resources (CRDs) and reconcilers; informers, finalizers, admission and conversion
+    webhooks, RBAC roles and leader election are derived from them.
+
     \b
-    Exit codes: 0 done, 1 failed, 2 cannot be used as given, 3 leadership lost,
-    70 a fault of steer itself, 130 interrupted.
+    Exit codes: 0 success, 1 failure, 2 invalid option, file or declaration,
+    3 leader election lost, 70 a bug in steer, 130 interrupted by Ctrl-C.
     """
     if os.environ.get("NO_COLOR"):
         ctx.color = False

@@ -1,29 +1,41 @@
-"""Applying and deleting objects one by one, saying what became of each; or in a dry run, what would."""
+"""Apply and delete objects one by one, printing what became of each; or in a dry run, what would."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 if TYPE_CHECKING:
     from steersman.client.client import Client
     from steersman.objects.resource import Unstructured
+    from steersman.protocol.options import DeleteOptions
+
+
+#: Writes one object and returns it as the server has it then.
+Write: TypeAlias = "Callable[[Client, Unstructured], Awaitable[Unstructured]]"
 
 
 def shown(obj: "Unstructured") -> str:
-    """Name an object as people do: kind, namespace, name."""
+    """Return kind, namespace and name of an object."""
     place = f"{obj.namespace}/" if obj.namespace else ""
     return f"{obj.gvk.kind} {place}{obj.name}"
 
 
-async def apply_all(client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool) -> None:
+async def forced_apply(client: "Client", obj: "Unstructured") -> "Unstructured":
+    """Apply an object, taking over fields of other managers."""
+    return await client.apply(obj, force=True)
+
+
+async def apply_all(
+    client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool, write: Write = forced_apply
+) -> None:
     """Apply objects in their order; definitions are waited for, so that objects of their kinds can follow."""
     for obj in objects:
         if dry_run:
-            await _show(client, obj)
+            await _show(client, obj, write)
             continue
-        before = await _find(client, obj)
-        applied = await client.apply(obj, force=True)
+        before = await find(client, obj)
+        applied = await write(client, obj)
         if obj.gvk.kind == "CustomResourceDefinition":
             await client.wait_established(applied, timeout=60)
         unchanged = before is not None and before.resource_version == applied.resource_version
@@ -31,35 +43,44 @@ async def apply_all(client: "Client", objects: Iterable["Unstructured"], *, dry_
 
 
 async def delete_all(client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool) -> None:
-    """Delete objects in their order; what is not there is fine."""
+    """Delete objects in their order; those that are not there are fine."""
     for obj in objects:
-        found = await _find(client, obj)
-        if found is None:
-            click.echo(f"{shown(obj)} is not there")
-        elif dry_run:
-            click.echo(f"{shown(obj)} would be deleted")
-        else:
-            await client.delete(obj, missing_ok=True)
-            click.echo(f"{shown(obj)} deleted")
+        await delete_one(client, obj, dry_run=dry_run)
 
 
-async def _find(client: "Client", obj: "Unstructured") -> "Unstructured | None":
-    from steersman.errors import NotFound
+async def delete_one(
+    client: "Client", obj: "Unstructured", *, dry_run: bool, options: "DeleteOptions | None" = None
+) -> bool:
+    """Delete an object and print what became of it; return whether it was there."""
+    found = await find(client, obj)
+    if found is None:
+        click.echo(f"{shown(obj)} does not exist")
+    elif dry_run:
+        click.echo(f"{shown(obj)} would be deleted")
+    else:
+        await client.delete(obj, options=options, missing_ok=True)
+        click.echo(f"{shown(obj)} deleted")
+    return found is not None
+
+
+async def find(client: "Client", obj: "Unstructured") -> "Unstructured | None":
+    """Return an object as the cluster has it; ``None`` also if its kind is not served."""
+    from steersman.errors import KindNotServed
 
     try:
         return await client.try_get(obj.gvk, obj.name, obj.namespace or None)
-    except NotFound:  # the kind itself is not served
+    except KindNotServed:
         return None
 
 
-async def _show(client: "Client", obj: "Unstructured") -> None:
+async def _show(client: "Client", obj: "Unstructured", write: Write) -> None:
     from steersman.errors import NotFound
     from steersman.scaffold.difference import difference
 
-    before = await _find(client, obj)
+    before = await find(client, obj)
     after: dict[str, Any]
     try:
-        after = (await client.dry_run().apply(obj, force=True)).content
+        after = (await write(client.dry_run(), obj)).content
     except NotFound:  # its kind or namespace would be made by an earlier object
         after = obj.content
     changes = difference(shown(obj), before.content if before is not None else None, after)

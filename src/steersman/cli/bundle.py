@@ -13,7 +13,7 @@ from steersman.cli.target import image_option, operator_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path("bundle"), show_default=True, help="Folder.")
 @click.option("--check", is_flag=True, help="Write nothing; fail if the folder is out of date.")
 def command(*, target: str | None, image: str, out: Path, check: bool) -> None:
-    """Write the operator as a bundle: a ClusterServiceVersion, the definitions, and the samples as examples.
+    """Write an OLM bundle: a ClusterServiceVersion, the CRDs, and the samples as examples.
 
     \b
     Example:
@@ -31,4 +31,4 @@ def command(*, target: str | None, image: str, out: Path, check: bool) -> None:
     write_or_check(out, files, check=check, command="steer bundle")
     if admission_policies(found.operator):
         # It would refuse a bundle with an object that it does not know.
-        click.echo("note: the manager installs no admission policies; apply admission-policies.yaml of steer manifests")
+        click.echo("note: OLM does not install admission policies: apply admission-policies.yaml of steer manifests")

@@ -13,7 +13,7 @@ from steersman.cli.target import image_option, operator_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path("chart"), show_default=True, help="Folder.")
 @click.option("--check", is_flag=True, help="Write nothing; fail if the folder is out of date.")
 def command(*, target: str | None, image: str, out: Path, check: bool) -> None:
-    """Write the operator as a Helm chart, with values for what differs from cluster to cluster.
+    """Write the operator as a Helm chart: CRDs, RBAC roles, webhooks and the Deployment, with values.
 
     \b
     Example:

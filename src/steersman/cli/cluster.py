@@ -27,40 +27,50 @@ class Access:
     dry_run: bool
 
     @asynccontextmanager
-    async def connect(self, what: str, *, manager: str) -> AsyncIterator["Client"]:
-        """Connect under a field manager; first name the cluster and what will happen, and ask."""
+    async def connect(self, what: str, *, manager: str, ask: bool = True) -> AsyncIterator["Client"]:
+        """Connect under a field manager; first print the cluster and what will happen, and ask.
+
+        A command that has more to say before the question sets ``ask=False`` and calls ``confirm`` itself.
+        """
         from steersman.client.client import Client
         from steersman.transport.config import ClusterConfig
 
         config = ClusterConfig.load(self.kubeconfig, context=self.context)
         place = f"context {config.context or '(none)'} at {config.server}"
         click.echo(f"{'would ' if self.dry_run else ''}{what}: {place}", err=True)
-        if not (self.yes or self.context or self.dry_run):
-            _ask()
+        if ask:
+            self.confirm()
         async with Client.connect_to(config, field_manager=manager) as client:
             yield client
 
-
-def _ask() -> None:
-    try:
-        agreed = click.confirm("Go on?", err=True)
-    except click.Abort:
-        raise click.ClickException("nothing was changed: nobody answered; say --yes, or name a --context") from None
-    if not agreed:
-        raise click.ClickException("nothing was changed")
+    def confirm(self) -> None:
+        """Ask for confirmation, unless the user has given it already; raise ``ClickException`` without it."""
+        if self.yes or self.context or self.dry_run:
+            return
+        try:
+            agreed = click.confirm("Continue?", err=True)
+        except click.Abort:
+            raise click.ClickException("nothing was changed: no confirmation given; pass --yes or --context") from None
+        if not agreed:
+            raise click.ClickException("nothing was changed")
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that writes to a cluster."""
     options = (
-        click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters."),
-        click.option("--context", metavar="NAME", help="Context of the kubeconfig; naming it means you are sure."),
-        click.option("--yes", "-y", is_flag=True, help="Do not ask."),
+        click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file."),
+        click.option("--context", metavar="NAME", help="Context of the kubeconfig; also skips the question."),
+        click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation."),
         click.option("--dry-run", is_flag=True, help="Change nothing; show what would change."),
     )
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def crds(count: int) -> str:
+    """Return a number of CRDs as text."""
+    return f"{count} CRD" if count == 1 else f"{count} CRDs"
 
 
 def run(work: Awaitable[None]) -> None:

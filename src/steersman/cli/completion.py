@@ -7,7 +7,7 @@ import click
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Print what a shell needs to complete the commands and options of steer.
+    """Print the script with which a shell completes the commands and options of steer.
 
     \b
     Examples:

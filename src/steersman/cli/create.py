@@ -1,4 +1,4 @@
-"""`steer create`: a kind with its reconciler, or the webhooks of one, added to the project in this folder."""
+"""`steer create`: add a kind with its reconciler, or webhooks for a kind, to the project in this folder."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from steersman.scaffold.tree import Tree
 
 
-@click.group("create", short_help="Add a kind or webhooks to the project.")
+@click.group("create", short_help="Add a kind (CRD), a reconciler or webhooks to the project.")
 def command() -> None:
-    """Add to the project in this folder.
+    """Add a kind with its CRD and reconciler, or webhooks, to the project in this folder.
 
     \b
     Example:
@@ -21,20 +21,24 @@ def command() -> None:
     """
 
 
-@command.command("api", short_help="Add a kind and its reconciler.")
-@click.option("--group", metavar="GROUP", default="", help="API group; the domain is added unless it has a dot.")
-@click.option("--version", metavar="VERSION", required=True, help="Such as v1 or v1alpha1.")
-@click.option("--kind", metavar="KIND", required=True, help="In CamelCase.")
-@click.option("--cluster-scoped", is_flag=True, help="Its objects lie in no namespace.")
-@click.option("--resource/--no-resource", default=True, help="Write its classes; without: it is there, or built in.")
-@click.option("--controller/--no-controller", default=True, help="Write its reconciler and tests.")
-@click.option("--force", is_flag=True, help="Write files anew that are there.")
+@command.command("api", short_help="Add a kind, its CRD and its reconciler.")
+@click.option("--group", metavar="GROUP", default="", help="API group; without a dot the project's domain is added.")
+@click.option("--version", metavar="VERSION", required=True, help="API version, such as v1 or v1alpha1.")
+@click.option("--kind", metavar="KIND", required=True, help="Kind, in CamelCase.")
+@click.option("--cluster-scoped", is_flag=True, help="The objects have no namespace.")
+@click.option(
+    "--resource/--no-resource",
+    default=True,
+    help="Write the classes of the CRD; --no-resource for existing or built-in kinds.",
+)
+@click.option("--controller/--no-controller", default=True, help="Write a reconciler and its tests.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def api(  # noqa: PLR0913 - the options of the command, each by its name
     *, group: str, version: str, kind: str, cluster_scoped: bool, resource: bool, controller: bool, force: bool
 ) -> None:
-    """Add a kind to the project: classes, a reconciler, a sample, tests, and their registration.
+    """Add a kind to the project: the classes that define its CRD, a reconciler, a sample, and tests.
 
-    Files that are there are kept, so it can be run again.
+    The reconciler is registered in main.py. Existing files are kept, so the command can be repeated.
 
     \b
     Examples:
@@ -56,20 +60,21 @@ def api(  # noqa: PLR0913 - the options of the command, each by its name
     _add(Tree(root), project, Addition(api=wanted, resource=resource, controller=controller), force=force)
 
 
-@command.command("webhook", short_help="Add functions that judge or complete a kind.")
-@click.option("--kind", metavar="KIND", required=True, help="The kind, in CamelCase.")
+@command.command("webhook", short_help="Add validating, defaulting or conversion webhooks.")
+@click.option("--kind", metavar="KIND", required=True, help="Kind, in CamelCase.")
 @click.option("--group", metavar="GROUP", default="", help="API group of a built-in kind.")
-@click.option("--version", metavar="VERSION", default="", help="Version, where the kind has several or is built in.")
-@click.option("--validate", is_flag=True, help="A function that refuses objects.")
-@click.option("--default", is_flag=True, help="A function that completes objects.")
-@click.option("--convert", is_flag=True, help="The way between the versions of the kind.")
-@click.option("--force", is_flag=True, help="Write files anew that are there.")
+@click.option("--version", metavar="VERSION", default="", help="API version, if the kind has several or is built in.")
+@click.option("--validate", is_flag=True, help="Add a function that validates objects.")
+@click.option("--default", is_flag=True, help="Add a function that sets defaults.")
+@click.option("--convert", is_flag=True, help="Add conversion between the versions of the kind.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def webhook(  # noqa: PLR0913 - the options of the command, each by its name
     *, kind: str, group: str, version: str, validate: bool, default: bool, convert: bool, force: bool
 ) -> None:
-    """Add what is said about objects of a kind before they are written: typed functions, tests, their registration.
+    """Add admission or conversion webhooks for a kind: typed Python functions and tests, registered in main.py.
 
-    Files that are there are kept, so it can be run again. What a Rule in the class can say needs no webhook.
+    Existing files are kept, so the command can be repeated. A check that a CEL Rule in the class can express needs no
+    webhook.
 
     \b
     Examples:
@@ -89,24 +94,31 @@ def webhook(  # noqa: PLR0913 - the options of the command, each by its name
     kept = [] if force else tree.existing(files)
     main_file, main = _main_of(tree, project)
     _put(tree, {**files, main_file: addition.registered(main, project)}, kept)
-    if not kept:
-        click.echo("Next: say what matters in the functions, and see which mechanism fits in docs/validation.md")
+    for name in files:
+        if name not in kept and "/webhooks/" in name and not name.endswith("__init__.py"):
+            click.echo(f"Next: write your rules into {name}, and run 'make test'")
+        elif name not in kept and name.endswith("_versions.py") and "/api/" in name:
+            click.echo(f"Next: list the renamed fields in {name}, or write functions there, and run 'make test'")
 
 
 def _main_of(tree: "Tree", project: "Project") -> tuple[str, str]:
     main_file = f"{project.package}/main.py"
     main = tree.read(main_file)
     if main is None:
-        raise click.ClickException(f"{main_file} is missing: it is where kinds are registered")
+        raise click.ClickException(f"{main_file} is missing: kinds are registered there")
     return main_file, main
 
 
 def _put(tree: "Tree", files: dict[str, str], kept: list[str]) -> None:
-    """Write files but those that are kept, and say so."""
+    """Write all files except those that are kept, and print the name of each."""
     for name in tree.put({name: text for name, text in files.items() if name not in kept}):
         click.echo(f"wrote {name}")
     for name in kept:
         click.echo(f"kept {name}")
+
+
+def _reconciler_file(files: dict[str, str]) -> str:
+    return next(name for name in files if "/reconcilers/" in name)
 
 
 def _add(tree: "Tree", project: "Project", addition: "Addition", *, force: bool) -> None:
@@ -119,8 +131,10 @@ def _add(tree: "Tree", project: "Project", addition: "Addition", *, force: bool)
     registering = replace(addition, controller=False) if new_version else addition
     _put(tree, {**files, main_file: registering.registered(main, project)}, kept)
     if not kept and addition.controller:
-        click.echo("Next: say what it does in the reconciler, and watch it with 'steer dev'")
+        click.echo(f"Next: write the reconciler in {_reconciler_file(files)}, and run it with 'steer dev'")
     if new_version:
+        kind = addition.api.kind
         click.echo(
-            "Next: say storage=True in the class of the stored version, and how they differ: renames or @converts"
+            f"Next: pass storage=True to @custom_resource in one version, and run 'steer create webhook --kind {kind} "
+            "--convert' if the versions differ"
         )

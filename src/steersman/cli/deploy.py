@@ -1,4 +1,4 @@
-"""`steer deploy`: the operator itself in a cluster, with definitions, permissions and all."""
+"""`steer deploy`: deploy the operator to a cluster, with CRDs, RBAC roles and webhooks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,20 +6,38 @@ from typing import TYPE_CHECKING
 import click
 
 from steersman.cli.cluster import Access, cluster_options, run
+from steersman.cli.parameters import SECONDS
 from steersman.cli.target import declared, image_option, operator_option
 
 if TYPE_CHECKING:
     from steersman.cli.target import Declared
+    from steersman.client.client import Client
+    from steersman.objects.resource import Unstructured
+
+_MONITORING = "monitoring.coreos.com"
 
 
-@click.command("deploy", short_help="Deploy the operator to a cluster.")
+@click.command("deploy", short_help="Deploy the operator to a cluster, with CRDs, RBAC and webhooks.")
 @operator_option
 @image_option
+@click.option("--wait/--no-wait", default=True, help="Wait until its pods are ready; default: --wait.")
+@click.option("--timeout", type=SECONDS, default=300.0, help="Seconds to wait for them; default: 300.")
 @cluster_options
-def command(
-    *, target: str | None, image: str, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool
+def command(  # noqa: PLR0913 - the options of the command, each by its name
+    *,
+    target: str | None,
+    image: str,
+    wait: bool,
+    timeout: float,
+    kubeconfig: Path | None,
+    context: str | None,
+    yes: bool,
+    dry_run: bool,
 ) -> None:
-    """Apply everything that `steer manifests` writes.
+    """Apply what `steer manifests` writes (CRDs, RBAC, webhooks, Deployment), and wait until the operator runs.
+
+    If it does not, the problem of its pods and the last lines of their log are shown. A namespace that exists already
+    is not changed.
 
     \b
     Examples:
@@ -27,15 +45,41 @@ def command(
       $ steer deploy --image registry.example.com/custompod:1.0 --context a
     """
     access = Access(kubeconfig=kubeconfig, context=context, yes=yes, dry_run=dry_run)
-    run(_deploy(declared(target, image), access))
+    run(_deploy(declared(target, image), access, timeout if wait else None))
 
 
-async def _deploy(found: "Declared", access: Access) -> None:
-    from steersman.cli.applying import apply_all
+async def _deploy(found: "Declared", access: Access, patience: float | None) -> None:
+    from steersman.cli.applying import apply_all, forced_apply
+    from steersman.cli.ownership import adapted, ensure_namespace
+    from steersman.cli.rollout import RolloutWait
+    from steersman.clock import RealClock
     from steersman.objects.resource import Unstructured
     from steersman.scaffold.manifests.plain import all_objects
 
+    async def write(client: "Client", obj: Unstructured) -> Unstructured:
+        if obj.gvk.kind == "Namespace":
+            return await ensure_namespace(client, obj, dry_run=access.dry_run)
+        return await forced_apply(client, await adapted(client, obj))
+
+    name, namespace = found.operator.name, found.shape.namespace
     objects = [Unstructured(obj) for obj in all_objects(found.operator, found.shape)]
-    what = f"deploy {found.shape.image} to namespace {found.shape.namespace}"
-    async with access.connect(what, manager=found.operator.name) as client:
-        await apply_all(client, objects, dry_run=access.dry_run)
+    async with access.connect(f"deploy {found.shape.image} to namespace {namespace}", manager=name) as client:
+        objects = [obj for obj in objects if await _is_served(client, obj)]
+        await apply_all(client, objects, dry_run=access.dry_run, write=write)
+        if patience is not None and not access.dry_run:
+            await RolloutWait(client, name, namespace, RealClock(), click.echo).run(patience)
+
+
+async def _is_served(client: "Client", obj: "Unstructured") -> bool:
+    """Return whether an object can be applied; only kinds of the Prometheus operator may be missing."""
+    from steersman.cli.applying import shown
+    from steersman.errors import KindNotServed
+
+    if obj.gvk.group != _MONITORING:
+        return True
+    try:
+        await client.discovery.resource(obj.gvk)
+    except KindNotServed:
+        click.echo(f"{shown(obj)} left out: the cluster has no Prometheus operator, which defines its kind")
+        return False
+    return True

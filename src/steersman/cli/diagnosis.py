@@ -5,16 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from steersman.cli.rollout import operator_pods, pod_problem, rollout_of
 from steersman.client.client import Client
-from steersman.client.interfaces import Ref
-from steersman.clock import RealClock
 from steersman.errors import Forbidden, NotFound
-from steersman.kinds.admissionregistration_v1 import (
-    MutatingWebhook,
-    MutatingWebhookConfiguration,
-    ValidatingWebhook,
-    ValidatingWebhookConfiguration,
-)
 from steersman.kinds.apps_v1 import Deployment
 from steersman.kinds.authorization_v1 import (
     ResourceAttributes,
@@ -23,11 +16,13 @@ from steersman.kinds.authorization_v1 import (
     SubjectAccessReview,
     SubjectAccessReviewSpec,
 )
-from steersman.kinds.core_v1 import Service
+from steersman.manager.install import client_config_of
+from steersman.manager.operator import Operator
 from steersman.manager.permissions import Grant
 from steersman.objects.identity import GroupVersionKind
-from steersman.objects.resource import Unstructured
+from steersman.objects.resource import KubeObject, resource_of
 from steersman.schema.crd_diff import crd_diff
+from steersman.schema.declaration import is_custom
 from steersman.schema.schema_diff import Severity
 
 _DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
@@ -65,23 +60,26 @@ def note(what: str, advice: str = "") -> Finding:
     return Finding(Level.NOTE, what, advice)
 
 
-async def definition_findings(client: Client, definitions: list[Unstructured]) -> AsyncIterator[Finding]:
-    """Compare the definitions in the cluster with those that are declared."""
+async def definition_findings(client: Client, definitions: list[dict[str, Any]]) -> AsyncIterator[Finding]:
+    """Compare the definitions in the cluster with those that `steer deploy` would apply."""
     for wanted in definitions:
+        name = wanted["metadata"]["name"]
         try:
-            found = await client.try_get(_DEFINITION, wanted.name)
+            found = await client.try_get(_DEFINITION, name)
         except Forbidden as error:
-            yield note(f"definition {wanted.name}: {error}", "ask for get on customresourcedefinitions")
+            yield note(f"definition {name}: {error}", "ask for get on customresourcedefinitions")
             return
         if found is None:
-            yield bad(f"definition {wanted.name} is not in the cluster", "run 'steer install'")
+            kind, versions = wanted["spec"]["names"]["kind"], ", ".join(v["name"] for v in wanted["spec"]["versions"])
+            what = f"definition {name} is not in the cluster: {kind} ({versions}) is not served"
+            yield bad(what, "run 'steer deploy'" if client_config_of(wanted) else "run 'steer install'")
             continue
-        for finding in definition_state(found.content, wanted.content):
+        for finding in definition_state(found.content, wanted):
             yield finding
 
 
 def definition_state(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[Finding]:
-    """Judge one definition as the server has it."""
+    """Yield what is wrong with one definition as the server has it, compared with what `steer deploy` would apply."""
     name = wanted["metadata"]["name"]
     status = found.get("status") or {}
     conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
@@ -97,14 +95,70 @@ def definition_state(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[
             f"objects of {name} may be stored as {', '.join(left)}, which is not declared any more",
             "migrate them before you install",
         )
-    changes = crd_diff(found, wanted)
-    if not changes:
+    changes, conversion = crd_diff(found, wanted), conversion_finding(found, wanted)
+    if conversion is not None:
+        yield conversion
+    if not changes and conversion is None:
         yield good(f"definition {name} is as declared")
     elif any(change.severity is Severity.BREAKING for change in changes):
         what = f"definition {name} differs from the declared one, and that breaks somebody"
         yield bad(what, "see 'steer install --dry-run'")
-    else:
+    elif changes:
         yield note(f"definition {name} differs from the declared one", "run 'steer install'")
+
+
+async def kind_findings(client: Client, operator: Operator) -> AsyncIterator[Finding]:
+    """Yield the kinds of other programs that the operator follows, and that the cluster does not serve."""
+    for kind, is_optional in _foreign_kinds(operator).items():
+        gvk, gvr = resource_of(kind).gvk, resource_of(kind).gvr
+        if not gvk.group or await client.discovery.is_served(gvr):
+            continue
+        what = f"the cluster does not serve {gvk.kind} ({gvk.api_version}), which the operator follows"
+        if is_optional:
+            yield note(what, "it is optional: the operator works without it")
+        else:
+            yield bad(what, f"install the definition of {gvr.group_resource}, with that version")
+
+
+def _foreign_kinds(operator: Operator) -> dict[type[KubeObject], bool]:
+    """Return the kinds whose definitions the operator does not bring along, and whether it works without them."""
+    found: dict[type[KubeObject], bool] = {}
+    for reconciler in operator.reconcilers:
+        options = reconciler.options
+        named = [(reconciler.kind, options.optional), *((kind, False) for kind in options.owns)]
+        for kind, is_optional in [*named, *((watch.kind, watch.optional) for watch in options.watches)]:
+            if kind not in operator.kinds or not is_custom(kind):
+                found[kind] = found.get(kind, True) and is_optional
+    return found
+
+
+def conversion_finding(found: dict[str, Any], wanted: dict[str, Any]) -> Finding | None:
+    """Return what is wrong with the conversion between versions of a definition; ``None`` if it is as wanted.
+
+    Whether the webhook answers is not asked: the API server calls it, not this machine.
+    """
+    name, there, needed = wanted["metadata"]["name"], client_config_of(found), client_config_of(wanted)
+    if needed and not there:
+        return bad(
+            f"definition {name} converts nothing between its versions: objects lose fields silently",
+            "run 'steer deploy', or 'steer run --install-crds --webhook-url https://HOST:PORT'",
+        )
+    if there and not needed and len(wanted["spec"]["versions"]) > 1:
+        return note(
+            f"definition {name} is converted by {place_of(there)}, though its declared versions do not need that"
+        )
+    if needed and place_of(there) != place_of(needed):
+        return note(
+            f"definition {name} is converted by {place_of(there)}, not by {place_of(needed)}",
+            "run 'steer deploy' to let the deployed operator convert",
+        )
+    return None
+
+
+def place_of(client_config: dict[str, Any]) -> str:
+    """Return where a webhook is called, in words."""
+    service = client_config.get("service")
+    return f"service {service['namespace']}/{service['name']}" if service else str(client_config.get("url"))
 
 
 async def permission_findings(
@@ -154,61 +208,24 @@ async def _may(client: Client, grant: Grant, verb: str, namespace: str, account:
     return bool((await client.create(SelfSubjectAccessReview(spec=own))).status.allowed)
 
 
-async def webhook_findings(client: Client) -> AsyncIterator[Finding]:
-    """Look for webhooks that cannot be called: those that must not fail make every write of their kinds fail."""
-    broken = 0
-    try:
-        async for configuration in _configurations(client):
-            for webhook in configuration.webhooks or ():
-                problem = await _webhook_problem(client, webhook)
-                if problem:
-                    broken += 1
-                    what = f"webhook {webhook.name} {problem}"
-                    advice = f"bring its operator back, or delete {type(configuration).__name__} {configuration.name}"
-                    yield note(what, advice) if webhook.failure_policy == "Ignore" else bad(what, advice)
-    except (Forbidden, NotFound) as error:
-        yield note(f"webhooks cannot be looked at: {error}")
-        return
-    if not broken:
-        yield good("no webhook calls a service that is not there, or trusts nobody")
-
-
-async def _webhook_problem(client: Client, webhook: MutatingWebhook | ValidatingWebhook) -> str:
-    """Say why a webhook cannot be called; empty if it can, as far as one can see."""
-    config = webhook.client_config
-    service = config.service
-    if service is not None and await client.try_get(Service, service.name, service.namespace) is None:
-        return f"calls service {service.namespace}/{service.name}, which is not there"
-    if service is not None and not config.ca_bundle:
-        return "has no caBundle: no certificate of its service is trusted"
-    if config.ca_bundle:
-        # Loaded here: most clusters that are looked at have no webhooks, and the library for certificates is large.
-        from steersman.webhook.material import valid_until
-
-        end = valid_until(config.ca_bundle)
-        if end is None or end <= RealClock().now():
-            return "trusts only certificates that are over" if end else "has a caBundle that cannot be read"
-    return ""
-
-
-async def _configurations(
-    client: Client,
-) -> AsyncIterator[ValidatingWebhookConfiguration | MutatingWebhookConfiguration]:
-    async for validating in client.list(ValidatingWebhookConfiguration):
-        yield validating
-    async for mutating in client.list(MutatingWebhookConfiguration):
-        yield mutating
-
-
 async def deployment_finding(client: Client, name: str, namespace: str) -> Finding:
-    """Tell how the deployed operator is."""
+    """Return how the deployed operator is: whether the pods of the last rollout are ready, not only those before."""
     try:
         found = await client.get(Deployment, name, namespace)
     except NotFound:
         return note(f"the operator is not deployed to {namespace}", "run 'steer deploy', or 'steer run' here")
     except Forbidden as error:
         return note(str(error))
-    ready = found.status.ready_replicas or 0
-    if ready:
-        return good(f"the operator is deployed to {namespace}: {ready} ready")
-    return bad(f"no pod of {Ref(Deployment, name, namespace)} is ready", f"see 'kubectl describe pods -n {namespace}'")
+    rollout = rollout_of(found)
+    what = f"the operator is deployed to {namespace}: {rollout.text}"
+    if rollout.is_complete:
+        return good(what)
+    try:
+        pods = await operator_pods(client, name, namespace)
+    except Forbidden:
+        pods = []
+    problems = [f"; pod {pod.name}: {problem}" for pod in pods if (problem := pod_problem(pod))]
+    is_waiting = not (problems or rollout.is_stuck) and found.status.ready_replicas
+    if is_waiting:
+        return note(f"{what}: a rollout is under way", "look again in a minute")
+    return bad(f"{what}{''.join(problems[:1])}", f"see 'kubectl describe pods -n {namespace}'")

@@ -21,13 +21,13 @@ _COLOURS = {"ok": "green", "note": "yellow", "bad": "red"}
 
 @click.command("doctor", short_help="Find out what is wrong.")
 @operator_option
-@click.option("--deployed", is_flag=True, help="Ask for the permissions of the deployed operator, not for yours.")
-@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names clusters.")
+@click.option("--deployed", is_flag=True, help="Check the RBAC permissions of the deployed operator, not yours.")
+@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
 def command(*, target: str | None, deployed: bool, kubeconfig: Path | None, context: str | None) -> None:
-    """Look at Python, the project and the cluster, and say what to do about each finding. Nothing is written.
+    """Check Python, the project and the cluster: CRDs, RBAC permissions, webhooks, the Deployment. Print advice.
 
-    The exit code is 1 if something is bad.
+    Nothing is changed. The exit code is 1 if a check fails.
 
     \b
     Example:
@@ -35,7 +35,7 @@ def command(*, target: str | None, deployed: bool, kubeconfig: Path | None, cont
     """
     bad = asyncio.run(_examine(target, kubeconfig, context, deployed=deployed))
     if bad:
-        raise click.ClickException(f"{bad} {'thing is' if bad == 1 else 'things are'} bad")
+        raise click.ClickException(f"{bad} {'check' if bad == 1 else 'checks'} failed")
 
 
 async def _examine(target: str | None, kubeconfig: Path | None, context: str | None, *, deployed: bool) -> int:
@@ -96,6 +96,10 @@ def _project(target: str | None) -> tuple["Declared | None", list["Finding"]]:
     try:
         found = declared(target)
         count = len(operator_definitions([found.operator]))
+    except click.BadParameter as error:
+        return None, [
+            bad(f"the operator cannot be loaded: {error.format_message()}", "correct it; --operator names another")
+        ]
     except click.UsageError as error:
         return None, [note(error.format_message(), "begin one with 'steer init NAME'")]
     except SteersmanError as error:
@@ -116,17 +120,21 @@ def _manifests(found: "Declared") -> Iterator["Finding"]:
 
 async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deployed: bool) -> AsyncIterator["Finding"]:
     from steersman.cli import diagnosis
+    from steersman.cli.webhook_diagnosis import webhook_findings
     from steersman.client.client import Client
-    from steersman.manager.definitions import operator_definitions
     from steersman.manager.permissions import grants_of
+    from steersman.scaffold.manifests.plain import definition_objects
 
     async with Client.connect_to(config) as client:
         yield await _server(client, config)
-        async for finding in diagnosis.webhook_findings(client):
+        async for finding in webhook_findings(client):
             yield finding
         if found is None:
             return
-        async for finding in diagnosis.definition_findings(client, operator_definitions([found.operator])):
+        definitions = definition_objects(found.operator, found.shape)
+        async for finding in diagnosis.definition_findings(client, definitions):
+            yield finding
+        async for finding in diagnosis.kind_findings(client, found.operator):
             yield finding
         name, namespace = found.operator.name, found.shape.namespace
         account = f"system:serviceaccount:{namespace}:{name}" if deployed else ""

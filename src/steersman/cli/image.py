@@ -1,26 +1,29 @@
-"""`steer image build` and `push`: an OCI image without a daemon, or with one that the user prefers."""
+"""`steer image build` and `push`: build an OCI image without a daemon, or with Docker or Podman."""
 
 import asyncio
 import platform
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from steersman.scaffold.image.layer import Layer
+    from steersman.scaffold.image.base import BaseImage
+    from steersman.scaffold.image.build import Recipe
+    from steersman.scaffold.image.layer import File, Layer
     from steersman.scaffold.image.layout import Layout
 
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _OUT = Path("build/image")
+#: Problems of libraries that a message names.
+_SHOWN = 5
 
 
-@click.group("image", short_help="Build and push the operator's image.")
+@click.group("image", short_help="Build and push the operator's container image.")
 def command() -> None:
-    """Build and push the operator's image, without Docker.
+    """Build and push the operator's container image, without Docker.
 
     \b
     Example:
@@ -30,15 +33,22 @@ def command() -> None:
 
 
 @command.command("build", short_help="Build the image.")
-@click.option("--base", type=click.Path(exists=True, path_type=Path), help="OCI layout of a Python image, or its tar.")
-@click.option("--out", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Layout to write.")
-@click.option("--platform", "wanted", metavar="OS/ARCH", help="Of the base; default: this machine's.")
-@click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Build the Dockerfile with this instead.")
-@click.option("--tag", metavar="IMAGE", help="Name of the image, for --with.")
+@click.option(
+    "--base", type=click.Path(exists=True, path_type=Path), help="OCI layout of a Python image, or its tar archive."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Folder of the OCI layout to write."
+)
+@click.option("--platform", "wanted", metavar="OS/ARCH", help="Platform of the base; default: this machine's.")
+@click.option(
+    "--with", "tool", type=click.Choice(["docker", "podman"]), help="Build the Dockerfile with this program instead."
+)
+@click.option("--tag", metavar="IMAGE", help="Name of the image; needed for --with.")
 def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None, tag: str | None) -> None:
-    """Build an image of three parts: the base, the packages installed here that the project needs, and its code.
+    """Build an image from the base, the installed packages that the project needs, and its code.
 
-    The same inputs give the same digest; SOURCE_DATE_EPOCH sets the time of its files.
+    The build is reproducible: the same inputs have the same digest. SOURCE_DATE_EPOCH sets the time of the files.
+    Packages that the base's Python needs and shared libraries that it lacks are found here, not in the cluster.
 
     \b
     Examples:
@@ -48,63 +58,107 @@ def build(*, base: Path | None, out: Path, wanted: str | None, tool: str | None,
     """
     if tool is not None:
         if not tag:
-            raise click.UsageError("--with needs the name of the image: --tag registry.example.com/name:1")
+            raise click.UsageError("--with needs a name for the image: pass --tag registry.example.com/name:1")
         _run(tool, "build", "-t", tag, ".")
         return
     if base is None:
-        raise click.UsageError("--base names the OCI layout of a Python image; or build with --with docker")
+        raise click.UsageError("pass --base with the OCI layout of a Python image, or --with docker")
     _build(base, out, wanted or f"linux/{_MACHINES.get(platform.machine(), platform.machine())}")
 
 
 def _build(base: Path, out: Path, wanted: str) -> None:
-    from steersman.scaffold.image.build import Recipe, build, epoch_from, python_of
+    from steersman.scaffold.image.base import read_base
+    from steersman.scaffold.image.build import Recipe, build, epoch_from
     from steersman.scaffold.image.layout import Layout, opened
     from steersman.scaffold.project import project_in, version_of
 
     root = Path.cwd()
     project = project_in(root)
+    _check_replaceable(out)
     recipe = Recipe(
         name=project.name, version=version_of(root), target=project.target, platform=wanted, epoch=epoch_from()
     )
     with opened(base) as layout:
-        here = f"{sys.version_info.major}.{sys.version_info.minor}"
-        there = python_of(layout, wanted)
-        if there not in (None, here):
-            raise click.ClickException(f"{base} has Python {there}, but packages are installed here for {here}")
-        made = Layout(_emptied(out))
-        digest = build(layout, _layers(root, recipe.epoch, project.package), recipe, made)
+        found = read_base(layout, wanted)
+        layers = _layers(root, recipe, found, project.package)
+        digest = build(layout, layers, recipe, Layout(_emptied(out)))
     click.echo(f"built {project.name}:{recipe.version} in {out}: {digest}")
 
 
-def _layers(root: Path, epoch: int, package: str) -> list["Layer"]:
+def _python_of(found: "BaseImage") -> str:
+    """Return the full version of the image's Python; the packages installed here must be for it."""
+    here = platform.python_version()
+    if not found.python:
+        click.echo(f"note: the base does not say which Python it has: {here} is assumed", err=True)
+        return here
+    if found.python.split(".")[:2] != here.split(".")[:2]:
+        raise click.ClickException(
+            f"the base has Python {found.python}, but packages are installed here for {here}: use a base with the same "
+            "minor version, or run steer with that of the base"
+        )
+    if found.python.count(".") == 1:
+        click.echo(f"note: the base has some Python {found.python}: {here} is assumed", err=True)
+        return here
+    return found.python
+
+
+def _layers(root: Path, recipe: "Recipe", found: "BaseImage", package: str) -> list["Layer"]:
+    from steersman.scaffold.image.bytecode import with_bytecode
     from steersman.scaffold.image.contents import CODE, needed_distributions, package_files, tree_files
     from steersman.scaffold.image.layer import layer_of
+    from steersman.scaffold.image.markers import target_environment
     from steersman.scaffold.project import requirements_of
 
-    distributions = needed_distributions(requirements_of(root))
+    environment = target_environment(_python_of(found), recipe.platform)
+    packages = list(package_files(needed_distributions(requirements_of(root), environment)))
+    code = list(tree_files(root / package, f"{CODE}/{package}"))
+    _check_libraries([*packages, *code], found, recipe.platform)
     return [
-        layer_of("packages", package_files(distributions), epoch=epoch),
-        layer_of("code", tree_files(root / package, f"{CODE}/{package}"), epoch=epoch),
+        layer_of("packages", with_bytecode(packages), epoch=recipe.epoch),
+        layer_of("code", with_bytecode(code), epoch=recipe.epoch),
     ]
 
 
+def _check_libraries(files: "list[File]", found: "BaseImage", wanted: str) -> None:
+    """Reject an image whose extension modules cannot be loaded: the pod would fail at its first import."""
+    from steersman.scaffold.image.elf import library_problems
+
+    if not found.names:
+        click.echo("note: the layers of the base cannot be read: shared libraries are not checked", err=True)
+        return
+    if problems := library_problems(files, found.names, wanted.partition("/")[2]):
+        shown = "; ".join(problems[:_SHOWN]) + (
+            f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        )
+        hint = "" if "libc.so.6" in found.names else " (the base has no glibc: is it Alpine?)"
+        raise click.ClickException(
+            f"the image would not start: {shown}, which neither the base nor a package has{hint}"
+        )
+
+
+def _check_replaceable(out: Path) -> None:
+    """Reject a folder with anything else in it than an image that was built before."""
+    if out.exists() and any(out.iterdir()) and not (out / "oci-layout").is_file():
+        raise click.ClickException(f"{out} is not empty and holds no image: nothing was written")
+
+
 def _emptied(out: Path) -> Path:
-    """Give an empty folder; what is removed for it can only be a former image."""
-    if out.exists() and any(out.iterdir()):
-        if not (out / "oci-layout").is_file():
-            raise click.ClickException(f"{out} is not empty and holds no image: nothing was written")
+    """Return an empty folder; an image that was built before is removed."""
+    if out.exists():
         shutil.rmtree(out)
-    out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True)
     return out
 
 
 @command.command("push", short_help="Push the image.")
 @click.argument("reference", metavar="REGISTRY/NAME:TAG")
-@click.option("--from", "source", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="Layout.")
-@click.option("--plain-http", is_flag=True, help="Do without TLS, also if the registry is on another machine.")
-@click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Push with this instead.")
+@click.option(
+    "--from", "source", type=click.Path(path_type=Path), default=_OUT, show_default=True, help="OCI layout to push."
+)
+@click.option("--plain-http", is_flag=True, help="Allow a registry on another machine without TLS.")
+@click.option("--with", "tool", type=click.Choice(["docker", "podman"]), help="Push with this program instead.")
 def push(reference: str, source: Path, *, plain_http: bool, tool: str | None) -> None:
-    """Push the image that was built. Logins are those of 'docker login' in ~/.docker/config.json.
+    """Push the image. Credentials are those of 'docker login' in ~/.docker/config.json.
 
     \b
     Example:
@@ -133,10 +187,10 @@ def _push(text: str, layout: "Layout", *, plain: bool) -> None:
 
 def _run(*arguments: str) -> None:
     if arguments[-1].startswith("-"):
-        raise click.UsageError(f"{arguments[-1]!r} is no image")
+        raise click.UsageError(f"{arguments[-1]!r} is not an image name")
     try:
         answer = subprocess.run(arguments, check=False)  # noqa: S603 - the tool that the user chose, no shell
     except FileNotFoundError:
         raise click.ClickException(f"{arguments[0]} is not installed") from None
     if answer.returncode:
-        raise click.ClickException(f"{arguments[0]} failed: see above")
+        raise click.ClickException(f"{arguments[0]} failed: see its output above")

@@ -1,17 +1,15 @@
-"""`steer init NAME`: a project for a new operator, in the current folder."""
+"""`steer init NAME`: create a project for a new operator in the current folder."""
 
 from pathlib import Path
 
 import click
 
 
-@click.command("init", short_help="Begin a project in this folder.")
+@click.command("init", short_help="Create a project for an operator in this folder.")
 @click.argument("name")
-@click.option(
-    "--domain", metavar="DOMAIN", default="example.com", show_default=True, help="Domain that the API groups end in."
-)
+@click.option("--domain", metavar="DOMAIN", default="example.com", show_default=True, help="Domain of the API groups.")
 def command(name: str, domain: str) -> None:
-    """Begin the project of an operator called NAME in this folder; no file that is there is touched.
+    """Create a project for the operator NAME in this folder; existing files are never overwritten.
 
     \b
     Example:

@@ -1,22 +1,27 @@
-"""`steer install`: the definitions of the operator's kinds, in a cluster."""
+"""`steer install`: create or update the CRDs of the operator's kinds in a cluster."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from steersman.cli.cluster import Access, cluster_options, run
+from steersman.cli.cluster import Access, cluster_options, crds, run
 from steersman.cli.target import load_operator, operator_option
 
 if TYPE_CHECKING:
+    from steersman.client.client import Client
     from steersman.manager.operator import Operator
+    from steersman.objects.resource import Unstructured
 
 
-@click.command("install", short_help="Create or update the definitions in a cluster.")
+@click.command("install", short_help="Create or update the CRDs in a cluster.")
 @operator_option
 @cluster_options
 def command(*, target: str | None, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
-    """Create or update the definitions of the operator's kinds, with the policies of their rules, and wait for them.
+    """Create or update the CRDs of the operator's kinds, and their admission policies; wait until they are served.
+
+    A conversion webhook that is set in the cluster stays as it is. Kinds whose versions need one are refused while
+    there is none: only a running operator converts.
 
     \b
     Examples:
@@ -28,11 +33,21 @@ def command(*, target: str | None, kubeconfig: Path | None, context: str | None,
 
 
 async def _install(operator: "Operator", access: Access) -> None:
-    from steersman.cli.applying import apply_all
+    from steersman.cli.applying import apply_all, forced_apply
     from steersman.manager.definitions import operator_definitions, operator_policies
+    from steersman.manager.install import apply_definition, check_conversions
+    from steersman.manager.webhooks import converted_definitions
 
-    definitions = operator_definitions([operator])
+    definitions, converted = operator_definitions([operator]), converted_definitions([operator])
     if not definitions:
-        raise click.ClickException(f"operator {operator.name} declares no custom kinds: there is nothing to install")
-    async with access.connect(f"install {len(definitions)} definitions", manager=operator.name) as client:
-        await apply_all(client, [*definitions, *operator_policies([operator])], dry_run=access.dry_run)
+        raise click.ClickException(f"operator {operator.name} declares no custom kinds: there are no CRDs to install")
+
+    async def write(client: "Client", obj: "Unstructured") -> "Unstructured":
+        if obj.gvk.kind != "CustomResourceDefinition":
+            return await forced_apply(client, obj)
+        return await apply_definition(client, obj, is_converted=obj.name in converted)
+
+    async with access.connect(f"install {crds(len(definitions))}", manager=operator.name) as client:
+        await check_conversions(client, definitions, converted)
+        objects = [*definitions, *operator_policies([operator])]
+        await apply_all(client, objects, dry_run=access.dry_run, write=write)

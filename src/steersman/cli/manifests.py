@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from steersman.cli.target import Declared
 
 
-@click.command("manifests", short_help="Write the operator's manifests.")
+@click.command("manifests", short_help="Write CRDs, RBAC roles, webhooks and the Deployment as YAML.")
 @operator_option
 @image_option
 @click.option("--out", type=click.Path(path_type=Path), default=Path("manifests"), show_default=True, help="Folder.")
+@click.option("--monitoring", is_flag=True, help="With a ServiceMonitor, alerts and a dashboard.")
 @click.option("--check", is_flag=True, help="Write nothing; fail if the folder is out of date.")
-@click.option("--against", metavar="RELEASE", help="Git revision, folder or file: show what changed; fail on breaks.")
-def command(*, target: str | None, image: str, out: Path, check: bool, against: str | None) -> None:
-    """Write definitions, permissions and a deployment: plain YAML, a kustomize base, and all in install.yaml.
+@click.option("--against", metavar="RELEASE", help="Git revision, folder or file: fail on breaking changes of CRDs.")
+def command(*, target: str | None, image: str, out: Path, monitoring: bool, check: bool, against: str | None) -> None:
+    """Write CRDs, RBAC roles, webhooks and a Deployment: as YAML files, a kustomize base, and one install.yaml.
 
     \b
     Examples:
@@ -27,15 +28,19 @@ def command(*, target: str | None, image: str, out: Path, check: bool, against: 
       $ steer manifests --check               # in CI
       $ steer manifests --against v1.2.0      # before a release
     """
+    from dataclasses import replace
+
     from steersman.cli.output import write_or_check
     from steersman.cli.target import declared
     from steersman.scaffold.manifests.plain import manifest_files
 
     found = declared(target, image)
+    shape = replace(found.shape, monitoring=found.shape.monitoring or monitoring)
     if against is not None:
         _compare(found, against, out)
         return
-    write_or_check(out, manifest_files(found.operator, found.shape), check=check, command="steer manifests")
+    files = manifest_files(found.operator, shape)
+    write_or_check(out, files, check=check, command="steer manifests --monitoring" if monitoring else "steer manifests")
 
 
 def _compare(found: "Declared", release: str, out: Path) -> None:
@@ -45,7 +50,7 @@ def _compare(found: "Declared", release: str, out: Path) -> None:
 
     before = _definitions(release, out)
     if not before:
-        raise click.ClickException(f"{release} holds no definitions to compare with")
+        raise click.ClickException(f"{release} has no CRDs to compare with")
     changes = release_changes(before, definition_objects(found.operator))
     for name, each in changes.items():
         click.echo(name)
@@ -54,7 +59,7 @@ def _compare(found: "Declared", release: str, out: Path) -> None:
     broken = sum(change.severity is Severity.BREAKING for each in changes.values() for change in each)
     if broken:
         raise click.ClickException(f"{broken} breaking {'change' if broken == 1 else 'changes'} since {release}")
-    click.echo(f"nothing breaks since {release}")
+    click.echo(f"no breaking changes since {release}")
 
 
 def _definitions(release: str, out: Path) -> list[dict[str, Any]]:
@@ -81,7 +86,7 @@ def _objects(load: Any, name: str, text: bytes) -> list[dict[str, Any]]:
 def _revision(revision: str, out: Path) -> dict[str, bytes]:
     """Read the folder of manifests as it was in a revision."""
     if revision.startswith("-"):
-        raise click.UsageError(f"{revision!r} is no revision")
+        raise click.UsageError(f"{revision!r} is not a git revision")
     listed = _git("ls-tree", "-r", "--name-only", "-z", revision, "--", f"{out}/crds", revision=revision)
     names = [name for name in listed.decode().split("\0") if name.endswith(".yaml")]
     return {name: _git("show", f"{revision}:./{name}", revision=revision) for name in names}
@@ -91,7 +96,7 @@ def _git(*arguments: str, revision: str) -> bytes:
     try:
         answer = subprocess.run(["git", *arguments], capture_output=True, check=True)  # noqa: S603, S607 - the user's git, no shell
     except FileNotFoundError:
-        raise click.ClickException(f"{revision} is no file, and there is no git to ask for a revision") from None
+        raise click.ClickException(f"{revision} is not a file, and git is not installed") from None
     except subprocess.CalledProcessError as error:
         what = error.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["git failed"]
         raise click.ClickException(f"{revision} is neither a file nor a revision: {what[0]}") from None

@@ -23,10 +23,10 @@ _LINE_EVERY = 1000
 @click.argument("kind")
 @cluster_options
 def command(*, kind: str, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
-    """Write every object of KIND again in the version that its definition stores, then note that former ones are gone.
+    """Rewrite every object of KIND in the storage version of its CRD, then trim status.storedVersions.
 
-    KIND is a kind, a plural, or either with its group. Needed before a version is taken out of a definition. It can be
-    interrupted and begun again.
+    KIND is a kind or a plural, with or without its group. This is needed before a version can be removed from a CRD. It
+    can be interrupted and repeated.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ async def _migrate(kind: str, access: Access) -> None:
         migration = Migration.of(await _definition(client, kind))
         name, stored = migration.definition.name, migration.kind.version
         if not migration.former:
-            click.echo(f"{name}: every object is stored as {stored} already")
+            click.echo(f"{name}: every object is already stored as {stored}")
             return
         if access.dry_run:
             await _show(client, migration)
@@ -56,7 +56,7 @@ async def _migrate(kind: str, access: Access) -> None:
         await trim(client, migration)
     click.echo(
         f"{name}: {progress.rewritten} objects rewritten as {stored}, {progress.untouched} were already; "
-        f"{', '.join(migration.former)} can be taken out of the definition"
+        f"{', '.join(migration.former)} can be removed from the CRD"
     )
 
 
@@ -71,10 +71,10 @@ async def _definition(client: "Client", kind: str) -> "CustomResourceDefinition"
         if kind == definition.name or kind in words or kind in {f"{word}.{group}" for word in words}:
             found.append(definition)
     if not found:
-        raise click.ClickException(f"there is no custom kind {kind!r} in this cluster")
+        raise click.ClickException(f"this cluster has no CRD for {kind!r}")
     if len(found) > 1:
         listed = ", ".join(definition.name for definition in found)
-        raise click.ClickException(f"{kind!r} may be any of {listed}: name one of them")
+        raise click.ClickException(f"{kind!r} is ambiguous: pass one of {listed}")
     return found[0]
 
 
@@ -86,7 +86,7 @@ async def _show(client: "Client", migration: "Migration") -> None:
         count += 1
     click.echo(
         f"{migration.definition.name}: would rewrite those of {count} objects that are not stored as "
-        f"{migration.kind.version}, and take {', '.join(migration.former)} out of status.storedVersions"
+        f"{migration.kind.version}, and remove {', '.join(migration.former)} from status.storedVersions"
     )
 
 

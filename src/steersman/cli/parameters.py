@@ -13,10 +13,10 @@ class _Port(click.ParamType):  # type: ignore[type-arg]  # generic only in newer
     name = "port"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read a port, or say why it is none."""
+        """Return a port, or fail with the reason."""
         text = str(value)
         if not text.isdecimal() or int(text) > _HIGHEST_PORT:
-            self.fail(f"{value!r} is no port: a number up to {_HIGHEST_PORT}", param, ctx)
+            self.fail(f"{value!r} is not a port: pass a number from 0 to {_HIGHEST_PORT}", param, ctx)
         return int(text)
 
 
@@ -26,13 +26,13 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]  # same
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read a number, or say why it is none."""
+        """Return a number of seconds, or fail with the reason."""
         try:
             seconds = float(value)
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds < float("inf"):
-            self.fail(f"{value!r} is no number of seconds", param, ctx)
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
         return seconds
 
 

@@ -1,4 +1,4 @@
-"""`steer run MODULE:operator`: an operator as a program, against any cluster or an embedded server."""
+"""`steer run MODULE:operator`: run an operator against any cluster or an embedded API server."""
 
 import asyncio
 import contextlib
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from steersman.manager.operator import Operator
     from steersman.transport.config import ClusterConfig
 
-#: The exit code of an operator that lost its leadership: whoever restarts it should do so at once.
+#: Exit code of an operator that lost its leadership: it should be restarted at once.
 _LOST_LEADERSHIP = 3
 
 
 class _Unusable(click.ClickException):
-    """Something that the user named cannot be used."""
+    """An argument of the user cannot be used."""
 
     exit_code = 2
 
 
-@click.command("run", short_help="Run an operator.")
+@click.command("run", short_help="Run an operator: leader election, probes, metrics, webhooks.")
 @click.argument("targets", metavar="[MODULE:OPERATOR]…", nargs=-1)
-@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="File that names the cluster.")
+@click.option("--kubeconfig", type=click.Path(dir_okay=False, path_type=Path), help="Kubeconfig file of the cluster.")
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig.")
 @click.option(
     "--namespace",
@@ -42,18 +42,20 @@ class _Unusable(click.ClickException):
     "namespaces",
     metavar="NAME",
     multiple=True,
-    help="Namespace to look at; several; default: all.",
+    help="Namespace to watch; repeatable; default: all.",
 )
-@click.option("--install-crds", is_flag=True, help="Create or update the operator's definitions.")
-@click.option("--leader-elect", is_flag=True, help="Work only while holding the operator's lease.")
-@click.option("--lease-namespace", metavar="NAME", help="Namespace of the lease; default: the context's.")
-@click.option("--embedded", is_flag=True, help="On an API server inside this process.")
-@click.option("--dev", is_flag=True, help="Log for people instead of JSON.")
-@click.option("--metrics-host", metavar="HOST", default="127.0.0.1", help="Of probes and metrics; default: 127.0.0.1.")
-@click.option("--metrics-port", type=PORT, help="Of probes and metrics; not served without.")
+@click.option("--install-crds", is_flag=True, help="Create or update the operator's CRDs first.")
+@click.option("--leader-elect", is_flag=True, help="Take part in leader election.")
+@click.option("--lease-namespace", metavar="NAME", help="Namespace of the Lease; default: the context's.")
+@click.option("--embedded", is_flag=True, help="Run on an API server inside this process.")
+@click.option("--dev", is_flag=True, help="Log text instead of JSON.")
+@click.option(
+    "--metrics-host", metavar="HOST", default="127.0.0.1", help="Address of probes, metrics; default: 127.0.0.1."
+)
+@click.option("--metrics-port", type=PORT, help="Port of probes, metrics; default: not served.")
 @webhook_serving_options
-@click.option("--grace", type=SECONDS, default=30.0, help="Time to finish work in the end; default: 30.")
-@click.option("--verbose", "-v", is_flag=True, help="Log more.")
+@click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")
+@click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
     targets: tuple[str, ...],
     *,
@@ -76,11 +78,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     grace: float,
     verbose: bool,
 ) -> None:
-    """Run the operators that are named as MODULE:OPERATOR, until SIGTERM or Ctrl-C; a second signal ends it at once.
+    """Run operators until SIGTERM or Ctrl-C; by default the operator of the project in this folder.
 
-    Without a name it is the operator of the project in this folder. The cluster is that of --kubeconfig, of
-    $KUBECONFIG, of the pod this runs in, or of ~/.kube/config. Webhooks are served where the API server can call them:
-    on an embedded server that is known, on a cluster it is --webhook-service, on a laptop --webhook-url.
+    The cluster is that of --kubeconfig, $KUBECONFIG, the service account of the pod, or ~/.kube/config. Webhooks are
+    served behind a Service (--webhook-service) or at a URL (--webhook-url). A second signal stops the process at once.
+
+    Exit codes: 0 stopped in order, 1 failed or second signal, 2 wrong usage, 3 lost the lease, 4 overran --grace.
 
     \b
     Examples:
@@ -128,14 +131,14 @@ class _Cluster:
 
     def __init__(self, *, embedded: bool, kubeconfig: Path | None, context: str | None) -> None:
         if embedded and (kubeconfig or context):
-            raise click.UsageError("--embedded is a cluster of its own: leave out --kubeconfig and --context")
+            raise click.UsageError("--embedded starts a cluster of its own: remove --kubeconfig and --context")
         self._embedded = embedded
         self._kubeconfig = kubeconfig
         self._context = context
 
     @contextlib.asynccontextmanager
     async def config(self) -> AsyncIterator["ClusterConfig"]:
-        """Give how to reach it, for as long as the block lasts."""
+        """Yield the configuration of the cluster; an embedded one lives as long as the block."""
         from steersman.transport.config import ClusterConfig
 
         if not self._embedded:
@@ -163,17 +166,25 @@ async def _run(
     """Run until stopped; with a namespace for the lease, even an empty one, an election decides who works."""
     from dataclasses import replace
 
+    from steersman.manager.forced_exit import AFTER_GRACE, force_exit_after
     from steersman.manager.leader_election import ElectionOptions
     from steersman.manager.main import run_operators
     from steersman.manager.signals import stop_on_signals
     from steersman.randomness import Randomness
 
-    async with stop_on_signals() as stop, cluster.config() as config:
+    loop = asyncio.get_running_loop()
+
+    def leave_soon() -> None:
+        message = "the process ends by force: leadership was lost and not everything stopped"
+        force_exit_after(AFTER_GRACE, _LOST_LEADERSHIP, message, loop=loop)
+
+    async with stop_on_signals(grace=options.grace) as stop, cluster.config() as config:
         if lease_namespace is not None:
             election = ElectionOptions(
                 name=operators[0].name,
                 namespace=lease_namespace or config.namespace,
                 identity=f"{options.instance}_{Randomness().uid()}",
+                on_lost=leave_soon,
             )
             options = replace(options, election=election)
         await run_operators(operators, config, options, stop)

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from steersman.objects.resource import Unstructured
 
 
-@click.group("samples", short_help="Try the project's samples.")
+@click.group("samples", short_help="Apply the project's samples to a cluster.")
 def command() -> None:
-    """Try the samples of the project in this folder.
+    """Apply the samples of the project in this folder to a cluster.
 
     \b
     Example:
@@ -22,10 +22,12 @@ def command() -> None:
 
 
 @command.command("apply", short_help="Apply the samples.")
-@click.option("--from", "folder", type=click.Path(path_type=Path), default=Path("samples"), help="Default: samples.")
+@click.option(
+    "--from", "folder", type=click.Path(path_type=Path), default=Path("samples"), help="Folder; default: samples."
+)
 @cluster_options
 def apply(folder: Path, *, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool) -> None:
-    """Apply every object of the folder's YAML files.
+    """Apply every object in the YAML files of the samples folder.
 
     \b
     Example:

@@ -37,18 +37,20 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--kubeconfig",
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("~/.kube/steersman"),
-    help="File to write for kubectl; default: ~/.kube/steersman.",
+    help="Kubeconfig to write; default: ~/.kube/steersman.",
 )
-@click.option("--token", envvar="STEER_SERVER_TOKEN", metavar="TOKEN", help="The admin's; made up unless given.")
-@click.option("--data", type=_DATA, help="Directory to keep the cluster in.")
-@click.option("--no-housekeeping", is_flag=True, help="Leave garbage and namespaces to others.")
-@click.option("--audit", type=_FILE, help="Tell each request in a line, without secrets.")
+@click.option(
+    "--token", envvar="STEER_SERVER_TOKEN", metavar="TOKEN", help="Token of the admin; default: a random one."
+)
+@click.option("--data", type=_DATA, help="Directory that keeps the cluster's data.")
+@click.option("--no-housekeeping", is_flag=True, help="Do not collect garbage or empty namespaces.")
+@click.option("--audit", type=_FILE, help="Write an audit event for each request.")
 @click.option(
     "--webhook",
     "webhooks",
     multiple=True,
     metavar="NS/NAME=HOST:PORT",
-    help="Where webhooks of a Service listen here; several.",
+    help="Local address of a webhook Service; repeatable.",
 )
 @click.option("--remote-webhooks", is_flag=True, help="Call webhooks on other machines too.")
 @click.option("--verbose", is_flag=True, help="Log every request.")
@@ -66,9 +68,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     remote_webhooks: bool,
     verbose: bool,
 ) -> None:
-    """Run a Kubernetes API for kubectl and any client, on this machine only.
+    """Run a Kubernetes API server for kubectl and any other client, on this machine only.
 
-    It is for development and tests, and nothing runs pods here: see 'steer dev'. Without --data it lives in memory:
+    It is for development and tests. It runs no pods: see 'steer dev'. Without --data it lives in memory:
     objects are gone when it ends, and every start has a new certificate authority and, unless one is given, a new
     token. Ctrl-C ends it.
 

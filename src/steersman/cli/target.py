@@ -1,4 +1,4 @@
-"""Which operator is meant: one that is named as MODULE:OPERATOR, or that of the project in this folder."""
+"""Find the operator of a command: MODULE:OPERATOR, or the operator of the project in this folder."""
 
 import sys
 import traceback
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from steersman.scaffold.manifests.shape import Shape
 
 #: The option of every command that needs an operator.
-operator_option = click.option("--operator", "target", metavar="MODULE:OPERATOR", help="Default: the project's.")
-image_option = click.option("--image", metavar="IMAGE", default="", help="Of the operator; default: pyproject.toml's.")
+operator_option = click.option(
+    "--operator", "target", metavar="MODULE:OPERATOR", help="Operator; default: the project's."
+)
+image_option = click.option(
+    "--image", metavar="IMAGE", default="", help="Container image; default: from pyproject.toml."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ def project_target(root: Path | None = None) -> str:
     if not isinstance(target, str):
         place = "this folder" if root is None else str(root)
         raise click.UsageError(
-            f"there is no project in {place}: go to one, begin one with 'steer init NAME', or name MODULE:OPERATOR"
+            f"there is no project in {place}: change to one, create one with 'steer init NAME', or pass MODULE:OPERATOR"
         )
     return target
 
@@ -89,4 +93,19 @@ def declared(target: str | None, image: str = "") -> Declared:
     root = Path.cwd()
     operator = load_operator(target)
     version = version_of(root)
-    return Declared(operator, shape_from(settings_of(root), name_of(operator), version=version, image=image), version)
+    shape = shape_from(settings_of(root), name_of(operator), version=version, image=image)
+    _check_arguments(shape.args)
+    return Declared(operator, shape, version)
+
+
+def _check_arguments(args: tuple[str, ...]) -> None:
+    """Reject arguments of the deployed ``steer run`` that it would not start with."""
+    if not args:
+        return
+    from steersman.cli.run import command
+    from steersman.errors import ConfigError
+
+    try:
+        command.make_context("run", list(args))
+    except click.UsageError as error:
+        raise ConfigError(f"pyproject.toml, [tool.steersman]: args: {error.format_message()}") from None

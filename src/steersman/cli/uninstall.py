@@ -1,11 +1,11 @@
-"""`steer uninstall`: takes the definitions of the operator's kinds out of a cluster, unless there are objects."""
+"""`steer uninstall`: delete the CRDs of the operator's kinds from a cluster, unless there are objects."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from steersman.cli.cluster import Access, cluster_options, run
+from steersman.cli.cluster import Access, cluster_options, crds, run
 from steersman.cli.target import load_operator, operator_option
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _PATIENCE = 60.0
 
 
-@click.command("uninstall", short_help="Remove the definitions from a cluster.")
+@click.command("uninstall", short_help="Delete the CRDs from a cluster.")
 @operator_option
-@click.option("--with-objects", is_flag=True, help="Remove definitions even though their objects go with them.")
+@click.option("--with-objects", is_flag=True, help="Delete the CRDs together with all their objects.")
 @cluster_options
 def command(
     *, target: str | None, with_objects: bool, kubeconfig: Path | None, context: str | None, yes: bool, dry_run: bool
 ) -> None:
-    """Remove the custom resource definitions of the operator; refuses while there are objects, which would go too.
+    """Delete the CRDs of the operator; fails while objects exist, because they would be deleted too.
 
     \b
     Example:
@@ -40,7 +40,7 @@ async def _uninstall(operator: "Operator", access: Access, *, with_objects: bool
     from steersman.manager.definitions import operator_definitions, operator_policies
 
     definitions = operator_definitions([operator])
-    async with access.connect(f"remove {len(definitions)} definitions", manager=operator.name) as client:
+    async with access.connect(f"delete {crds(len(definitions))}", manager=operator.name) as client:
         if not with_objects:
             await _refuse_objects(client, definitions)
         await delete_all(client, [*definitions, *operator_policies([operator])], dry_run=access.dry_run)
@@ -51,7 +51,7 @@ async def _uninstall(operator: "Operator", access: Access, *, with_objects: bool
 
 async def _refuse_objects(client: "Client", definitions: list["Unstructured"]) -> None:
     from steersman.client.interfaces import ALL_NAMESPACES
-    from steersman.errors import NotFound
+    from steersman.errors import KindNotServed
     from steersman.objects.identity import GroupVersionKind
 
     for definition in definitions:
@@ -60,11 +60,11 @@ async def _refuse_objects(client: "Client", definitions: list["Unstructured"]) -
         gvk = GroupVersionKind(spec["group"], stored, spec["names"]["kind"])
         try:
             count = len([obj async for obj in client.list(gvk, namespace=ALL_NAMESPACES)])
-        except NotFound:
+        except KindNotServed:
             continue
         if count:
             names = spec["names"]["plural"]
             raise click.ClickException(
-                f"there are {count} {names}, which would go with their definition: "
-                f"delete them first, or say --with-objects"
+                f"there are {count} {names}, which would be deleted with their CRD: "
+                f"delete them first, or pass --with-objects"
             )

@@ -18,7 +18,7 @@ async def fetch(url: str) -> bytes:
 
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
-        raise click.UsageError(f"{url}: only https is fetched from other machines")
+        raise click.UsageError(f"{url}: only https URLs are fetched from other machines")
     transport = HttpTransport(ClusterConfig(server=f"{parts.scheme}://{parts.netloc}"), clock=RealClock())
     try:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -26,7 +26,7 @@ async def fetch(url: str) -> bytes:
     finally:
         await transport.close()
     if answer.status in _REDIRECTS:
-        raise click.ClickException(f"{url} has moved to {answer.header('location')}: name that one")
+        raise click.ClickException(f"{url} has moved to {answer.header('location')}: pass that URL")
     if answer.status != _OK:
-        raise click.ClickException(f"{url} answers {answer.status}")
+        raise click.ClickException(f"{url} answered with status {answer.status}")
     return answer.body

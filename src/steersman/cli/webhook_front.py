@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--webhook-service", metavar="NS/NAME", help="Service through which webhooks are called."),
-    click.option("--webhook-url", metavar="URL", help="URL at which webhooks are called instead."),
-    click.option("--webhook-host", metavar="HOST", default="127.0.0.1", help="Where they listen; default: 127.0.0.1."),
-    click.option("--webhook-port", type=PORT, default=0, help="Port that they listen on; default: a free one."),
-    click.option("--webhook-secret", metavar="NAME", help="Your Secret with tls.crt, tls.key and ca.crt."),
+    click.option("--webhook-service", metavar="NS/NAME", help="Service in front of the webhooks."),
+    click.option("--webhook-url", metavar="URL", help="URL of the webhooks, instead of a Service."),
+    click.option(
+        "--webhook-host", metavar="HOST", default="127.0.0.1", help="Address to listen on; default: 127.0.0.1."
+    ),
+    click.option("--webhook-port", type=PORT, default=0, help="Port to listen on; default: a free one."),
+    click.option("--webhook-secret", metavar="NAME", help="Secret with tls.crt, tls.key and ca.crt."),
     click.option(
         "--webhook-certs",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Folder with the same files, instead of a Secret.",
+        help="Folder with the same files instead.",
     ),
 )
 
@@ -50,11 +52,11 @@ class WebhookServing:
 
     def __post_init__(self) -> None:
         if self.service and self.url:
-            raise click.UsageError("webhooks are called through a Service or at a URL: leave out one of them")
+            raise click.UsageError("--webhook-service and --webhook-url exclude each other: pass one of them")
         if (self.secret or self.certs) and not self.service:
-            raise click.UsageError("certificates of your own need --webhook-service: it says where they are used")
+            raise click.UsageError("--webhook-secret and --webhook-certs need --webhook-service")
         if self.secret and self.certs:
-            raise click.UsageError("certificates are in a Secret or in a folder: leave out one of them")
+            raise click.UsageError("--webhook-secret and --webhook-certs exclude each other: pass one of them")
 
     def front(self, operators: Sequence["Operator"], *, is_local: bool) -> "Front | None":
         """Give how webhooks are reached; nothing if there are none, or nobody said how.

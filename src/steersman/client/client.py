@@ -21,10 +21,10 @@ from steersman.errors import NotFound
 from steersman.kinds.autoscaling_v1 import Scale
 from steersman.objects.codec import ObjectList, decode, decode_json, encode, encode_json
 from steersman.objects.identity import GroupVersionKind, ObjectKey
-from steersman.objects.resource import KubeObject, Unstructured
+from steersman.objects.resource import KubeObject, PartialObjectMetadata, Unstructured
 from steersman.protocol.list_watch import ListWatchSettings
-from steersman.protocol.options import DeleteOptions, GetOptions, ListOptions, LogOptions, Preconditions, WriteOptions
-from steersman.protocol.requests import PatchType
+from steersman.protocol.options import DeleteOptions, GetOptions, ListOptions, LogOptions, WriteOptions
+from steersman.protocol.requests import PatchType, Requests
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
@@ -159,9 +159,26 @@ class Client(Writing):
     @overload
     async def try_get(self, kind: GroupVersionKind, name: str, namespace: str | None = None) -> Unstructured | None: ...
     async def try_get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """Give an object, or ``None`` if there is none."""
+        """Return an object, or ``None`` if the API server says that there is none.
+
+        ``KindNotServed`` is raised: without its kind, and without an answer of the API server's own, nothing is known.
+        """
         try:
             return await self.get(kind, name, namespace)
+        except NotFound as error:
+            if error.is_object:
+                return None
+            raise
+
+    async def try_get_metadata(
+        self, kind: type[KubeObject] | GroupVersionKind, name: str, namespace: str | None = None
+    ) -> PartialObjectMetadata | None:
+        """Return the metadata of an object without its content, or ``None`` if there is no such object."""
+        requests = await self._session.requests(kind)
+        key = ObjectKey(self._session.scope(requests, namespace), name)
+        request = Requests(requests.resource, metadata_only=True).get(key, _NEWEST)
+        try:
+            return decode(PartialObjectMetadata, await self._session.send(request))
         except NotFound:
             return None
 
@@ -279,14 +296,14 @@ class Client(Writing):
         request = requests.delete(key, self._delete_options(target, options))
         try:
             await self._session.send(request)
-        except NotFound:
-            if not missing_ok:
+        except NotFound as error:
+            if not (missing_ok and error.is_object):
                 raise
 
     def _delete_options(self, target: Target, options: DeleteOptions | None) -> DeleteOptions:
-        if options is None:
-            uid = "" if isinstance(target, Ref) else target.uid
-            options = DeleteOptions(preconditions=Preconditions(uid=uid))
+        options = options or DeleteOptions()
+        if not isinstance(target, Ref) and not options.preconditions.uid:
+            options = replace(options, preconditions=replace(options.preconditions, uid=target.uid))
         return replace(options, dry_run=True) if self._options.dry_run else options
 
     async def delete_all(

@@ -10,7 +10,7 @@ from steersman.errors import ApiError, DecodeError, NotFound, ServiceUnavailable
 from steersman.objects.codec import decode_as
 from steersman.objects.identity import ApiResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from steersman.protocol.http import Request, Response
-from steersman.protocol.responses import body_of
+from steersman.protocol.responses import body_of, kind_not_served
 from steersman.transport.base import Transport
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -102,12 +102,18 @@ class Discovery:
         return f"<Discovery resources={'?' if self._resources is None else len(self._resources)}>"
 
     async def resource(self, gvk: GroupVersionKind) -> ApiResource:
-        """Give how a kind is served; ``NotFound`` if it is not."""
+        """Return how a kind is served; ``KindNotServed`` if it is not."""
         return await self._first(lambda resource: resource.gvk == gvk, str(gvk))
 
     async def served_at(self, gvr: GroupVersionResource) -> ApiResource:
-        """Give what is served as exactly this group, version and resource; ``NotFound`` if nothing is."""
+        """Return what is served as exactly this group, version and resource; ``KindNotServed`` if nothing is."""
         return await self._first(lambda resource: resource.gvr == gvr, str(gvr))
+
+    async def is_served(self, gvr: GroupVersionResource) -> bool:
+        """Return whether a resource is served now, by an answer that is at most a second old."""
+        if self._resources is None or self._clock.monotonic() - self._asked_at >= REFRESH_AT_MOST_EVERY:
+            await self.refresh()
+        return any(resource.gvr == gvr for resource in await self.resources())
 
     async def find(self, name: str) -> ApiResource:
         """Give what a person means by a name: kind, plural, singular or short name, if need be with group or version.
@@ -138,7 +144,7 @@ class Discovery:
             await self.refresh()
             found = next(filter(fits, await self.resources()), None)
         if found is None:
-            raise NotFound(f"the server serves no {name}: is its CustomResourceDefinition installed?", code=404)
+            raise kind_not_served(name)
         return found
 
     # Asking.

@@ -6,15 +6,15 @@ from steersman.client.discovery import Discovery
 from steersman.client.interfaces import Ref
 from steersman.client.warnings import Warnings
 from steersman.clock import Clock
-from steersman.errors import ApiError
+from steersman.errors import ApiError, NotFound, SteersmanError
 from steersman.kinds import class_for
 from steersman.objects.codec import decode, decode_json, encode_json
-from steersman.objects.identity import GroupVersionKind, ObjectKey
+from steersman.objects.identity import GroupVersionKind, GroupVersionResource, ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured, gvk_of, resource_of
 from steersman.protocol.confidential import is_confidential, without_values
 from steersman.protocol.http import Request
 from steersman.protocol.requests import Requests
-from steersman.protocol.responses import body_of, warnings_of
+from steersman.protocol.responses import body_of, kind_not_served, warnings_of
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
 
@@ -38,16 +38,35 @@ class Session:
         self._by_kind: dict[GroupVersionKind, Requests] = {}
 
     async def send(self, request: Request) -> bytes:
-        """Send and give the body of a success; raise what any other answer means."""
+        """Send a request and return the body of a success; raise the error that any other response means."""
         response = await self.transport.request(request)
         if texts := warnings_of(response):
             self._warnings.show(texts)
         try:
             return body_of(response)
         except ApiError as error:
-            if is_confidential(request.target):
-                raise without_values(error) from None
-            raise
+            if isinstance(error, NotFound):
+                raise await self._explained(request, error) from None
+            if not is_confidential(request.target):
+                raise
+            refusal = without_values(error)
+        # Outside the handler: inside it, even with `from None`, the quoted values would travel on in __context__.
+        raise refusal
+
+    async def _explained(self, request: Request, error: NotFound) -> NotFound:
+        """Return what a 404 means: discovery tells whether the kind is served, where the answer names no object."""
+        gvr = _resource_in(request.target)
+        if error.name or gvr is None:
+            return error
+        try:
+            is_served = await self.discovery.is_served(gvr)
+        except SteersmanError:
+            return error  # Then nothing is known: this may not even be the API server.
+        if is_served:
+            return error
+        known = (requests.resource for requests in (*self._by_class.values(), *self._by_kind.values()))
+        kind = next((resource.gvk.kind for resource in known if resource.gvr == gvr), gvr.resource)
+        return kind_not_served(f"{kind} ({gvr.group_version})", group=gvr.group, kind=kind)
 
     # Where kinds are served.
 
@@ -86,6 +105,14 @@ class Session:
         if not requests.resource.namespaced:
             return namespace or ""
         return self.namespace if namespace is None else namespace
+
+
+def _resource_in(target: str) -> GroupVersionResource | None:
+    """Return the resource that a request is about; ``None`` for core resources, which every server has."""
+    match target.partition("?")[0].split("/"):
+        case ["", "apis", group, version, "namespaces", _, plural, *_] | ["", "apis", group, version, plural, *_]:
+            return GroupVersionResource(group, version, plural)
+    return None
 
 
 def kind_of(obj: KubeObject | Unstructured) -> Kind:

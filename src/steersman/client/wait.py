@@ -14,6 +14,7 @@ from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.list_watch import ListWatchSettings
 from steersman.protocol.options import ListOptions
 from steersman.protocol.requests import Requests
+from steersman.protocol.responses import body_of
 from steersman.protocol.watch_frames import Applied, Deleted
 
 _CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
@@ -124,7 +125,8 @@ async def _listable(session: Session, requests: Requests, last: _LastSeen) -> No
     """Look until the list is served: for some milliseconds after ``Established`` it is not."""
     while True:
         try:
-            await session.send(requests.list("", ListOptions(limit=1)))
+            # Not through the session, which would ask discovery about each 404.
+            body_of(await session.transport.request(requests.list("", ListOptions(limit=1))))
         except (NotFound, TooManyRequests, ServiceUnavailable) as error:
             last.state = f"established, but listing says: {error}"
             await session.clock.sleep(_LOOK_EVERY)

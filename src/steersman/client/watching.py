@@ -8,7 +8,6 @@ import logging
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
-from http import HTTPStatus
 from typing import Any, Generic, Self, TypeAlias
 
 from msgspec import Raw, Struct
@@ -31,7 +30,7 @@ from steersman.errors import (
 from steersman.objects.codec import RawList, decode_as
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import gvk_of
-from steersman.protocol.http import Request, Response
+from steersman.protocol.http import Request
 from steersman.protocol.list_watch import ListWatchSettings, State, step
 from steersman.protocol.list_watch_messages import (
     Begin,
@@ -54,9 +53,9 @@ from steersman.protocol.list_watch_messages import (
 )
 from steersman.protocol.options import ListOptions
 from steersman.protocol.requests import Requests
-from steersman.protocol.responses import body_of, error_of
-from steersman.protocol.watch_frames import Added, Applied, Bookmark, Deleted, Failed, Modified, RawEvent, WatchFrames
-from steersman.transport.stream import ResponseStream
+from steersman.protocol.responses import body_of, collection_error
+from steersman.protocol.watch_frames import Added, Applied, Bookmark, Deleted, Failed, Modified, RawEvent
+from steersman.transport.watch_stream import WatchStream, open_watch
 
 _log = logging.getLogger("steersman.client")
 
@@ -86,11 +85,10 @@ class _Known(Struct):
 
 
 class _OpenStream(Struct, frozen=True):
-    """A watch under way: its connection, its bytes, and what has been made of them."""
+    """A watch under way, and how it is closed."""
 
-    context: AbstractAsyncContextManager[ResponseStream]
-    body: ResponseStream
-    frames: WatchFrames
+    context: AbstractAsyncContextManager[WatchStream]
+    events: WatchStream
 
 
 class Watcher(Generic[O]):
@@ -110,7 +108,7 @@ class Watcher(Generic[O]):
     ) -> None:
         self._session = session
         self._kind = kind
-        self._kind_name = kind.kind if isinstance(kind, GroupVersionKind) else gvk_of(class_of(kind)).kind
+        self._gvk = kind if isinstance(kind, GroupVersionKind) else gvk_of(class_of(kind))
         self._namespace = namespace
         self._since = since
         self._state = State(settings, version=since)
@@ -213,7 +211,7 @@ class Watcher(Generic[O]):
 
     def _report(self, error: SteersmanError) -> None:
         if isinstance(error, TlsError) or (isinstance(error, ApiError) and not isinstance(error, _PASSING)):
-            self._failure = error
+            self._failure = collection_error(error, self._gvk)
         else:
             _log.info("watch failed, trying again", extra={"kind": described(self._kind), "error": str(error)})
 
@@ -242,7 +240,7 @@ class Watcher(Generic[O]):
                 await self._session.clock.sleep(seconds)
                 return self._tell(Woken(*self._now()))
             case Watch(options):
-                return await self._read_stream(requests.watch(self._namespace or "", options))
+                return await self._read_stream(requests.watch(self._namespace or "", options), options.timeout_seconds)
             case None:
                 raise RuntimeError("the list/watch machine asked for nothing")
 
@@ -258,29 +256,21 @@ class Watcher(Generic[O]):
                     self._buffer[known.key] = (known.metadata, bytes(item))
         return PageReceived(*self._now(), page.metadata.resource_version or "", page.metadata.continue_ or "")
 
-    async def _read_stream(self, request: Request) -> _Next | None:
+    async def _read_stream(self, request: Request, lasts: float | None) -> _Next | None:
         """Take in what comes next on the stream, which is opened first if need be."""
         try:
             if self._stream is None:
-                self._stream = await self._open(request)
-            stream = self._stream
-            chunk = await anext(stream.body, None)
-            following = self._take(stream.frames.finish() if chunk is None else stream.frames.feed(chunk))
+                self._stream = await self._open(request, lasts)
+            events = await anext(self._stream.events, None)
+            if events is not None:
+                return self._take(events)
         except SteersmanError as error:
             return self._tell(WatchFailed(*self._now(), error))
-        if chunk is None and following is None:
-            return self._tell(WatchClosed(*self._now()))
-        return following
+        return self._tell(WatchClosed(*self._now()))
 
-    async def _open(self, request: Request) -> "_OpenStream":
-        context = self._session.transport.stream(request)
-        body = await context.__aenter__()
-        if body.status != HTTPStatus.OK:
-            try:
-                raise error_of(Response(body.status, body.headers, await body.read()))
-            finally:
-                await context.__aexit__(None, None, None)
-        return _OpenStream(context, body, WatchFrames())
+    async def _open(self, request: Request, lasts: float | None) -> "_OpenStream":
+        context = open_watch(self._session.transport, request, clock=self._session.clock, lasts=lasts)
+        return _OpenStream(context, await context.__aenter__())
 
     def _take(self, events: Iterable[RawEvent]) -> _Next | None:
         for event in events:
@@ -306,8 +296,8 @@ class Watcher(Generic[O]):
         except DecodeError as error:
             _log.warning("left out what is no object", extra={"kind": described(self._kind), "error": str(error)})
             return None
-        if known.kind and known.kind != self._kind_name:
-            _log.warning("left out an object of another kind", extra={"kind": known.kind, "wanted": self._kind_name})
+        if known.kind and known.kind != self._gvk.kind:
+            _log.warning("left out an object of another kind", extra={"kind": known.kind, "wanted": self._gvk.kind})
             return None
         return known
 

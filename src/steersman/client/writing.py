@@ -14,11 +14,13 @@ from steersman.errors import Conflict
 from steersman.objects.codec import decode_as, encode_json, to_json
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured
-from steersman.protocol.options import ApplyOptions, WriteOptions
+from steersman.protocol.options import ApplyOptions, Preconditions, WriteOptions
 from steersman.protocol.requests import PatchType, Requests
 
 #: How often a change is tried against other writers, and seconds in between: client-go's numbers.
 _CONFLICTS, _CONFLICT_SECONDS = 5, 0.01
+
+_NO_PRECONDITIONS = Preconditions()
 
 #: Metadata that the server sets: no part of anybody's intent.
 _SET_BY_SERVER = (
@@ -125,16 +127,21 @@ class Writing:
         request = requests.patch(key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource)
         return decode_as(_Answer, await self._session.send(request)).metadata
 
-    async def apply(self, obj: O, *, force: bool = False) -> O:
-        """Let the server make the fields that are set here so, and own them for this client's field manager.
+    async def apply(self, obj: O, *, force: bool = False, preconditions: Preconditions = _NO_PRECONDITIONS) -> O:
+        """Apply the fields that are set here on the server, and own them for this client's field manager.
 
         ``Conflict`` names the managers that own one of them, unless forced. What was set before and is left out now is
-        removed.
+        removed. A precondition that does not hold writes nothing: another resource version, or a uid without an object,
+        is a ``Conflict``; an object of another uid is ``Invalid`` at ``metadata.uid``. A missing object is created
+        whatever its resource version should be.
         """
         requests, key = await self._session.locate(obj)
         options = _apply_options(self._options, force=force)
         intent = _intent(obj)
-        body = encode_json({**_identity(intent), **self._part(intent, requests)})
+        document = {**_identity(intent), **self._part(intent, requests)}
+        if preconditions is not _NO_PRECONDITIONS:
+            document["metadata"] = {**document["metadata"], **_required(preconditions)}
+        body = encode_json(document)
         request = requests.patch(key, PatchType.APPLY, body, options, subresource=self._subresource)
         return self._read(obj, await self._session.send(request))
 
@@ -181,3 +188,9 @@ def _identity(document: dict[str, Any]) -> dict[str, Any]:
     """Give the members that say which object a document is about."""
     metadata = {name: document["metadata"][name] for name in ("name", "namespace") if name in document["metadata"]}
     return {"apiVersion": document["apiVersion"], "kind": document["kind"], "metadata": metadata}
+
+
+def _required(preconditions: Preconditions) -> dict[str, str]:
+    """Return the metadata that an object must have for an apply to be carried out."""
+    required = {"uid": preconditions.uid, "resourceVersion": preconditions.resource_version}
+    return {name: value for name, value in required.items() if value}

@@ -8,23 +8,28 @@ import asyncio
 import builtins
 import logging
 import threading
-from collections.abc import Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from copy import copy
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from steersman.client.client import Client
-from steersman.client.writing import Written
 from steersman.controller.causes import Cause
-from steersman.controller.expectations import Target, Write
-from steersman.controller.followings import Followed, Told
+from steersman.controller.claims import CREATE_ONLY, Claimant, is_outdated
+from steersman.controller.expectations import Target
+from steersman.controller.followings import Told
+from steersman.controller.run_record import RunRecord, target_of
+from steersman.controller.status_draft import READY
 from steersman.controller.surroundings import EventKind, Surroundings, covers
+from steersman.errors import Conflict, Invalid
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
+from steersman.informer.record import Record
 from steersman.objects.codec import encode
 from steersman.objects.identity import ApiResource, ObjectKey
-from steersman.objects.resource import KubeObject, Status, gvk_of, resource_of
+from steersman.objects.resource import KubeObject, Status, resource_of
 from steersman.objects.selectors import LabelSelector
+from steersman.protocol.options import Preconditions
 from steersman.transport.services import HttpService
 
 K = TypeVar("K", bound=KubeObject)
@@ -32,17 +37,9 @@ C = TypeVar("C", bound=KubeObject)
 T = TypeVar("T")
 
 
+#: How often an apply looks at the server when the object keeps changing between the look and the write.
+_CLAIM_TRIES = 4
 _controller_log = logging.getLogger("steersman.controller")
-
-
-class OnWrite(Protocol):
-    """Told of each write."""
-
-    def __call__(self, target: Target, write: Write, informer: Informer[Any], *, changed: bool) -> None:
-        """Take note of an object that was written, what that left behind, and the replica that will show it.
-
-        ``changed`` tells whether the object was created or changed, and not deleted or left as it was.
-        """
 
 
 class ContextLog(logging.LoggerAdapter[logging.Logger]):
@@ -58,19 +55,16 @@ class Context(Generic[K]):
     """One run of a reconciler for one object."""
 
     def __init__(
-        self, obj: K, surroundings: Surroundings, *, why: tuple[Cause, ...], on_write: OnWrite, fields: dict[str, Any]
+        self, run: RunRecord[K], surroundings: Surroundings, *, why: tuple[Cause, ...], fields: dict[str, Any]
     ) -> None:
-        self._obj = obj
+        self._obj = run.obj
+        self._run = run
         self._surroundings = surroundings
         self._why = why
         self._fields = fields
         self._log: ContextLog | None = None
-        self._on_write = on_write
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self._again_after: float | None = None
-        self._desired: set[Target] = set()
-        self._followed: set[Followed] = set()
 
     # Knowing.
 
@@ -95,16 +89,6 @@ class Context(Generic[K]):
         """Give the time, in UTC, by the clock that everything here goes by."""
         return self._surroundings.clock.now()
 
-    @property
-    def followed(self) -> set[Followed]:
-        """What this run followed."""
-        return self._followed
-
-    @property
-    def again_after(self) -> float | None:
-        """Seconds after which the author asked for another run."""
-        return self._again_after
-
     # Reading.
 
     async def get(self, kind: type[C], name: str, namespace: str | None = None) -> C | None:
@@ -112,8 +96,12 @@ class Context(Generic[K]):
         key = self._key_for(kind, name, namespace)
         informer = self._surroundings.caches.find(kind)
         if informer is not None and self._shows(informer, key):
-            return informer.get(key)
-        return await self._surroundings.client.try_get(kind, key.name, key.namespace or None)
+            found = informer.get(key)
+        else:
+            found = await self._surroundings.client.try_get(kind, key.name, key.namespace or None)
+        if found is not None:
+            self._run.saw([found])
+        return found
 
     async def list(
         self, kind: type[C], selector: LabelSelector | str | None = None, *, namespace: str | None = None
@@ -124,16 +112,21 @@ class Context(Generic[K]):
             place = ""
         informer = self._surroundings.caches.find(kind)
         if informer is not None and not informer.is_partial and (not place or informer.covers_namespace(place)):
-            return informer.list(selector, namespace=place or None)
-        labels = "" if selector is None else str(selector)
-        return [obj async for obj in self._surroundings.client.list(kind, namespace=place, label_selector=labels)]
+            found = informer.list(selector, namespace=place or None)
+        else:
+            labels = "" if selector is None else str(selector)
+            found = [obj async for obj in self._surroundings.client.list(kind, namespace=place, label_selector=labels)]
+        self._run.saw(found)
+        return found
 
     def owned(self, kind: type[C]) -> builtins.list[C]:
         """Give the objects of an owned kind that the reconciled one controls, by its uid, from the cache."""
         informer = self._surroundings.caches.find(kind)
         if informer is None:
             raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
-        return [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
+        found = [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
+        self._run.saw(found)
+        return found
 
     def orphans(self, kind: type[C], selector: LabelSelector) -> builtins.list[C]:
         """Give the objects of a watched kind, in the same namespace, that match and that nobody controls."""
@@ -144,58 +137,102 @@ class Context(Generic[K]):
 
     # Writing.
 
-    async def apply(self, obj: C, *, owned: bool = True, force: bool = True) -> C:
+    async def apply(self, obj: C, *, owned: bool = True, adopt: bool = False, force: bool = True) -> C:
         """Apply an object on the server as this operator's full intent, with the owner reference unless told otherwise.
 
         Nothing is sent if the same intent was applied last and the object has not changed since.
+
+        An existing object is written only if it is this operator's own: controlled by the reconciled object, or without
+        a controller and written by this operator before. Any other raises ``AlreadyOwned``, which becomes a condition
+        and an event unless it is caught. ``adopt`` takes over an object that has no controller, such as one made by a
+        person; an object with another controller is never taken. ``force`` overwrites fields that other managers have
+        set in it; without, that is a ``Conflict`` which names them.
         """
         intent = self._prepared(obj, owned=owned)
-        target = self._target(intent)
-        self._desired.add(target)
+        target = target_of(intent)
+        self._run.desired.add(target)
         data = encode(intent)
         before = ""
+        record: Record | None = None
         informer = self._surroundings.caches.find(type(obj))
         if informer is not None and (record := informer.store.get(target.key)) is not None:
             before = record.resource_version
             if self._surroundings.applied.is_current(target, data, before):
                 return informer.decode(record)
-        applied = await self._surroundings.client.apply(intent, force=force)
-        self._surroundings.applied.remember(target, data, applied.resource_version)
-        self._wrote(applied, before=before)
+        applied_for = self._obj.uid if owned else ""
+        claimant = Claimant(self._obj, self._surroundings.client.field_manager, owned, adopt)
+        claim = self._known_claim(claimant, target, intent, record, applied_for)
+        applied = await self._apply_claimed(claimant, intent, claim, force=force)
+        self._surroundings.applied.remember(
+            target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
+        )
+        self._run.wrote(applied, before=before)
         return applied
+
+    def _known_claim(
+        self, claimant: Claimant, target: Target, intent: KubeObject, record: Record | None, applied_for: str
+    ) -> Preconditions | None:
+        """Return the preconditions of an apply if they are known without a look at the server."""
+        if target == target_of(self._obj):
+            # The reconciled object itself is no child: it may get fields of ours, whoever made it.
+            return Preconditions(uid=self._obj.uid)
+        if record is not None and (claim := claimant.claim_cached(intent, record)) is not None:
+            return claim
+        informer = self._surroundings.caches.find(type(intent))
+        if record is None and informer is not None and covers(informer, intent.namespace, intent.labels):
+            return CREATE_ONLY
+        # What this process applied is its own as long as nothing else has changed it.
+        return self._surroundings.applied.claim(target, applied_for)
+
+    async def _apply_claimed(self, claimant: Claimant, intent: C, claim: Preconditions | None, *, force: bool) -> C:
+        """Apply an object if it is ours, looking at the server where nothing else tells or the server disagrees."""
+        client = self._surroundings.client
+        looked = False
+        for tries_left in reversed(range(_CLAIM_TRIES)):
+            if claim is None:
+                live = await client.try_get_metadata(type(intent), intent.name, intent.namespace or None)
+                claim, looked = claimant.claim_live(intent, live), True
+            try:
+                return await client.apply(intent, force=force, preconditions=claim)
+            except (Conflict, Invalid) as error:
+                if not tries_left or not is_outdated(error, looked=looked):
+                    raise
+                claim = None
+        raise AssertionError("the last try returns or raises")
 
     async def create(self, obj: C, *, owned: bool = True) -> C:
         """Create an object, with the owner reference unless told otherwise."""
         created = await self._surroundings.client.create(self._prepared(obj, owned=owned))
-        self._desired.add(self._target(created))
-        self._wrote(created, before="")
+        self._run.desired.add(target_of(created))
+        self._run.wrote(created, before="")
         return created
 
     async def update(self, obj: C) -> C:
         """Send what changed in an object since it was read."""
+        self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
         updated = await self._surroundings.client.update(obj)
-        self._wrote(updated, before=obj.resource_version)
+        self._run.wrote(updated, before=obj.resource_version)
         return updated
 
-    async def patch(self, obj: C, patch: dict[str, Any]) -> C:
-        """Change parts of an object by a JSON merge patch."""
-        patched = await self._surroundings.client.patch(obj, patch)
-        self._wrote(patched, before=obj.resource_version)
+    async def patch(self, obj: C, patch: dict[str, Any], *, status: bool = False) -> C:
+        """Change parts of an object by a JSON merge patch, with ``status`` by way of its status subresource."""
+        self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
+        client = self._surroundings.client
+        patched = await (client.status.patch(obj, patch) if status else client.patch(obj, patch))
+        self._run.wrote(patched, before=obj.resource_version)
         return patched
 
     async def delete(self, obj: KubeObject) -> None:
         """Delete an object; one that is gone already is fine. One of the same name that came later is not touched."""
         await self._surroundings.client.delete(obj, missing_ok=True)
-        informer = self._surroundings.caches.find(type(obj))
-        if informer is not None and covers(informer, obj.namespace, obj.labels):
-            self._on_write(self._target(obj), Write(obj.uid, ""), informer, changed=False)
+        self._run.deleted(obj)
 
     async def prune(self, *kinds: type[KubeObject]) -> builtins.list[ObjectKey]:
         """Delete the owned objects of these kinds that this run has neither applied nor created; give their keys."""
         pruned = []
         for kind in kinds:
             for child in self.owned(kind):
-                if self._target(child) not in self._desired and not child.is_deleting:
+                if target_of(child) not in self._run.desired and not child.is_deleting:
                     await self.delete(child)
                     pruned.append(child.key)
         return pruned
@@ -207,6 +244,8 @@ class Context(Generic[K]):
         own = getattr(self._obj, "status", None)
         if not isinstance(own, Status):
             raise TypeError(f"the status of {type(self._obj).__name__} has no conditions: derive it from Status")
+        if type_ == READY:
+            self._run.said_ready = True
         now = self._surroundings.clock.now().replace(microsecond=0)
         return own.set_condition(type_, status, reason, message, now=now, generation=self._obj.generation)
 
@@ -218,7 +257,8 @@ class Context(Generic[K]):
         """Run again after so many seconds if this run succeeds, even if nothing changes; the shortest wish counts."""
         if seconds <= 0:
             raise ValueError(f"requeue_after needs a positive number of seconds, got {seconds}")
-        self._again_after = seconds if self._again_after is None else min(self._again_after, seconds)
+        wished = self._run.again_after
+        self._run.again_after = seconds if wished is None else min(wished, seconds)
 
     def waker(self) -> Callable[[], None]:
         """Give a function that asks for another run of this object, at any later time and from any thread.
@@ -244,12 +284,25 @@ class Context(Generic[K]):
         follow any more ends, and everything ends with the object. ``client.discovery`` finds the resource. Where the
         selection names no namespaces, those count that the operator is limited to.
         """
-        self._followed.add((resource.gvk, selection))
+        self._run.followed.add((resource.gvk, selection))
         return self._surroundings.followings.follow(self._obj.key, resource, selection, told)
 
     def http(self, url: str) -> HttpService:
-        """Give an HTTP service by its URL; connections are kept for as long as the operator runs."""
-        return self._surroundings.services.at(url)
+        """Return an HTTP service by its URL; connections are kept for as long as the operator runs.
+
+        Requests other than GET, HEAD and OPTIONS are sent only while this process leads: else ``LeadershipLost``.
+        """
+        surroundings = self._surroundings
+        return surroundings.services.at(url, fence=surroundings.external_writes.fence)
+
+    async def external_write(self, system: str, description: str, write: Callable[[], Awaitable[T]]) -> T:
+        """Carry out a write to another system, such as a database, and return what ``write`` returns.
+
+        Leadership is checked right before ``write`` is called: ``LeadershipLost`` is raised without it. The write is
+        counted, logged and recorded by ``system`` and ``description``, which therefore must not contain secrets.
+        """
+        writes = self._surroundings.external_writes
+        return await writes.run(system, description, write, obj=self._obj, log=self.log)
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for what a method here gives: ``ctx.wait(ctx.apply(obj))``."""
@@ -275,12 +328,9 @@ class Context(Generic[K]):
     def _shows(informer: Informer[Any], key: ObjectKey) -> bool:
         return not informer.is_partial and informer.covers_namespace(key.namespace)
 
-    @staticmethod
-    def _target(obj: KubeObject) -> Target:
-        return Target(gvk_of(obj), obj.key)
-
     def _prepared(self, obj: C, *, owned: bool) -> C:
         """Give a copy with the namespace and the owner that it gets by default; the author's object stays as it is."""
+        self._run.saw([obj])
         prepared = copy(obj)
         prepared.metadata = copy(obj.metadata)
         if resource_of(type(obj)).namespaced and not obj.namespace:
@@ -295,30 +345,6 @@ class Context(Generic[K]):
             others = [owner for owner in obj.metadata.owner_references if owner.uid != reference.uid]
             prepared.metadata.owner_references = [*others, reference]
         return prepared
-
-    def note_write(self, obj: KubeObject) -> None:
-        """Hold the key back until the cache has the reconciled object as it was just written."""
-        self._wrote(obj, before=self._obj.resource_version)
-
-    def note_status(self, written: Written) -> None:
-        """Hold the key back until the cache has the reconciled object with the status that was just written."""
-        obj = self._obj
-        informer = self._surroundings.caches.find(type(obj))
-        if informer is not None and covers(informer, obj.namespace, written.labels or {}):
-            changed = written.resource_version != obj.resource_version
-            self._on_write(self._target(obj), Write(written.uid, written.resource_version), informer, changed=changed)
-
-    def note_end(self) -> None:
-        """Hold the key back until the cache has seen that the reconciled object is gone."""
-        informer = self._surroundings.caches.find(type(self._obj))
-        if informer is not None and covers(informer, self._obj.namespace, self._obj.labels):
-            self._on_write(self._target(self._obj), Write(self._obj.uid, "", is_end=True), informer, changed=False)
-
-    def _wrote(self, obj: KubeObject, *, before: str) -> None:
-        informer = self._surroundings.caches.find(type(obj))
-        if informer is not None and covers(informer, obj.namespace, obj.labels):
-            changed = before != obj.resource_version
-            self._on_write(self._target(obj), Write(obj.uid, obj.resource_version), informer, changed=changed)
 
     def __repr__(self) -> str:
         return f"<Context of {self._obj!r} why={[str(cause) for cause in self._why]}>"

@@ -5,9 +5,7 @@ begins before every cache it reads is complete, or before the caches have what i
 author's bug stops the others.
 """
 
-import asyncio
 import logging
-from collections import OrderedDict
 from typing import Any, Generic, TypeVar, assert_never
 
 from msgspec import Struct
@@ -20,17 +18,23 @@ from steersman.controller.causes import Cause, What, cause_of
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
 from steersman.controller.expectations import Target, Write
+from steersman.controller.external_writes import CarryOut, ExternalWrites, carry_out_at_once
+from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
 from steersman.controller.field_changes import changed_fields
 from steersman.controller.followings import Followings
 from steersman.controller.holds import Holds, Wanted
-from steersman.controller.hot_loops import HotLoops
 from steersman.controller.malformed import REASON, mark_malformed
 from steersman.controller.memories import Memories
 from steersman.controller.observer import ControllerObserver, NoObserver
-from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped
+from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, Waiting
+from steersman.controller.run_record import RunRecord
+from steersman.controller.self_triggers import SelfTriggers
 from steersman.controller.surroundings import Events, Surroundings
 from steersman.controller.triggers import Trigger
-from steersman.errors import DecodeError, SteersmanError, WaitTimeout
+from steersman.controller.unsent_changes import Snapshot, advice, is_looked_at
+from steersman.controller.waits import Waits
+from steersman.controller.workers import Workers
+from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer, Selection
@@ -40,6 +44,7 @@ from steersman.informer.subscription import Subscription
 from steersman.objects.codec import decode
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import KubeObject, Unstructured, resource_of
+from steersman.protocol.http import WriteFence
 from steersman.transport.services import HttpServices
 from steersman.workqueue.pending import LOW, NORMAL
 from steersman.workqueue.queue import QueueObserver, WorkQueue
@@ -51,8 +56,8 @@ _log = logging.getLogger("steersman.controller")
 
 #: How often a key whose object had changed meanwhile is tried again at once, and after how many seconds each.
 CONFLICT_RETRIES, CONFLICT_WAIT = 5, 0.01
-#: Own writes that are remembered, to know a run's causes for its own doing.
-_REMEMBERED_WRITES = 4096
+#: Seconds until a key looks again at an object that it waits for and that no watch shows.
+UNWATCHED_RECHECK = 30.0
 
 
 _NO_OBSERVER = NoObserver()
@@ -68,9 +73,15 @@ class ControllerParts(Struct, frozen=True, kw_only=True):
     clock: Clock
     #: What reconcilers call beside the cluster.
     services: HttpServices
+    #: Checked right before each write to another system; ``None`` without leader election.
+    fence: WriteFence | None = None
+    #: Carries out writes to other systems.
+    carry_out: CarryOut = carry_out_at_once
     #: The namespaces to look at; none of them means all.
     namespaces: tuple[str, ...] = ()
     observer: ControllerObserver = _NO_OBSERVER
+    #: Notified of each exception that an author's function raises unexpectedly.
+    on_failure: FailureListener = ignore_failure
     queue_observer: QueueObserver | None = None
 
 
@@ -87,15 +98,18 @@ class Controller(Generic[K]):
         self._subscriptions: list[tuple[Trigger, Informer[Any], Subscription]] = []
         self._holds = Holds(parts.clock, reconciler.options.hold, self._put_back)
         self._holds.on_expired = self._on_hold_expired
-        self._hot = HotLoops()
-        self._cool_until: dict[ObjectKey, float] = {}
+        self._own = SelfTriggers(reconciler.name, reconciler.resource.gvk.kind, parts.observer)
         #: Objects that are left alone until their uid or generation is another.
         self._given_up: dict[ObjectKey, tuple[str, object]] = {}
         self._conflicts: dict[ObjectKey, int] = {}
-        #: The versions that this controller gave to objects, oldest first.
-        self._own_versions: OrderedDict[tuple[str, ObjectKey, str], None] = OrderedDict()
         self._runs = 0
+        #: Advice about what the author's code does without effect, each once; tests fail on it.
+        self.mistakes: list[str] = []
+        #: Runs of each key that failed in a row, counting those that asked for a retry.
+        self._failing: dict[ObjectKey, int] = {}
         self._followings = Followings(parts.informers, reconciler.name, parts.namespaces)
+        self._waits = Waits(parts.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
+        self._workers = Workers(reconciler.name, reconciler.options.workers, self._work, parts.clock)
         self._surroundings = Surroundings(
             client=parts.client,
             caches=self,
@@ -103,6 +117,9 @@ class Controller(Generic[K]):
             events=parts.events,
             applied=AppliedIntents(),
             services=parts.services,
+            external_writes=ExternalWrites(
+                parts.clock, parts.fence, parts.carry_out, parts.observer.external_write_ended
+            ),
             followings=self._followings,
             memories=Memories(),
             wake=self._wake,
@@ -140,9 +157,7 @@ class Controller(Generic[K]):
     async def run(self) -> None:
         """Work until the queue is shut down or this is cancelled."""
         try:
-            async with asyncio.TaskGroup() as tasks:
-                for number in range(self.reconciler.options.workers):
-                    tasks.create_task(self._work(), name=f"worker/{self.reconciler.name}/{number}")
+            await self._workers.run()
         finally:
             self._holds.close()
 
@@ -169,7 +184,12 @@ class Controller(Generic[K]):
     def is_idle(self) -> bool:
         """Whether nothing is ready, under way, held back or waiting to be delivered."""
         waiting = any(subscription.backlog for _, _, subscription in self._subscriptions)
-        return self.queue.is_idle and not self._holds and not waiting and not self._followings.backlog
+        followed = self._followings.backlog or self._waits.backlog
+        return self.queue.is_idle and not self._holds and not waiting and not followed
+
+    def worker_problem(self) -> str:
+        """Return why fewer workers work than there should be; empty if all do."""
+        return self._workers.problem()
 
     def _selection(self, kind: type[KubeObject]) -> Selection:
         namespaced = resource_of(kind).namespaced
@@ -182,7 +202,10 @@ class Controller(Generic[K]):
     # From a change to a key.
 
     def _wake(self, key: ObjectKey) -> None:
-        self.queue.add(key, priority=NORMAL, causes=(Cause(What.ASKED),))
+        self._wake_for(key, Cause(What.ASKED))
+
+    def _wake_for(self, key: ObjectKey, cause: Cause) -> None:
+        self.queue.add(key, priority=NORMAL, causes=(cause,))
 
     def on_change(self, trigger: Trigger, informer: Informer[Any], change: Change) -> None:
         """Take in one change of a watched kind."""
@@ -191,11 +214,16 @@ class Controller(Generic[K]):
         self._holds.observe(target, change, informer)
         if isinstance(change, Deleted):
             self._surroundings.applied.forget(target)
+        if self._waits:
+            self._waits.observe(target, change)
         try:
             keys = trigger.keys(change)
-        except Exception:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
-            _log.exception(
-                "cannot tell what a change is about",
+        except BaseException as error:  # noqa: BLE001 - an author's mapping must not stop the changes that follow
+            failure = error
+            self._report(target.gvk.kind, record.key, error)
+            _log.error(
+                "the mapping of a watched kind failed: what the change asks for is not known",
+                exc_info=failure,
                 extra={"controller": self.reconciler.name, "kind": target.gvk.kind, "key": str(record.key)},
             )
             return
@@ -206,8 +234,8 @@ class Controller(Generic[K]):
         cause = cause_of(target.gvk.kind, change)
         priority = LOW if cause.what in (What.EXISTS, What.RESYNC) else NORMAL
         for key in keys:
-            if isinstance(change, Updated) and self._hot.is_suspect(key, target):
-                self._hot.note_fields(key, target, changed_fields(change.old, change.new))
+            if isinstance(change, Updated) and self._own.hot.is_suspect(key, target):
+                self._own.hot.note_fields(key, target, changed_fields(change.old, change.new))
             self.queue.add(key, priority=priority, causes=(cause,))
 
     # Working.
@@ -216,6 +244,11 @@ class Controller(Generic[K]):
         while (taken := await self.queue.get()) is not None:
             try:
                 await self._process(taken)
+            except BaseException as error:
+                if self._workers.is_the_end(error):
+                    raise
+                await self._workers.recover(error, "a worker failed outside the reconciler; the object is tried again")
+                self._retry(taken, None, type(error).__name__)
             finally:
                 self.queue.done(taken.key)
 
@@ -226,7 +259,7 @@ class Controller(Generic[K]):
         record = self._informers[self.reconciler.kind].store.get(key)
         if record is None:
             self._forget(key)
-        elif not (self._is_left_alone(record) or self._is_echo(taken) or self._cools_down(taken)):
+        elif not (self._is_left_alone(record) or self._own.is_echo(taken) or self._cools_down(taken)):
             await self._reconcile(taken, record)
 
     async def _reconcile(self, taken: Wanted, record: Record) -> None:
@@ -237,20 +270,36 @@ class Controller(Generic[K]):
             return
         self._runs += 1
         written: list[Target] = []
-        ctx = self._context(obj, taken, written)
+        run = self._run_record(obj, taken.key, written)
+        ctx = self._context(run, taken)
         started = self._clock.monotonic()
         self._observer.began()
+        snapshot = Snapshot(obj) if is_looked_at(self._runs) else None
         outcome: Outcome = Stopped()
         try:
-            outcome = await Attempt(self.reconciler, obj, ctx, self._clock).run()
+            failures = self._failing.get(taken.key, 0)
+            attempt = Attempt(
+                self.reconciler, run, ctx, self._clock, failures=failures, is_stopping=self._workers.is_stopping
+            )
+            outcome = await attempt.run()
         finally:
             self._observer.ended(outcome, self._clock.monotonic() - started)
-        self._note_run(taken, written)
+        self._own.ran(taken, written, self._clock.monotonic())
+        if snapshot is not None and not run.wrote_itself:
+            self._look_for_mistakes(snapshot)
         if isinstance(outcome, Done):
-            self._followings.keep(taken.key, ctx.followed)
+            self._followings.keep(taken.key, run.followed)
         self._settle(taken, outcome, record, ctx)
         if _log.isEnabledFor(logging.DEBUG):
             self._log_run(taken, outcome, ctx, self._clock.monotonic() - started)
+
+    def _look_for_mistakes(self, snapshot: Snapshot) -> None:
+        """Say once what the author's code changes in vain."""
+        changed = snapshot.changed()
+        mistake = advice(self.reconciler.resource.gvk.kind, changed) if changed else ""
+        if mistake and mistake not in self.mistakes:
+            self.mistakes.append(mistake)
+            _log.warning("changes without effect: %s", mistake, extra={"controller": self.reconciler.name})
 
     @staticmethod
     def _log_run(taken: Wanted, outcome: Outcome, ctx: Context[K], seconds: float) -> None:
@@ -258,30 +307,30 @@ class Controller(Generic[K]):
         fields = {"result": describe(outcome), "seconds": round(seconds, 6), "why": why}
         ctx.log.debug("reconciled", extra={**fields, "more_causes": taken.dropped_causes})
 
-    def _context(self, obj: K, taken: Wanted, written: list[Target]) -> Context[K]:
-        key = taken.key
-
+    def _run_record(self, obj: K, key: ObjectKey, written: list[Target]) -> RunRecord[K]:
         def on_write(target: Target, write: Write, informer: Informer[Any], *, changed: bool) -> None:
             if changed:
                 written.append(target)
             # A write that changed nothing found a version there that somebody else gave.
             if changed or not write.version:
-                self._remember_own(target, write)
+                self._own.wrote(target, write)
             self._holds.wrote(key, target, write, informer)
 
+        return RunRecord(obj, self._surroundings.caches, on_write)
+
+    def _context(self, run: RunRecord[K], taken: Wanted) -> Context[K]:
         fields = {
             "controller": self.reconciler.name,
             "kind": self.reconciler.resource.gvk.kind,
-            "key": str(key),
+            "key": str(taken.key),
             "reconcile": self._runs,
         }
-        return Context(obj, self._surroundings, why=taken.causes, on_write=on_write, fields=fields)
+        return Context(run, self._surroundings, why=taken.causes, fields=fields)
 
     def _settle(self, taken: Wanted, outcome: Outcome, record: Record, ctx: Context[K]) -> None:
         """Decide when the key runs again."""
         key = taken.key
-        if not isinstance(outcome, Outdated):
-            self._conflicts.pop(key, None)
+        self._count(key, outcome)
         match outcome:
             case Done(again_after):
                 self._on_done(key, again_after)
@@ -296,6 +345,8 @@ class Controller(Generic[K]):
                 ctx.log.warning(
                     "reconcile gave up until the object changes", extra={"reason": reason, "error": message}
                 )
+            case Waiting():
+                self._on_waiting(key, outcome, ctx)
             case Failed(error):
                 self._on_failure(taken, error, ctx)
             case Stopped():
@@ -303,18 +354,44 @@ class Controller(Generic[K]):
             case _:
                 assert_never(outcome)
 
+    def _count(self, key: ObjectKey, outcome: Outcome) -> None:
+        """Count failures in a row, and forget what the last failure left behind."""
+        if isinstance(outcome, Outdated):
+            return
+        self._conflicts.pop(key, None)
+        if isinstance(outcome, (Failed, RetryLater)):
+            self._failing[key] = self._failing.get(key, 0) + 1
+            return
+        self._failing.pop(key, None)
+        if not isinstance(outcome, Waiting):
+            self._waits.forget(key)
+
     def _on_done(self, key: ObjectKey, again_after: float | None) -> None:
         self.queue.forget(key)
         if again_after is not None:
             self.queue.add_after(key, again_after, causes=(Cause(What.TIMER),))
 
+    def _on_waiting(self, key: ObjectKey, outcome: Waiting, ctx: Context[K]) -> None:
+        self.queue.forget(key)
+        cache = self._informers.get(outcome.kind)
+        shows = cache is not None and not cache.is_partial and cache.covers_namespace(outcome.key.namespace)
+        watched = self._waits.wait(key, outcome.kind, outcome.key, cache.store if cache is not None and shows else None)
+        recheck = outcome.recheck if watched else min(outcome.recheck, UNWATCHED_RECHECK)
+        self.queue.add_after(key, recheck, causes=(Cause(What.TIMER),))
+        fields = {"reason": outcome.reason, "error": outcome.message, "watched": watched, "recheck": recheck}
+        ctx.log.info("reconcile waits for another object", extra=fields)
+
     def _on_failure(self, taken: Wanted, error: BaseException, ctx: Context[K]) -> None:
+        self._report(self.reconciler.resource.gvk.kind, taken.key, error)
         seconds = self._retry(taken, None, type(error).__name__)
         why = [str(cause) for cause in taken.causes]
         # What servers and networks do needs no traceback; what the author's code does has one.
         trace = None if isinstance(error, SteersmanError) else error
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {text_of(error)}"
         ctx.log.error("reconcile failed", exc_info=trace, extra={"error": text, "retry_in": seconds, "why": why})
+
+    def _report(self, kind: str, key: ObjectKey, error: BaseException) -> None:
+        self._parts.on_failure(ReconcileFailure(self.reconciler.name, kind, key, error))
 
     def _retry(self, taken: Wanted, after: float | None, detail: str) -> float:
         causes = (Cause(What.RETRY, detail=detail),)
@@ -335,6 +412,7 @@ class Controller(Generic[K]):
                 causes=(Cause(What.RETRY, detail="Conflict"),),
             )
             return
+        self._failing[taken.key] = self._failing.get(taken.key, 0) + 1
         seconds = self._retry(taken, None, "Conflict")
         ctx.log.warning("reconcile keeps conflicting", extra={"error": message, "retry_in": seconds})
 
@@ -350,6 +428,14 @@ class Controller(Generic[K]):
             extra={"controller": self.reconciler.name, "key": str(key), "missing": [str(target) for target in missing]},
         )
 
+    def _cools_down(self, taken: Wanted) -> bool:
+        """Put off a key that triggers itself; return whether that was necessary."""
+        seconds = self._own.seconds_to_wait(taken, self._clock.monotonic())
+        if not seconds:
+            return False
+        self.queue.add_after(taken.key, seconds, priority=taken.priority, causes=taken.causes)
+        return True
+
     def _is_left_alone(self, record: Record) -> bool:
         state = self._given_up.get(record.key)
         if state is None:
@@ -363,10 +449,11 @@ class Controller(Generic[K]):
         """Remember nothing of an object that is gone."""
         self.queue.forget(key)
         self._holds.forget(key)
-        self._hot.forget(key)
-        self._cool_until.pop(key, None)
+        self._own.forget(key)
         self._given_up.pop(key, None)
         self._conflicts.pop(key, None)
+        self._failing.pop(key, None)
+        self._waits.forget(key)
         self._followings.keep(key, set())
         self._surroundings.memories.forget(key)
 
@@ -381,71 +468,6 @@ class Controller(Generic[K]):
         failure = await mark_malformed(parts.client, self.reconciler.resource, record.data, str(error), parts.clock)
         if failure is not None:
             _log.warning("cannot set the condition of a malformed object", extra={**extra, "error": str(failure)})
-
-    # Own writes, and loops.
-
-    def _is_echo(self, taken: Wanted) -> bool:
-        """Tell whether a key is wanted only because its last run added the finalizer: that run went on with it."""
-        if not taken.causes or taken.causes[0].detail != "finalizers":
-            return False
-        kind = self.reconciler.resource.gvk.kind
-        return all(
-            cause.detail == "finalizers" and (cause.kind, cause.key) == (kind, taken.key) and self._is_own(cause)
-            for cause in taken.causes
-        )
-
-    def _remember_own(self, target: Target, write: Write) -> None:
-        self._own_versions[target.gvk.kind, target.key, write.version] = None
-        if len(self._own_versions) > _REMEMBERED_WRITES:
-            self._own_versions.popitem(last=False)
-
-    def _is_own(self, cause: Cause) -> bool:
-        return (cause.kind, cause.key, cause.version) in self._own_versions
-
-    def _is_by_itself(self, taken: Wanted) -> bool:
-        """Tell whether a key is wanted only because of what its last run wrote: it changed, or somebody deleted it."""
-        others = [cause for cause in taken.causes if not self._is_own(cause)]
-        if not others:
-            return bool(taken.causes)
-        if any(cause.what is not What.DELETED for cause in others):
-            return False
-        written = {(target.gvk.kind, target.key) for target in self._hot.writes(taken.key)}
-        return all((cause.kind, cause.key) in written for cause in others)
-
-    def _note_run(self, taken: Wanted, written: list[Target]) -> None:
-        key = taken.key
-        self._hot.ran(key, written, by_itself=self._is_by_itself(taken), now=self._clock.monotonic())
-        loop = self._hot.loop(key)
-        if loop is None:
-            if self._cool_until.pop(key, None) is not None:
-                self._observer.hot_loops(len(self._hot))
-            return
-        if not written:
-            return
-        self._cool_until[key] = self._clock.monotonic() + loop.wait
-        self._observer.hot_loops(len(self._hot))
-        _log.warning(
-            "an object triggers itself: its reconcile keeps writing the same object",
-            extra={
-                "controller": self.reconciler.name,
-                "key": str(key),
-                "target": str(loop.target),
-                "fields": list(loop.fields),
-                "runs": loop.runs,
-                "wait": loop.wait,
-            },
-        )
-
-    def _cools_down(self, taken: Wanted) -> bool:
-        """Put off a key that triggers itself; any other cause lets it run."""
-        until = self._cool_until.get(taken.key)
-        if until is None or not self._is_by_itself(taken):
-            return False
-        left = until - self._clock.monotonic()
-        if left <= 0:
-            return False
-        self.queue.add_after(taken.key, left, priority=taken.priority, causes=taken.causes)
-        return True
 
     def __repr__(self) -> str:
         return f"<Controller {self.reconciler.name} {self.queue!r} held={len(self._holds)}>"

@@ -1,17 +1,22 @@
 """What an author declares: a function that reconciles a kind, its cleanup, and what else triggers it."""
 
+import inspect
+import sys
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Chosen, Trigger, Watch, to_choosers, to_controller, to_itself, to_mapped
+from steersman.controller.triggers import Trigger, WatchedKind, to_controller, to_itself
 from steersman.errors import DeclarationError
 from steersman.informer.reader import StoreReader
 from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
+
+if sys.version_info >= (3, 14):
+    import annotationlib
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -21,13 +26,41 @@ ReconcileFunction: TypeAlias = Callable[[K, Context[K]], Awaitable[None] | None]
 ErrorFunction: TypeAlias = Callable[[K, Context[K], BaseException], Awaitable[None] | None]
 
 
+def check_function(function: Callable[..., object], arguments: tuple[str, ...], what: str) -> None:
+    """Reject a function that cannot be called with these arguments, or whose body would never run."""
+    name = getattr(function, "__qualname__", repr(function))
+    if not callable(function):
+        raise DeclarationError(f"{name} is not a function: {what} is declared as a decorator of one")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise DeclarationError(f"{name} contains a yield, so that calling it runs nothing: {what} awaits or returns")
+    try:
+        signature = _signature(function)
+    except (TypeError, ValueError):
+        # Some functions of C extensions do not tell.
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        wanted = f"async def {getattr(function, '__name__', 'function')}({', '.join(arguments)})"
+        raise DeclarationError(f"{name}{signature}: {error}; {what} is declared as {wanted}") from None
+
+
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    """Return the signature; its annotations may name what is imported for type checkers only."""
+    if sys.version_info >= (3, 14):
+        return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
+    return inspect.signature(function)
+
+
 class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     """How a kind is reconciled."""
 
     #: Kinds whose objects trigger the one that controls them.
     owns: tuple[type[KubeObject], ...] = ()
     #: Kinds whose objects trigger others, by a function.
-    watches: tuple[Watch | Chosen, ...] = ()
+    watches: tuple[WatchedKind[Any], ...] = ()
+    #: Kinds whose objects a run may wait for (``Blocked``): single objects are watched while something waits for them.
+    waits_for: tuple[type[KubeObject], ...] = ()
     #: Which changes of the reconciled kind matter.
     when: Predicate = meaningful
     #: Which changes of owned kinds matter.
@@ -44,6 +77,8 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     optional: bool = False
     #: Call the function for objects that are being deleted as well.
     while_deleting: bool = False
+    #: Tell of runs that keep failing by the Ready condition and an event.
+    report_failures: bool = True
     #: Seconds that a key is held back for the cache to see what its last run wrote.
     hold: float = 10.0
 
@@ -67,6 +102,7 @@ class Reconciler(Generic[K]):
         finalizer: str,
         options: ReconcilerOptions | None = None,
     ) -> None:
+        check_function(function, ("object", "ctx"), "a reconciler")
         self.name = name
         self.kind = kind
         self.resource: ApiResource = resource_of(kind)
@@ -84,6 +120,7 @@ class Reconciler(Generic[K]):
         """Declare what is done before an object goes; its presence adds and removes the finalizer."""
         if self.cleanup_function is not None:
             raise DeclarationError(f"{self.name} has a cleanup already")
+        check_function(function, ("object", "ctx"), "a cleanup")
         self.cleanup_function = function
         return function
 
@@ -91,6 +128,7 @@ class Reconciler(Generic[K]):
         """Declare who is told of failures: ``(obj, ctx, error)``; what it raises takes the failure's place."""
         if self.error_function is not None:
             raise DeclarationError(f"{self.name} has an on_error already")
+        check_function(function, ("object", "ctx", "error"), "an on_error")
         self.error_function = function
         return function
 
@@ -102,12 +140,7 @@ class Reconciler(Generic[K]):
         for owned in options.owns:
             yield Trigger(owned, to_owner, options.owns_when)
         for watch in options.watches:
-            mapper = (
-                to_mapped(watch.kind, watch.to)
-                if isinstance(watch, Watch)
-                else to_choosers(reconciled, watch.kind, watch.by)
-            )
-            yield Trigger(watch.kind, mapper, watch.when, watch.optional)
+            yield watch.trigger(reconciled)
 
     def __repr__(self) -> str:
         return f"<Reconciler {self.name} of {self.resource.gvk}>"

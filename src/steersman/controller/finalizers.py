@@ -1,7 +1,7 @@
 """Finalizers: ours is there before the first side effect and goes last; those of others are never touched.
 
-Both are patches that name the version they were computed from, so that a list which somebody else changed meanwhile is
-a conflict and never overwritten.
+Adding and removing are patches that name the version they were computed from, so that a list of finalizers which was
+changed meanwhile is a conflict and never overwritten.
 """
 
 from typing import Any
@@ -21,6 +21,15 @@ def _patch(obj: KubeObject, finalizers: list[str]) -> dict[str, Any]:
 async def add_finalizer(client: Client, obj: KubeObject, finalizer: str) -> KubeObject:
     """Add a finalizer; a ``Conflict`` means that the object changed since it was read."""
     return await client.patch(obj, _patch(obj, [*obj.metadata.finalizers, finalizer]))
+
+
+async def is_cleanup_due(client: Client, obj: KubeObject, finalizer: str) -> bool:
+    """Return whether the live object, not only the cached one, is being deleted and waits for this finalizer.
+
+    A cache may be behind: the object may be gone, another one may have its name, or another process has cleaned up.
+    """
+    live = await _read_again(client, obj)
+    return live is not None and live.is_deleting and finalizer in live.metadata.finalizers
 
 
 async def remove_finalizer(client: Client, obj: KubeObject, finalizer: str) -> KubeObject | None:

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from steersman.controller.external_writes import ExternalWrite
 from steersman.controller.outcome import Outcome
 
 
@@ -23,6 +24,9 @@ class ControllerObserver(Protocol):
     def hot_loops(self, count: int) -> None:
         """Tell how many keys trigger themselves."""
 
+    def external_write_ended(self, write: ExternalWrite) -> None:
+        """Record a write to another system, however it ended."""
+
 
 class NoObserver:
     """Counts nothing."""
@@ -40,4 +44,7 @@ class NoObserver:
         """Ignore it."""
 
     def hot_loops(self, count: int) -> None:
+        """Ignore it."""
+
+    def external_write_ended(self, write: ExternalWrite) -> None:
         """Ignore it."""

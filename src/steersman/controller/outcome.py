@@ -5,8 +5,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from steersman.errors import Conflict, LeadershipLost, NotFound, Permanent, Retry
+from steersman.controller.claims import is_field_conflict
+from steersman.errors import Blocked, Conflict, DeclarationError, LeadershipLost, NotFound, Permanent, Retry, text_of
 from steersman.objects.identity import ApiResource, ObjectKey
+from steersman.objects.resource import KubeObject, resource_of
 
 
 class Done(Struct, frozen=True):
@@ -36,6 +38,17 @@ class GaveUp(Struct, frozen=True):
     message: str
 
 
+class Waiting(Struct, frozen=True):
+    """Trying again is of no use until another object appears or changes."""
+
+    reason: str
+    message: str
+    kind: type[KubeObject]
+    key: ObjectKey
+    #: Seconds after which it is tried again in any case.
+    recheck: float
+
+
 class Failed(Struct, frozen=True):
     """Something went wrong: try again with back-off."""
 
@@ -51,27 +64,39 @@ class Stopped(Struct, frozen=True):
     """This process no longer leads: whoever does will do the work."""
 
 
-Outcome: TypeAlias = Done | RetryLater | Outdated | GaveUp | Failed | Stopped
+Outcome: TypeAlias = Done | RetryLater | Outdated | GaveUp | Waiting | Failed | Stopped
 
 
 def outcome_of(error: BaseException, resource: ApiResource, key: ObjectKey) -> Outcome:
-    """Say what a failure of a reconcile means for the object of that key."""
+    """Return what a failure of a reconcile means for the object of that key."""
     match error:
         case Retry():
-            return RetryLater(str(error), error.after)
+            return RetryLater(text_of(error), error.after)
         case Permanent():
             return GaveUp(error.reason, error.message)
+        case Blocked():
+            return _waiting(error, key)
         case NotFound() if _is_itself(error, resource, key):
             # It went while it was being worked on.
             return Done()
-        case Conflict():
+        case Conflict() if not is_field_conflict(error):
             return Outdated(error)
         case LeadershipLost():
             return Stopped()
         case asyncio.CancelledError():
-            return Failed(RuntimeError("the reconciler cancelled itself"))
+            return Failed(RuntimeError("the task of the reconciler was cancelled, but the operator is not stopping"))
         case _:
             return Failed(error)
+
+
+def _waiting(error: Blocked, key: ObjectKey) -> Outcome:
+    try:
+        namespaced = resource_of(error.kind).namespaced
+    except DeclarationError as mistake:
+        return Failed(mistake)
+    namespace = key.namespace if error.namespace is None else error.namespace
+    awaited = ObjectKey(namespace if namespaced else "", error.name)
+    return Waiting(error.reason, error.message, error.kind, awaited, error.recheck)
 
 
 def _is_itself(error: NotFound, resource: ApiResource, key: ObjectKey) -> bool:

@@ -6,12 +6,31 @@ from msgspec import Struct
 
 from steersman.client.client import Client
 from steersman.client.writing import Written
+from steersman.errors import AlreadyOwned
 from steersman.objects.codec import bytes_read, decode_as, decode_json, encode_json
+from steersman.objects.meta import Condition
 from steersman.objects.resource import KubeObject, Status, resource_of
 from steersman.protocol.patches import merge_patch_between
 
 #: The condition that says whether an object is as it should be.
 READY = "Ready"
+
+
+#: Reasons of the Ready condition that only the framework gives.
+RECONCILE_FAILED, CLEANUP_FAILED, RETRYING = "ReconcileFailed", "CleanupFailed", "ReconcileRetrying"
+_REPORTS = frozenset({RECONCILE_FAILED, CLEANUP_FAILED, RETRYING, AlreadyOwned.REASON})
+#: How the message of a Ready condition ends whose reason the author gave with ``Blocked``.
+_WAITING_FOR = " (waiting for "
+
+
+def waiting_message(message: str, awaited: object) -> str:
+    """Return the message of an object that waits for another one; ``is_report`` recognises it after a restart."""
+    return f"{message}{_WAITING_FOR}{awaited})"
+
+
+def is_report(ready: Condition) -> bool:
+    """Return whether the framework set a Ready condition for a failure, so that it goes with the failure."""
+    return ready.reason in _REPORTS or (_WAITING_FOR in ready.message and ready.message.endswith(")"))
 
 
 class _Stored(Struct):
@@ -35,13 +54,17 @@ class StatusDraft:
         if isinstance(status, Status) and self._generation:
             status.observed_generation = self._generation
 
-    def retire_failure(self) -> None:
-        """Take back a Ready=False that speaks of an earlier generation, if the run that succeeded left it as it was."""
+    def retire_failure(self, *, succeeded: bool) -> None:
+        """Remove a Ready=False that no longer holds, if the run left it as it was.
+
+        One about an earlier generation never holds; after a run that succeeded, neither does the report of a failure.
+        """
         status = getattr(self._obj, "status", None)
         ready = self._ready()
         if not isinstance(status, Status) or ready is None or ready is not self._ready_before:
             return
-        if ready.status == "False" and ready.observed_generation not in (None, self._generation):
+        is_earlier = ready.observed_generation not in (None, self._generation)
+        if ready.status == "False" and (is_earlier or (succeeded and is_report(ready))):
             status.conditions.remove(ready)
 
     def patch(self) -> dict[str, Any] | None:

@@ -8,14 +8,17 @@ from msgspec import Struct
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.applied import AppliedIntents
+from steersman.controller.external_writes import ExternalWrites
 from steersman.controller.followings import Followings
 from steersman.controller.memories import Memories
 from steersman.informer.informer import Informer
-from steersman.objects.identity import ObjectKey
-from steersman.objects.resource import KubeObject, Unstructured
+from steersman.objects.identity import GroupVersionKind, ObjectKey
+from steersman.objects.resource import KubeObject, Unstructured, resource_of
 from steersman.transport.services import HttpServices
 
 K = TypeVar("K", bound=KubeObject)
+
+_SECRET = GroupVersionKind("", "v1", "Secret")
 
 
 class Caches(Protocol):
@@ -45,6 +48,7 @@ class Surroundings(Struct, frozen=True):
     events: Events
     applied: AppliedIntents
     services: HttpServices
+    external_writes: ExternalWrites
     followings: Followings
     memories: Memories
     #: Asks for another run of an object.
@@ -56,3 +60,8 @@ def covers(informer: Informer[Any], namespace: str, labels: Mapping[str, str]) -
     if not informer.covers_namespace(namespace) or informer.selection.field_selector:
         return False
     return informer.label_selector.matches(labels)
+
+
+def is_secret(kind: type[KubeObject]) -> bool:
+    """Return whether objects of a kind are Secrets, without importing that kind."""
+    return resource_of(kind).gvk == _SECRET

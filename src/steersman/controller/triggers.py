@@ -1,7 +1,7 @@
 """From a change of some object to the keys of the objects to reconcile."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -14,6 +14,8 @@ from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 
 K = TypeVar("K", bound=KubeObject)
+#: The reconciled kind, beside another one. What triggers every kind triggers each one, hence contravariant.
+R_contra = TypeVar("R_contra", bound=KubeObject, contravariant=True)
 
 #: Gives the keys of the objects to reconcile for a record of another kind.
 Mapper: TypeAlias = Callable[[Record], Iterable[ObjectKey]]
@@ -51,8 +53,8 @@ def to_mapped(kind: type[K], function: TypedMapper[K]) -> Mapper:
     return mapper
 
 
-def to_choosers(reconciled: StoreReader[Any], kind: type[K], chooses: Callable[[Any, K], bool]) -> Mapper:
-    """Reconcile the objects that choose the one that changed: all that are reconciled are asked."""
+def to_choosers(reconciled: StoreReader[R_contra], kind: type[K], chooses: Callable[[R_contra, K], bool]) -> Mapper:
+    """Reconcile the objects that choose the one that changed: the function is called for each reconciled object."""
     namespaced = resource_of(reconciled.kind).namespaced
 
     def mapper(record: Record) -> Iterable[ObjectKey]:
@@ -61,33 +63,6 @@ def to_choosers(reconciled: StoreReader[Any], kind: type[K], chooses: Callable[[
         return [one.key for one in reconciled.list(namespace=place) if chooses(one, changed)]
 
     return mapper
-
-
-class Watch(Struct, frozen=True):
-    """A kind to watch beside the reconciled one: ``Watch(ConfigMap, to=lambda cm: ["ns/name"])``."""
-
-    kind: type[KubeObject]
-    #: Gives the keys to reconcile for an object of that kind.
-    to: Callable[[Any], Iterable[ObjectKey | str]]
-    when: Predicate = always
-    #: Do not wait for a kind that is not served (yet), nor fail because of it.
-    optional: bool = False
-
-
-class Chosen(Struct, frozen=True):
-    """A kind whose objects are chosen by the reconciled ones: ``Chosen(Pod, by=lambda service, pod: …)``.
-
-    When such an object changes, those that choose it, or chose it before, are reconciled. Where both kinds are
-    namespaced only those of the same namespace are asked. Asking decodes each of them, so let ``when`` drop what does
-    not matter.
-    """
-
-    kind: type[KubeObject]
-    #: Tells whether a reconciled object, the first, has to do with one of that kind, the second.
-    by: Callable[[Any, Any], bool]
-    when: Predicate = always
-    #: Do not wait for a kind that is not served (yet), nor fail because of it.
-    optional: bool = False
 
 
 class Trigger(Struct, frozen=True):
@@ -106,3 +81,59 @@ class Trigger(Struct, frozen=True):
         if isinstance(change, Updated) and not change.is_resync:
             keys.update(dict.fromkeys(self.mapper(change.old)))
         return list(keys)
+
+
+class WatchedKind(Struct, Generic[R_contra], frozen=True):
+    """A kind to watch for reconcilers of another kind: the common part of `Watch` and `Chosen`.
+
+    Only the reconciled kind is a parameter. If the watched kind were one too, type checkers would not infer it from
+    the arguments of a ``Watch`` or ``Chosen`` inside a list, and mistakes in its function would pass.
+    """
+
+    @property
+    def kind(self) -> type[KubeObject]:
+        """The watched kind."""
+        raise NotImplementedError
+
+    @property
+    def optional(self) -> bool:
+        """Do not wait for a kind that is not served (yet), nor fail because of it."""
+        raise NotImplementedError
+
+    def trigger(self, reconciled: StoreReader[R_contra]) -> Trigger:
+        """Return what reconciles objects when one of this kind changes."""
+        raise NotImplementedError
+
+
+class Watch(WatchedKind[KubeObject], Generic[K], frozen=True):
+    """A kind whose objects name what to reconcile: ``Watch(ConfigMap, to=lambda config: [config.labels["app"]])``."""
+
+    kind: type[K]
+    #: Returns the keys to reconcile for an object of that kind; ``namespace/name``, or the name alone.
+    to: TypedMapper[K]
+    when: Predicate = always
+    optional: bool = False
+
+    def trigger(self, reconciled: StoreReader[KubeObject]) -> Trigger:
+        """Return what reconciles the objects that the function names."""
+        del reconciled
+        return Trigger(self.kind, to_mapped(self.kind, self.to), self.when, self.optional)
+
+
+class Chosen(WatchedKind[R_contra], Generic[R_contra, K], frozen=True):
+    """A kind whose objects are chosen by the reconciled ones: ``Chosen(Pod, by=lambda service, pod: …)``.
+
+    When such an object changes, the reconciled objects that choose it, or chose it before, are reconciled. Where both
+    kinds are namespaced only those of the same namespace are asked. Asking decodes each of them, so let ``when`` drop
+    what does not matter.
+    """
+
+    kind: type[K]
+    #: Returns whether a reconciled object, the first, chooses one of that kind, the second.
+    by: Callable[[R_contra, K], bool]
+    when: Predicate = always
+    optional: bool = False
+
+    def trigger(self, reconciled: StoreReader[R_contra]) -> Trigger:
+        """Return what reconciles the objects that choose the changed one."""
+        return Trigger(self.kind, to_choosers(reconciled, self.kind, self.by), self.when, self.optional)

@@ -1,1 +1,34 @@
 """The local replica: objects of a kind, kept current by one watch, for any number of readers and handlers."""
+
+from typing import TYPE_CHECKING
+
+from steersman.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from steersman.informer.changes import Added, Change, Deleted, Updated, record_of
+    from steersman.informer.informer import Informer, InformerOptions, Selection
+    from steersman.informer.informers import Informers
+    from steersman.informer.reflector import Link
+
+__all__ = [
+    "Added",
+    "Change",
+    "Deleted",
+    "Informer",
+    "InformerOptions",
+    "Informers",
+    "Link",
+    "Selection",
+    "Updated",
+    "record_of",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "steersman.informer.changes": ("Added", "Change", "Deleted", "Updated", "record_of"),
+        "steersman.informer.informer": ("Informer", "InformerOptions", "Selection"),
+        "steersman.informer.informers": ("Informers",),
+        "steersman.informer.reflector": ("Link",),
+    },
+)

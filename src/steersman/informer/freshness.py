@@ -22,7 +22,7 @@ class Freshness(Struct, frozen=True):
             case None:
                 return "" if self.is_synced else "waiting for the first list"
             case NotFound():
-                return f"the kind is not served: {self.error}"
+                return str(self.error)
             case Forbidden():
                 return f"not allowed to list and watch: {self.error}"
             case _:

@@ -6,7 +6,6 @@ the store, and hands on the changes, each only after the store has it.
 
 import logging
 from collections.abc import Callable, Iterable
-from http import HTTPStatus
 from typing import TypeAlias
 
 from msgspec import Raw, Struct
@@ -20,7 +19,6 @@ from steersman.informer.store import Store
 from steersman.informer.wakeup import Wakeup
 from steersman.objects.codec import RawList, decode_as
 from steersman.objects.identity import ObjectKey
-from steersman.protocol.http import Response
 from steersman.protocol.list_watch import ListWatchSettings, State, step
 from steersman.protocol.list_watch_messages import (
     Begin,
@@ -43,10 +41,11 @@ from steersman.protocol.list_watch_messages import (
 )
 from steersman.protocol.options import ListOptions, WatchOptions
 from steersman.protocol.requests import Requests
-from steersman.protocol.responses import body_of, error_of
-from steersman.protocol.watch_frames import Added, Bookmark, Deleted, Failed, RawEvent, WatchFrames
+from steersman.protocol.responses import body_of, collection_error
+from steersman.protocol.watch_frames import Added, Bookmark, Deleted, Failed, RawEvent
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
+from steersman.transport.watch_stream import open_watch
 
 _log = logging.getLogger("steersman.informer")
 
@@ -150,6 +149,7 @@ class Reflector:
         self._on_changes(changes)
 
     def _report(self, error: SteersmanError) -> None:
+        error = collection_error(error, self._source.requests.resource.gvk)
         level = logging.INFO if str(error) == str(self._error) else logging.WARNING
         _log.log(level, "list/watch failed, trying again", extra={"source": str(self._source), "error": str(error)})
         self._error = error
@@ -188,17 +188,13 @@ class Reflector:
         return PageReceived(*self._now(), page.metadata.resource_version or "", page.metadata.continue_ or "")
 
     async def _watch(self, options: WatchOptions) -> _Next | None:
+        link = self._link
         request = self._source.requests.watch(self._source.namespace, options)
-        frames = WatchFrames()
         try:
-            async with self._link.transport.stream(request) as stream:
-                if stream.status != HTTPStatus.OK:
-                    raise error_of(Response(stream.status, stream.headers, await stream.read()))
-                async for chunk in stream:
-                    if (instead := self._take(frames.feed(chunk))) is not None:
+            async with open_watch(link.transport, request, clock=link.clock, lasts=options.timeout_seconds) as stream:
+                async for events in stream:
+                    if (instead := self._take(events)) is not None:
                         return instead
-                if (instead := self._take(frames.finish())) is not None:
-                    return instead
         except SteersmanError as error:
             return self._tell(WatchFailed(*self._now(), error))
         return self._tell(WatchClosed(*self._now()))

@@ -1,1 +1,26 @@
 """Operators: declaring them, starting and stopping them, leadership, health, metrics."""
+
+from typing import TYPE_CHECKING
+
+from steersman.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from steersman.manager.install import install_definitions
+    from steersman.manager.operator import Operator
+    from steersman.manager.permissions import Grant, grants_of
+
+__all__ = [
+    "Grant",
+    "Operator",
+    "grants_of",
+    "install_definitions",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "steersman.manager.install": ("install_definitions",),
+        "steersman.manager.operator": ("Operator",),
+        "steersman.manager.permissions": ("Grant", "grants_of"),
+    },
+)

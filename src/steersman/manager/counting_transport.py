@@ -39,6 +39,10 @@ class CountingTransport:
         """Switch protocols."""
         return self._inner.upgrade(request, protocol=protocol)
 
+    async def ping(self) -> None:
+        """Ask the server for a sign of life."""
+        await self._inner.ping()
+
     async def close(self) -> None:
         """Close the transport inside."""
         await self._inner.close()

@@ -5,6 +5,7 @@ the leadership: ``ElectorThread`` does that. The times are client-go's.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from steersman.client.client import Client
@@ -33,6 +34,8 @@ class ElectionOptions:
     namespace: str
     identity: str
     timing: LeaseTiming = field(default_factory=LeaseTiming)
+    #: Called when leadership was lost, in the thread of the election: the event loop of the operator may be blocked.
+    on_lost: Callable[[], object] = lambda: None
 
 
 def record_of(lease: Lease) -> LeaseRecord:
@@ -73,6 +76,7 @@ class LeaderElector:
         #: Ends leadership at the renew deadline, also while a request is still waited for.
         self._deadline = Deadline(self._clock, self._lose)
         self._has_led = False
+        self._has_lost = False
 
     async def run(self) -> None:
         """Wait for leadership, keep it, and end when it is lost; when cancelled while leading, hand it over."""
@@ -134,8 +138,13 @@ class LeaderElector:
         return max(min(pause, move.seconds), 0.0) if isinstance(move, Stand) else pause
 
     def _lose(self) -> None:
-        _log.error("lost leadership", extra=self._fields())
+        """Lead no more; the deadline and the next round may both find out."""
+        if self._has_lost:
+            return
+        self._has_lost = True
         self._leadership.end()
+        self._options.on_lost()
+        _log.error("lost leadership", extra=self._fields())
         self._wakeup.set()
 
     def _win(self) -> None:

@@ -1,20 +1,16 @@
 """Leadership as others see it: who may write, and being told when it comes and goes. Safe to read in any thread."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from steersman.clock import Clock
 from steersman.errors import LeadershipLost
-from steersman.protocol.http import Request, Response, Upgraded
-from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
-from steersman.transport.stream import ResponseStream
-
-_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Leadership:
-    """Until when this process leads. One elector writes it; it must be made on the event loop that waits for it."""
+    """Until when this process leads. One elector writes it; create it on the event loop that waits for it.
+
+    It is the ``WriteFence`` of everything that an operator writes.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -59,36 +55,5 @@ class Leadership:
         """Wait until this process leads no more."""
         await self._lost.wait()
 
-
-class GuardedTransport:
-    """Carries reads always, and writes only while this process leads: no write can be forgotten."""
-
-    def __init__(self, inner: Transport, leadership: Leadership) -> None:
-        self._inner = inner
-        self._leadership = leadership
-
-    async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
-        """Send, unless it is a write and this process does not lead."""
-        if request.method not in _READS:
-            self._leadership.check()
-        return await self._inner.request(request, timeout=timeout)
-
-    def stream(
-        self, request: Request, *, idle: float | None = DEFAULT_IDLE
-    ) -> AbstractAsyncContextManager[ResponseStream]:
-        """Stream; streams only read."""
-        return self._inner.stream(request, idle=idle)
-
-    @asynccontextmanager
-    async def upgrade(self, request: Request, *, protocol: str) -> AsyncIterator[Upgraded | Response]:
-        """Switch protocols, if this process leads: what is sent then (``exec``) can change anything."""
-        self._leadership.check()
-        async with self._inner.upgrade(request, protocol=protocol) as upgraded:
-            yield upgraded
-
-    async def close(self) -> None:
-        """Close the transport inside."""
-        await self._inner.close()
-
     def __repr__(self) -> str:
-        return f"<GuardedTransport leads={self._leadership.is_valid} {self._inner!r}>"
+        return f"<Leadership leads={self.is_valid}>"

@@ -13,8 +13,9 @@ from steersman.concurrency import background
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.watchdog import log_stall, watch_event_loop
-from steersman.transport.config import ClusterConfig
+from steersman.transport.config import ClusterConfig, Login
 from steersman.transport.http import HttpTransport
+from steersman.version import __version__
 
 _log = logging.getLogger("steersman.manager")
 
@@ -34,6 +35,7 @@ async def run_operators(
 
     An election runs in a thread with a connection of its own. What is to run ``beside`` the manager ends with it.
     """
+    _log.info("starting", extra=start_fields(operators, config, options))
     clock = RealClock()
     transport = HttpTransport(config, clock=clock)
     options = replace(options, elector_transport=lambda: HttpTransport(config, clock=clock))
@@ -56,6 +58,24 @@ async def run_operators(
     finally:
         await transport.close()
     _log.info("stopped")
+
+
+def start_fields(operators: Sequence[Operator], config: ClusterConfig, options: ManagerOptions) -> dict[str, Any]:
+    """Return the fields of the first log line: what runs, against which cluster and namespaces, and as whom.
+
+    Nothing is asked of the server for it, so that the line is there even if the server is not.
+    """
+    login = config.authentication.username if isinstance(config.authentication, Login) else ""
+    fields = {
+        "steersman": __version__,
+        "operators": [operator.name for operator in operators],
+        "server": config.server,
+        "context": config.context,
+        "namespaces": list(options.namespaces) or "all",
+        "identity": options.election.identity if options.election is not None else options.instance,
+        "user": config.impersonation.user or login,
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 async def _wait(stop: asyncio.Event) -> None:

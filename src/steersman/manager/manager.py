@@ -18,6 +18,8 @@ from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller, ControllerParts
 from steersman.controller.declaration import Reconciler
+from steersman.controller.external_writes import CarryOut, carry_out_at_once
+from steersman.controller.failures import FailureListener, ignore_failure
 from steersman.errors import LeadershipLost
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
@@ -29,15 +31,17 @@ from steersman.manager.elector_thread import elect_here, elect_in_thread
 from steersman.manager.health import Checks, ProbeApp, freshness_check
 from steersman.manager.install import install_definitions
 from steersman.manager.leader_election import ElectionOptions
-from steersman.manager.leadership import GuardedTransport, Leadership
+from steersman.manager.leadership import Leadership
 from steersman.manager.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
 from steersman.manager.webhook_metrics import WebhookMetrics
-from steersman.manager.webhooks import Webhooks, need_webhooks
+from steersman.manager.webhooks import Webhooks, converted_definitions, need_webhooks
 from steersman.objects.resource import KubeObject, Unstructured
+from steersman.protocol.http import WriteFence
 from steersman.randomness import Randomness
 from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
+from steersman.transport.fenced import FencedTransport
 from steersman.transport.services import HttpServices
 from steersman.webhook.address import Address
 from steersman.webhook.front import Front
@@ -74,6 +78,10 @@ class ManagerOptions:
     instance: str = ""
     #: How the API server reaches the operators' webhooks; without it they are not served.
     webhooks: Front | None = None
+    #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
+    carry_out: CarryOut = carry_out_at_once
+    #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
+    on_failure: FailureListener = ignore_failure
 
 
 class Manager:
@@ -162,7 +170,7 @@ class Manager:
             await self._install(None)
             return
         if self._options.webhooks is None:
-            _log.warning("webhooks are not served: say where they are called (--webhook-service, --webhook-url)")
+            _log.warning("webhooks are not served: pass --webhook-service or --webhook-url")
             await self._install(None)
             return
         numbers = WebhookMetrics()
@@ -184,14 +192,16 @@ class Manager:
     async def _install(self, webhooks: Address | None) -> None:
         client = self._installer(self._operators[0].name)
         definitions, policies = list(self._options.definitions), []
+        converted: list[str] = []
         if self._options.install_crds:
             # Loaded here: the schema compiler is large, and operators whose definitions are installed do not need it.
             from steersman.manager.definitions import operator_definitions, operator_policies  # noqa: PLC0415 - see above
 
             definitions += operator_definitions(self._operators, webhooks)
             policies = operator_policies(self._operators)
+            converted = converted_definitions(self._operators)
         if definitions:
-            await install_definitions(client, definitions)
+            await install_definitions(client, definitions, converted=converted)
         for policy in policies:
             await client.apply(policy, force=True)
 
@@ -211,7 +221,7 @@ class Manager:
     ) -> None:
         transport: Transport = self._transport
         if leadership is not None:
-            transport = GuardedTransport(transport, leadership)
+            transport = FencedTransport(transport, leadership)
         self._controllers.clear()
         self._background.clear()
         for operator in self._operators:
@@ -219,11 +229,13 @@ class Manager:
             events = EventRecorder(client, controller=operator.name, instance=self._options.instance, clock=self._clock)
             await stack.enter_async_context(self._telling(events, operator.name))
             self._controllers += [
-                self._build(reconciler, client, informers, events) for reconciler in operator.reconcilers
+                self._build(reconciler, client, events, informers=informers, fence=leadership)
+                for reconciler in operator.reconcilers
             ]
             self._background += [(operator.name, client, function) for function in operator.background_functions]
         self.metrics.observe(self._controllers, informers)
         for controller in self._controllers:
+            self.readiness.add(f"workers/{controller.reconciler.name}", controller.worker_problem)
             for informer in controller.required_informers():
                 self.readiness.add(f"informer/{informer.resource.gvr}", freshness_check(informer))
 
@@ -237,7 +249,13 @@ class Manager:
                 await cleanup(events.wait_sent(), clock=self._clock, within=_LAST_EVENTS)
 
     def _build(
-        self, reconciler: Reconciler[Any], client: Client, informers: Informers, events: EventRecorder
+        self,
+        reconciler: Reconciler[Any],
+        client: Client,
+        events: EventRecorder,
+        *,
+        informers: Informers,
+        fence: WriteFence | None,
     ) -> Controller[Any]:
         name = reconciler.name
         parts = ControllerParts(
@@ -246,9 +264,12 @@ class Manager:
             events=events,
             clock=self._clock,
             services=self._services,
+            fence=fence,
+            carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
             observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),
+            on_failure=self._options.on_failure,
         )
         controller = Controller(reconciler, parts)
         controller.attach()

@@ -95,6 +95,7 @@ class _Scrape(Collector):
     def collect(self) -> Iterator[Metric]:
         """Give every number there is."""
         yield from self._reconciles()
+        yield from self._external_writes()
         yield from self._queue_counts()
         yield from self._queue_states()
         yield from self._informers()
@@ -127,6 +128,15 @@ class _Scrape(Collector):
             for one in self.controller_numbers:
                 gauge.add_metric([one.name], read(one))
             yield gauge
+
+    def _external_writes(self) -> Iterator[Metric]:
+        writes = CounterMetricFamily(
+            "steersman_external_writes", "Writes to other systems.", labels=["controller", "system", "result"]
+        )
+        for one in self.controller_numbers:
+            for (system, result), count in one.external_writes.items():
+                writes.add_metric([one.name, system, result], count)
+        yield writes
 
     def _queue_counts(self) -> Iterator[Metric]:
         adds = CounterMetricFamily("workqueue_adds", "Keys asked for.", labels=_QUEUE_LABELS)

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from steersman.controller.attempt import describe
+from steersman.controller.external_writes import ExternalWrite
 from steersman.controller.outcome import Failed, GaveUp, Outcome, Outdated
 
 RECONCILE_SECONDS = (
@@ -61,6 +62,8 @@ class ControllerNumbers:
         self.malformed_objects = 0
         self.hot = 0
         self.seconds = Distribution(RECONCILE_SECONDS)
+        #: Writes to other systems, by system and result.
+        self.external_writes: dict[tuple[str, str], int] = {}
 
     def began(self) -> None:
         """Count a worker as busy."""
@@ -75,7 +78,7 @@ class ControllerNumbers:
             case Failed(error):
                 self.errors += 1
                 self.timeouts += outcome.is_timeout
-                self.panics += isinstance(error, SystemExit)
+                self.panics += not isinstance(error, Exception)
             case GaveUp():
                 self.errors += 1
                 self.terminal += 1
@@ -95,6 +98,11 @@ class ControllerNumbers:
     def hot_loops(self, count: int) -> None:
         """Note how many keys trigger themselves."""
         self.hot = count
+
+    def external_write_ended(self, write: ExternalWrite) -> None:
+        """Count a write to another system by how it ended."""
+        labels = (write.system, write.result)
+        self.external_writes[labels] = self.external_writes.get(labels, 0) + 1
 
 
 class QueueNumbers:

@@ -8,7 +8,7 @@ from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.declaration import ReconcileFunction, Reconciler, ReconcilerOptions
 from steersman.controller.predicates import Predicate, always, meaningful
-from steersman.controller.triggers import Chosen, Watch
+from steersman.controller.triggers import WatchedKind
 from steersman.errors import DeclarationError
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
@@ -44,7 +44,8 @@ class Operator(AdmissionDeclarations):
         kind: type[K],
         *,
         owns: Iterable[type[KubeObject]] = (),
-        watches: Iterable[Watch | Chosen] = (),
+        watches: Iterable[WatchedKind[K]] = (),
+        waits_for: Iterable[type[KubeObject]] = (),
         when: Predicate = meaningful,
         owns_when: Predicate = always,
         workers: int = 1,
@@ -53,21 +54,26 @@ class Operator(AdmissionDeclarations):
         selector: str = "",
         optional: bool = False,
         while_deleting: bool = False,
+        report_failures: bool = True,
         name: str = "",
         finalizer: str = "",
     ) -> Callable[[ReconcileFunction[K]], Reconciler[K]]:
-        """Decorate the function that makes the world as an object of this kind says.
+        """Decorate the function that reconciles objects of a kind.
 
         ``owns`` lists kinds whose objects trigger the one that controls them, ``watches`` others with a function that
-        gives the keys to reconcile. ``when`` decides which changes of the kind itself matter: by default all but those
-        of the status alone. ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds,
-        and all of them every ``resync`` seconds. An ``optional`` kind need not be served. ``while_deleting`` calls the
-        function for objects that are being deleted as well, for whoever has to finish that; it replaces a cleanup. The
-        names are those of the controller in logs and metrics, and of the finalizer that a cleanup needs.
+        returns the keys to reconcile, ``waits_for`` kinds that are not watched but that a run may wait for by raising
+        ``Blocked``. ``when`` decides which changes of the kind itself matter: by default all but those of the status
+        alone. ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
+        them every ``resync`` seconds. An ``optional`` kind need not be served. ``while_deleting`` calls the function
+        for objects that are being deleted as well, to finish their deletion; it replaces a cleanup. Runs that keep
+        failing set the condition Ready=False and record an event unless ``report_failures`` is off. The names are those
+        of the controller in logs and metrics, and of the finalizer that a cleanup needs.
         """
+        _check_kind(kind)
         options = ReconcilerOptions(
             owns=tuple(owns),
             watches=tuple(watches),
+            waits_for=tuple(waits_for),
             when=when,
             owns_when=owns_when,
             workers=workers,
@@ -76,6 +82,7 @@ class Operator(AdmissionDeclarations):
             selector=selector,
             optional=optional,
             while_deleting=while_deleting,
+            report_failures=report_failures,
         )
 
         def decorate(function: ReconcileFunction[K]) -> Reconciler[K]:
@@ -160,7 +167,33 @@ class Operator(AdmissionDeclarations):
     def _add(self, reconciler: Reconciler[Any]) -> None:
         if any(known.name == reconciler.name for known in self._reconcilers):
             raise DeclarationError(f"operator {self.name!r} has two reconcilers named {reconciler.name!r}: name= one")
+        for known in self._reconcilers:
+            same = (reconciler.resource.gvk, reconciler.options.selector)
+            if (known.resource.gvk, known.options.selector) == same:
+                raise DeclarationError(
+                    f"operator {self.name!r} reconciles {known.resource.gvk} twice, by {known.name!r} and by "
+                    f"{reconciler.name!r}, which would overwrite each other's conditions: use one reconciler, "
+                    f"or give each a selector"
+                )
         self._reconcilers.append(reconciler)
 
     def __repr__(self) -> str:
         return f"<Operator {self.name} reconcilers={[reconciler.name for reconciler in self._reconcilers]}>"
+
+
+def _check_kind(kind: object) -> None:
+    """Reject what is not a kind, with the usual mistakes by name."""
+    if isinstance(kind, type) and issubclass(kind, KubeObject):
+        resource_of(kind)
+    elif isinstance(kind, type):
+        raise DeclarationError(
+            f"{kind.__module__}.{kind.__qualname__} is not a kind: derive it from Resource and decorate it with "
+            f'@custom_resource("group/version")'
+        )
+    elif callable(kind):
+        name = getattr(kind, "__name__", "function")
+        raise DeclarationError(
+            f"@operator.reconciler needs the kind to reconcile: write @operator.reconciler(MyKind) above {name}"
+        )
+    else:
+        raise DeclarationError(f"operator.reconciler needs the class of a kind, got {kind!r}")

@@ -64,8 +64,8 @@ def _of_reconciler(reconciler: Reconciler[Any]) -> Iterator[Grant]:
         yield _on(own, "update", part="finalizers")
     for kind in reconciler.options.owns:
         yield _on(resource_of(kind), *_OWN)
-    for watch in reconciler.options.watches:
-        yield _on(resource_of(watch.kind), *READ)
+    for kind in (*reconciler.options.waits_for, *(watch.kind for watch in reconciler.options.watches)):
+        yield _on(resource_of(kind), *READ)
     if reconciler.options.optional or any(watch.optional for watch in reconciler.options.watches):
         yield Grant(*_DEFINITIONS, ("list", "watch"), namespaced=False)
 

@@ -13,6 +13,9 @@ from steersman.clock import Clock
 
 _log = logging.getLogger("steersman.manager")
 
+#: Looks of the watchdog in each ``limit``; as many must find the loop standing still before it counts as blocked.
+_LOOKS = 4
+
 #: Called from the watchdog's thread with the seconds so far and the place in the code.
 OnStall = Callable[[float, str], None]
 
@@ -24,9 +27,10 @@ def log_stall(seconds: float, place: str) -> None:
 
 @asynccontextmanager
 async def watch_event_loop(clock: Clock, *, limit: float = 1.0, on_stall: OnStall = log_stall) -> AsyncIterator[None]:
-    """Tell once of every time that the running event loop does not turn for ``limit`` seconds.
+    """Report once every time that the running event loop does not turn for ``limit`` seconds.
 
-    The clock must be the machine's: a blocked loop is a fact of real time.
+    The clock must be the machine's: a blocked loop is a fact of real time. A process that as a whole did not get to run
+    is not reported: the watchdog has to find the loop standing still in several looks, and it did not run either.
     """
     heart = _Heart(clock, limit, on_stall)
     heart.beat()
@@ -55,7 +59,7 @@ class _Heart:
     def beat(self) -> None:
         """Beat now, and again in a while."""
         self._beat_at = self._clock.monotonic()
-        self._timer = self._loop.call_later(self._limit / 4, self.beat)
+        self._timer = self._loop.call_later(self._limit / _LOOKS, self.beat)
 
     def stop(self) -> None:
         """Beat and listen no more."""
@@ -64,19 +68,20 @@ class _Heart:
             self._timer.cancel()
 
     def watch(self) -> None:
-        """Listen, in a thread of its own; a silence is told once."""
-        told_of = -1.0
-        while not self._stopped.wait(self._limit / 4):
+        """Look for beats, in a thread of its own; each silence is reported once."""
+        last_beat, looks = -1.0, 0
+        while not self._stopped.wait(self._limit / _LOOKS):
             beat_at = self._beat_at
+            looks = looks + 1 if beat_at == last_beat else 0
+            last_beat = beat_at
             silent = self._clock.monotonic() - beat_at
-            if silent > self._limit and beat_at != told_of:
-                told_of = beat_at
+            if looks == _LOOKS:
                 frame = sys._current_frames().get(self._thread)  # noqa: SLF001 - the documented way to see a thread
-                self._on_stall(silent, _place(frame))
+                self._on_stall(silent, place_of(frame))
 
 
-def _place(frame: FrameType | None) -> str:
-    """Name the innermost function that is not the standard library's, with what it called."""
+def place_of(frame: FrameType | None) -> str:
+    """Return the innermost function of a stack that is not the standard library's, with its file and line."""
     if frame is None:
         return "unknown"
     stack = traceback.extract_stack(frame)

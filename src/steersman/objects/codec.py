@@ -14,6 +14,7 @@ from msgspec import DecodeError as MsgspecDecodeError
 from msgspec import Struct
 
 from steersman.errors import DecodeError
+from steersman.objects.fields import UNREADABLE, unreadable
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.meta import ListMeta
 from steersman.objects.nulls import with_empty_for_null
@@ -52,9 +53,16 @@ _encoder = msgspec.json.Encoder(enc_hook=_encode_custom)
 _decode_json = msgspec.json.Decoder().decode
 
 
+def _new_decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
+    try:
+        return msgspec.json.Decoder(wanted, dec_hook=_decode_custom)
+    except UNREADABLE as error:
+        raise unreadable(wanted, error) from None
+
+
 @cache
 def _decoder(wanted: Hashable) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(cast("Any", wanted), dec_hook=_decode_custom)
+    return _new_decoder(wanted)
 
 
 class _KindCodec:
@@ -66,7 +74,7 @@ class _KindCodec:
     __slots__ = ("decoder", "prefix", "shape")
 
     def __init__(self, kind: type[KubeObject]) -> None:
-        self.decoder = msgspec.json.Decoder(kind, dec_hook=_decode_custom)
+        self.decoder: msgspec.json.Decoder[KubeObject] = _new_decoder(kind)
         self.prefix: bytes | None = None
         #: The whole tree of types, for the few objects that need it.
         self.shape: msgspec.inspect.Type | None = None

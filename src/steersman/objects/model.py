@@ -10,6 +10,9 @@ from typing import Any, TypeVar, cast, dataclass_transform
 
 from msgspec import NODEFAULT, Struct, StructMeta, field
 
+from steersman.errors import DeclarationError
+from steersman.objects.fields import declared_fields
+
 T = TypeVar("T")
 
 __all__ = ["Model", "absent", "field", "sparse", "wire_name"]
@@ -83,13 +86,20 @@ class ModelMeta(StructMeta):
     """Makes msgspec leave out exactly the fields that are ``None``, and what is ``sparse`` and empty."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
-        """Prepare the defaults of the fields before msgspec reads them."""
+        """Prepare the defaults of the fields before msgspec reads them; raise `DeclarationError` if one is missed."""
         # msgspec does not inherit this option; a part of an object is always made by the names of its fields.
         options.setdefault("kw_only", True)
-        for field_name in namespace.get("__annotations__", ()):
-            if field_name in namespace and not field_name.startswith("__"):
-                namespace[field_name] = _always_sent(namespace[field_name])
-        return super().__new__(mcls, name, bases, namespace, **options)
+        declared = declared_fields(namespace)
+        for field_name in declared.intersection(namespace):
+            namespace[field_name] = _always_sent(namespace[field_name])
+        model = super().__new__(mcls, name, bases, namespace, **options)
+        for field_name in model.__struct_fields__:
+            if field_name in namespace and field_name not in declared:
+                raise DeclarationError(
+                    f"{model.__module__}.{model.__qualname__}.{field_name}: the field has a value but no annotation "
+                    f"here; write `{field_name}: <type> = …`"
+                )
+        return model
 
 
 @dataclass_transform(field_specifiers=(field,), kw_only_default=True)

@@ -4,7 +4,8 @@ Declared classes enter by themselves. A kind has one class; a second one is refu
 """
 
 import gc
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -30,7 +31,7 @@ class Registry:
             del known
             gc.collect()
             known = self._classes.get(gvk)
-            if known is not None:
+            if known is not None and not _is_abandoned(known):
                 raise DeclarationError(
                     f"{gvk} is declared twice: by {_place(known)} and by {_place(kind)}; a kind has one class"
                 )
@@ -39,6 +40,15 @@ class Registry:
     def find(self, gvk: GroupVersionKind) -> type[KubeObject] | None:
         """Give the class of a kind, if it was declared."""
         return self._classes.get(gvk)
+
+    def declared(self) -> dict[GroupVersionKind, type[KubeObject]]:
+        """Return every kind with its class; while the result lives, so do the classes."""
+        return dict(self._classes)
+
+    def restore(self, declared: Mapping[GroupVersionKind, type[KubeObject]]) -> None:
+        """Let kinds have the classes of an earlier ``declared()``, and forget kinds that were declared since."""
+        self._classes.clear()
+        self._classes.update(declared)
 
     def __repr__(self) -> str:
         return f"<Registry kinds={len(self._classes)}>"
@@ -49,8 +59,22 @@ def _place(kind: type) -> str:
 
 
 def _is_reload(known: type, kind: type) -> bool:
-    """Tell a module that was loaded again from a real clash: same module and name, at its top level."""
-    return _place(known) == _place(kind) and "<locals>" not in kind.__qualname__
+    """Return whether a module was loaded again, and is not just declaring a class of the same name once more."""
+    if _place(known) != _place(kind) or "<locals>" in kind.__qualname__:
+        return False
+    module = sys.modules.get(kind.__module__)
+    # Importlib's own mark of the first run of a module. Then a name that is taken was taken by an earlier line of it.
+    is_first_run = getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return not (is_first_run and vars(module).get(kind.__name__) is known)
+
+
+def _is_abandoned(kind: type) -> bool:
+    """Return whether a class stood in a module that failed to load, or was removed.
+
+    It may live on: typing caches ``Resource[Spec, Status]``, and a Spec with a method, or on Python 3.14 with
+    annotations, refers to all that its module has defined.
+    """
+    return kind.__module__ not in sys.modules and "<locals>" not in kind.__qualname__
 
 
 #: Where declarations enter unless they are told otherwise.

@@ -4,9 +4,10 @@ from copy import deepcopy
 from datetime import datetime
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from steersman.errors import DeclarationError
+from steersman.objects.fields import fields_of
 from steersman.objects.identity import ApiResource, GroupVersionKind, ObjectKey
 from steersman.objects.meta import Condition, ObjectMeta, OwnerReference
 from steersman.objects.model import Model, absent, field, sparse
@@ -184,14 +185,14 @@ def parts_with_empty_value(kind: type[KubeObject]) -> dict[str, type[Struct]]:
         # One level is enough; walking a Pod's whole tree would take longer than decoding thousands of them.
         parts = kind.__parts__ = {
             part.name: part.type
-            for part in structs.fields(kind)
+            for part in fields_of(kind)
             if part.default is None and isinstance(part.type, type) and _can_be_empty(part.type)
         }
     return parts
 
 
 def _can_be_empty(part: type) -> bool:
-    return issubclass(part, Struct) and not any(inner.required for inner in structs.fields(part))
+    return issubclass(part, Struct) and not any(inner.required for inner in fields_of(part))
 
 
 def absent_parts(obj: KubeObject) -> list[str]:

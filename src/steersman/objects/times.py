@@ -45,7 +45,7 @@ def format_time(moment: datetime) -> str:
 def _utc(moment: datetime) -> datetime:
     """Give the time in UTC, without its zone; one without a zone is refused, for nobody knows when it was."""
     if moment.tzinfo is None:
-        raise ValueError(f"a time without a zone: {moment.isoformat()} (say tzinfo=UTC)")
+        raise ValueError(f"a time without a zone: {moment.isoformat()} (pass tzinfo=UTC)")
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 

@@ -29,21 +29,22 @@ def is_confidential(target: str) -> bool:
 def without_values(error: ApiError) -> ApiError:
     """Give a refusal without the values that the server quotes, except those of plain fields."""
     return type(error)(
-        _hidden(error.message),
+        without_quoted_values(error.message),
         code=error.code,
         reason=error.reason,
         group=error.group,
         kind=error.kind,
         name=error.name,
         causes=[
-            cause if cause.field.startswith(_PLAIN) else replace(cause, message=_hidden(cause.message))
+            cause if cause.field.startswith(_PLAIN) else replace(cause, message=without_quoted_values(cause.message))
             for cause in error.causes
         ],
         retry_after=error.retry_after,
     )
 
 
-def _hidden(text: str) -> str:
+def without_quoted_values(text: str) -> str:
+    """Return a text without the values that API servers quote, except those of plain fields."""
     return _QUOTED.sub(_replaced, text)
 
 

@@ -8,6 +8,16 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+#: Methods that change nothing at the server, as RFC 9110 defines them.
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class WriteFence(Protocol):
+    """Decides whether this process may write now. Leadership is one."""
+
+    def check(self) -> None:
+        """Raise unless a write may be sent in this moment; never waits."""
+
 
 class Request(Struct):
     """One HTTP request. ``target`` is the path with its query, percent-encoded as it goes over the wire."""
@@ -17,6 +27,9 @@ class Request(Struct):
     #: Lower-case names; a header that came several times is joined with ", ". It may hold credentials.
     headers: dict[str, str] = {}
     body: bytes = b""
+    #: Checked by the transport right before each attempt is sent, retries included. It is part of the request, so that
+    #: no wrapper around a transport can lose it.
+    fence: WriteFence | None = None
 
     def __repr__(self) -> str:
         # Headers and bodies carry secrets, and what is shown ends up in logs.

@@ -9,6 +9,8 @@ Laws
 3. At most one list, watch or wait is under way. ``List``, ``Watch``, ``Probe`` and ``Wait`` replace the stream before
    them: its driver closes it, and nothing of it is told any more.
 4. The version to resume from is only ever that of a complete list, of an event in order, or of a bookmark.
+5. A complete new state is never older than the last one, except where the server's own history was set back: it is read
+   not older than the known version, or, without one, from a quorum.
 
 The way through it::
 
@@ -191,10 +193,15 @@ def _sync(state: State, told: Input) -> Step:
 
 
 def _list(state: State) -> Step:
-    """Fetch a complete new state as a list: from any cache at first, later nothing older than what is known."""
-    version = "" if state.quorum else state.version or "0"
+    """Fetch a complete new state as a list: the newest at first, later nothing older than what is known.
+
+    The first list names no version, never "0": that would allow the cache of any replica, however far behind, and an
+    operator would act on what was deleted or changed before its restart. Servers since 1.31 answer such a list from
+    memory too, once they know that it is current; older ones read it from their store, page by page.
+    """
+    version = "" if state.quorum else state.version
     # A list at a version comes from the server's memory: it is served whole, and a limit would bypass the memory.
-    limit = state.settings.page_size if version in ("", "0") else 0
+    limit = 0 if version else state.settings.page_size
     return _begin_list(state, _list_options(state, limit=limit, resource_version=version))
 
 

@@ -14,6 +14,10 @@ from steersman.protocol.equality import json_equal, json_identical
 
 #: The API server refuses longer JSON patches.
 MAX_JSON_PATCH_OPERATIONS: Final = 10_000
+#: What all ``move`` operations may move, each of which copies: moving back and forth must come to an end, too.
+MAX_MOVED_BYTES: Final = 48 * 1024 * 1024
+#: List elements that all operations of a JSON patch may shift: inserting in front of a long list moves all of it.
+MAX_SHIFTED_ELEMENTS: Final = 50_000_000
 #: What all ``copy`` operations of a JSON patch may copy: doubling a value again and again must come to an end.
 MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 
@@ -28,7 +32,11 @@ class MalformedPatch(PatchError):  # noqa: N818 - named as the fact, like the re
     """The patch is no patch at all, whatever it is applied to."""
 
 
-class TooManyOperations(PatchError):  # noqa: N818 - named as the fact, like the rest of the tree
+class PatchTooExpensive(PatchError):  # noqa: N818 - named as the fact, like the rest of the tree
+    """A JSON patch makes more work than the server does for one request."""
+
+
+class TooManyOperations(PatchTooExpensive):
     """A JSON patch has more operations than the server takes; ``count`` says how many."""
 
     def __init__(self, count: int) -> None:
@@ -151,13 +159,15 @@ def apply_json_patch(doc: Any, operations: Any) -> Any:
 class _Draft:
     """A document that is copied where it is written, once."""
 
-    __slots__ = ("_copied_bytes", "_own", "root")
+    __slots__ = ("_copied_bytes", "_moved_bytes", "_own", "_shifted", "root")
 
     def __init__(self, root: Any) -> None:
         self.root = root
         #: Containers made by this draft, by identity; keeping them alive keeps the identities unique.
         self._own: dict[int, _Container] = {}
         self._copied_bytes = 0
+        self._moved_bytes = 0
+        self._shifted = 0
 
     def copied(self, value: Any) -> Any:
         """Copy deeply: the draft may write in place where the value came from. All copies together are bounded."""
@@ -165,6 +175,14 @@ class _Draft:
         self._copied_bytes += len(text)
         if self._copied_bytes > MAX_COPIED_BYTES:
             raise PatchError(f"the operations copy more than {MAX_COPIED_BYTES} bytes")
+        return msgspec.json.decode(text)
+
+    def moved(self, value: Any) -> Any:
+        """Copy deeply what moves to another place."""
+        text = msgspec.json.encode(value)
+        self._moved_bytes += len(text)
+        if self._moved_bytes > MAX_MOVED_BYTES:
+            raise PatchTooExpensive(f"the operations move more than {MAX_MOVED_BYTES} bytes")
         return msgspec.json.decode(text)
 
     def parent(self, path: str) -> tuple[_Container, str]:
@@ -179,6 +197,33 @@ class _Draft:
             _put(here, key, below)
             here = below
         return here, _unescaped(segments[-1])
+
+    def insert(self, container: _Container, key: str, value: Any) -> None:
+        """Put a new member into an object or a list."""
+        if isinstance(container, dict):
+            container[key] = value
+        elif key == "-":
+            container.append(value)
+        else:
+            index = _index(key, len(container) + 1)
+            self._shift(len(container) - index)
+            container.insert(index, value)
+
+    def delete(self, container: _Container, key: str) -> None:
+        """Take a member out of an object or a list."""
+        if isinstance(container, dict):
+            if key not in container:
+                raise PatchError(f"nothing to remove at {key!r}")
+            del container[key]
+        else:
+            index = _index(key, len(container))
+            self._shift(len(container) - index)
+            del container[index]
+
+    def _shift(self, elements: int) -> None:
+        self._shifted += elements
+        if self._shifted > MAX_SHIFTED_ELEMENTS:
+            raise PatchTooExpensive(f"the operations shift more than {MAX_SHIFTED_ELEMENTS} elements of lists")
 
     def _writable(self, value: Any) -> _Container:
         if value.__class__ is not dict and value.__class__ is not list:
@@ -220,24 +265,6 @@ def _put(container: _Container, key: str, value: Any) -> None:
         container[_index(key, len(container))] = value
 
 
-def _insert(container: _Container, key: str, value: Any) -> None:
-    if isinstance(container, dict):
-        container[key] = value
-    elif key == "-":
-        container.append(value)
-    else:
-        container.insert(_index(key, len(container) + 1), value)
-
-
-def _delete(container: _Container, key: str) -> None:
-    if isinstance(container, dict):
-        if key not in container:
-            raise PatchError(f"nothing to remove at {key!r}")
-        del container[key]
-    else:
-        del container[_index(key, len(container))]
-
-
 def _pointer(operation: Mapping[str, Any], member: str) -> str:
     path = operation.get(member)
     if path.__class__ is not str:
@@ -247,12 +274,12 @@ def _pointer(operation: Mapping[str, Any], member: str) -> str:
 
 def _add(draft: _Draft, operation: Mapping[str, Any]) -> None:
     container, key = draft.parent(_pointer(operation, "path"))
-    _insert(container, key, operation.get("value"))
+    draft.insert(container, key, operation.get("value"))
 
 
 def _remove(draft: _Draft, operation: Mapping[str, Any]) -> None:
     container, key = draft.parent(_pointer(operation, "path"))
-    _delete(container, key)
+    draft.delete(container, key)
 
 
 def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
@@ -269,17 +296,17 @@ def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
 def _move(draft: _Draft, operation: Mapping[str, Any]) -> None:
     source, key = draft.parent(_pointer(operation, "from"))
     # A copy: what moves must not be shared with the document that was given, in which it stays where it was.
-    value = msgspec.json.decode(msgspec.json.encode(_get(source, key)))
-    _delete(source, key)
+    value = draft.moved(_get(source, key))
+    draft.delete(source, key)
     container, key = draft.parent(_pointer(operation, "path"))
-    _insert(container, key, value)
+    draft.insert(container, key, value)
 
 
 def _copy(draft: _Draft, operation: Mapping[str, Any]) -> None:
     source, key = draft.parent(_pointer(operation, "from"))
     value = draft.copied(_get(source, key))
     container, key = draft.parent(_pointer(operation, "path"))
-    _insert(container, key, value)
+    draft.insert(container, key, value)
 
 
 def _test(draft: _Draft, operation: Mapping[str, Any]) -> None:

@@ -21,17 +21,20 @@ from steersman.errors import (
     Gone,
     InternalError,
     Invalid,
+    KindNotServed,
     MethodNotAllowed,
     NotAcceptable,
     NotFound,
     RequestEntityTooLarge,
     ServerTimeout,
     ServiceUnavailable,
+    SteersmanError,
     Timeout,
     TooManyRequests,
     Unauthorized,
     UnsupportedMediaType,
 )
+from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.http import Response
 
 #: ``Status.reason`` → exception: the reasons of ``metav1.StatusReason``.
@@ -155,6 +158,28 @@ def error_from_status(body: bytes | msgspec.Raw, *, code: int = 500, retry_after
         causes=[Cause(cause.reason or "", cause.message or "", cause.field or "") for cause in details.causes or ()],
         retry_after=float(asked) if asked else retry_after,
     )
+
+
+def kind_not_served(name: str, *, group: str = "", kind: str = "") -> KindNotServed:
+    """Return the error for a kind that the server does not serve, with what to do about it."""
+    return KindNotServed(
+        f"the server does not serve {name}: its CustomResourceDefinition is not installed; for a kind of your operator "
+        "run 'steer install' or 'steer run --install-crds'",
+        code=404,
+        reason="NotFound",
+        group=group,
+        kind=kind,
+    )
+
+
+def collection_error(error: SteersmanError, gvk: GroupVersionKind) -> SteersmanError:
+    """Return what a failed list or watch means: a collection that is not found is a kind that is not served.
+
+    Of a namespace that does not exist the list is empty, so there is no other reason for a 404.
+    """
+    if isinstance(error, NotFound):
+        return kind_not_served(f"{gvk.kind} ({gvk.api_version})", group=gvk.group, kind=gvk.kind)
+    return error
 
 
 def _error_by_code(body: bytes, code: int, retry_after: float | None) -> ApiError:

@@ -28,16 +28,16 @@ class Api:
 
     def __post_init__(self) -> None:
         if not _KIND.fullmatch(self.kind) or kind_faults(self.kind):
-            raise ConfigError(f"{self.kind!r} is no kind: write it in CamelCase, such as CustomPod")
+            raise ConfigError(f"{self.kind!r} is not a kind: write it in CamelCase, such as CustomPod")
         if self.kind in _USED:
-            raise ConfigError(f"a kind named {self.kind} would hide a name of the framework: choose another")
+            raise ConfigError(f"a kind named {self.kind} would hide a name of Steersman: choose another")
         if faults := dns1035_faults(self.version):
-            raise ConfigError(f"{self.version!r} is no version: {faults[0]}")
+            raise ConfigError(f"{self.version!r} is not an API version: {faults[0]}")
 
     def check_custom(self) -> None:
         """Refuse what cannot be a kind of one's own."""
         if "." not in self.group or subdomain_faults(self.group):
-            raise ConfigError(f"{self.group!r} is no API group: it needs a domain, such as apps.example.com")
+            raise ConfigError(f"{self.group!r} is not an API group: it needs a domain, such as apps.example.com")
         if is_protected_group(self.group):
             raise ConfigError(f"the group {self.group!r} belongs to the Kubernetes community: use your own domain")
 
@@ -50,6 +50,11 @@ class Api:
     def variable(self) -> str:
         """The name of one such object in code."""
         return "_".join(word.lower() for word in words(self.kind))
+
+    @property
+    def versioned_kind(self) -> str:
+        """The name of its class beside classes of other versions, such as ``CustomPodV1alpha1``."""
+        return f"{self.kind}{self.version.capitalize()}"
 
     @property
     def module(self) -> str:

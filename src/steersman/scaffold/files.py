@@ -70,7 +70,8 @@ class Addition:
         """Give the text of ``main.py`` with the kind registered."""
         if self.controller:
             return register_reconciler(main, project.package, self._reconciler)
-        kind = Import(self._class_module(project), self.api.kind)
+        # Several versions of one kind can be declared side by side, so each class is imported under a name of its own.
+        kind = Import(self._class_module(project), self.api.kind, self.api.versioned_kind if self._is_custom else "")
         return declare_kind(main, kind, f"{project.package}.operator")
 
     @property

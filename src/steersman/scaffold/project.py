@@ -29,13 +29,13 @@ class Project:
         if faults := [*label_faults(self.name), *dns1035_faults(self.name)]:
             raise ConfigError(f"a project cannot be named {self.name!r}: {faults[0]}")
         if len(self.name) > _LONGEST_NAME:
-            raise ConfigError(f"a project cannot be named {self.name!r}: at most {_LONGEST_NAME} letters")
+            raise ConfigError(f"a project cannot be named {self.name!r}: it has more than {_LONGEST_NAME} characters")
         if keyword.iskeyword(self.package) or self.package in _TAKEN:
             raise ConfigError(
-                f"a project cannot be named {self.name!r}: Python knows {self.package!r} as something else"
+                f"a project cannot be named {self.name!r}: {self.package!r} is a keyword or another module's name"
             )
         if "." not in self.domain or subdomain_faults(self.domain):
-            raise ConfigError(f"{self.domain!r} is no domain: write one such as {DEFAULT_DOMAIN}")
+            raise ConfigError(f"{self.domain!r} is not a domain: write one such as {DEFAULT_DOMAIN}")
 
     @property
     def package(self) -> str:
@@ -98,5 +98,5 @@ def project_in(root: Path) -> Project:
     settings = settings_of(root)
     name, domain = settings.get("name"), settings.get("domain", DEFAULT_DOMAIN)
     if not isinstance(name, str) or not isinstance(domain, str):
-        raise ConfigError(f"{root.resolve()} holds no project of steer's: begin one with 'steer init NAME'")
+        raise ConfigError(f"{root.resolve()} is not a Steersman project: create one with 'steer init NAME'")
     return Project(name=name, domain=domain)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
 
@@ -11,7 +11,7 @@ from steersman.kinds.index import MODULES
 from steersman.scaffold.api import Api
 from steersman.scaffold.files import check_known
 from steersman.scaffold.project import Project
-from steersman.scaffold.registration import register_module
+from steersman.scaffold.registration import Import, natural_order, register_module
 from steersman.scaffold.rendering import render
 from steersman.scaffold.tree import Tree
 
@@ -59,6 +59,15 @@ class WebhookAddition:
     def _versions_module(self) -> str:
         return f"{self.api.variable}_versions"
 
+    def _imports(self, project: Project) -> list[str]:
+        """Return the imports of the classes of all versions, in the order that linters want."""
+        apis = [replace(self.api, version=version) for version in self.versions]
+        modules = {f"{project.package}.api.{api.module}": api for api in apis}
+        return [
+            str(Import(name, modules[name].kind, modules[name].versioned_kind))
+            for name in sorted(modules, key=natural_order)
+        ]
+
     def _render(self, template: str, project: Project) -> str:
         article = "an" if self.api.kind[0] in "AEIOU" else "a"
         custom = f"{project.package}.api.{self.api.module}"
@@ -74,6 +83,7 @@ class WebhookAddition:
             validate=self.validate,
             default=self.default,
             versions=self.versions,
+            imports=self._imports(project),
             pairs=list(combinations(self.versions, 2)),
         )
 
@@ -92,16 +102,18 @@ class WebhookRequest:
     def found_in(self, tree: Tree, project: Project) -> WebhookAddition:
         """Find the kind: among those of the project, or the built-in ones."""
         if not (self.validate or self.default or self.convert):
-            raise ConfigError("say what the webhook does: --validate, --default or --convert")
+            raise ConfigError("pass at least one of --validate, --default or --convert")
         wanted = Api(group=self.group, version=self.version or "v1", kind=self.kind)
         versions = _versions(tree.names(f"{project.package}/api"), wanted.variable)
         if not versions:
             return self._built_in(wanted)
         version = self.version or (versions[0] if len(versions) == 1 or self.convert else "")
         if version not in versions:
-            raise ConfigError(f"say --version: {self.kind} has {', '.join(versions)}")
+            raise ConfigError(f"pass --version: {self.kind} has the versions {', '.join(versions)}")
         if self.convert and len(versions) == 1:
-            raise ConfigError(f"{self.kind} has one version, {version}: add another with 'steer create api' first")
+            raise ConfigError(
+                f"{self.kind} has only the version {version}: add another one with 'steer create api' first"
+            )
         api = Api(group=self.group, version=version, kind=self.kind)
         samples = [name for name in tree.names("samples") if name.endswith(f"_{api.module}.yaml")]
         return WebhookAddition(
@@ -116,12 +128,12 @@ class WebhookRequest:
     def _built_in(self, api: Api) -> WebhookAddition:
         if api.api_version not in MODULES:
             raise ConfigError(
-                f"there is no {self.kind} in this project: add it with 'steer create api', or say the --group and "
-                "--version of a built-in one"
+                f"there is no {self.kind} in this project: add it with 'steer create api', or pass --group and "
+                "--version of a built-in kind"
             )
         check_known(api)
         if self.convert:
-            raise ConfigError(f"{self.kind} is not yours: Kubernetes converts between its versions itself")
+            raise ConfigError(f"{self.kind} is a built-in kind: Kubernetes converts between its versions itself")
         return WebhookAddition(api=api, is_custom=False, validate=self.validate, default=self.default)
 
 

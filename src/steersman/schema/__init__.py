@@ -1,11 +1,11 @@
 """Python types become a Kubernetes API, and the same schemas judge objects.
 
-What an author writes next to `@custom_resource` is here; the machinery is in the modules. Names are loaded
-when they are first used: a server that judges objects declares none.
+What an author writes next to `@custom_resource` is here; the machinery is in the modules.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from steersman.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from steersman.schema.constraints import (
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
         constrained,
     )
     from steersman.schema.conversions import converts, renames
+    from steersman.schema.crd import crd_object, crd_of, policy_rules_of
     from steersman.schema.declaration import Column, Scale, custom_resource
+    from steersman.schema.field_loss import lost_fields
 
 __all__ = [
     "Column",
@@ -71,23 +73,49 @@ __all__ = [
     "UniqueItems",
     "constrained",
     "converts",
+    "crd_object",
+    "crd_of",
     "custom_resource",
+    "lost_fields",
+    "policy_rules_of",
     "renames",
 ]
 
-_HOMES = {
-    "Column": "declaration",
-    "Scale": "declaration",
-    "converts": "conversions",
-    "custom_resource": "declaration",
-    "renames": "conversions",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a name from its home on first use."""
-    if name not in __all__:
-        raise AttributeError(f"module 'steersman.schema' has no attribute {name!r}")
-    value = getattr(import_module(f"steersman.schema.{_HOMES.get(name, 'constraints')}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "steersman.schema.constraints": (
+            "Constraint",
+            "Description",
+            "EmbeddedResource",
+            "Enum",
+            "Format",
+            "Immutable",
+            "Int32",
+            "Int64",
+            "ListMap",
+            "ListType",
+            "MapType",
+            "MaxItems",
+            "MaxLength",
+            "MaxProperties",
+            "Maximum",
+            "MinItems",
+            "MinLength",
+            "MinProperties",
+            "Minimum",
+            "MultipleOf",
+            "Nullable",
+            "Opaque",
+            "Pattern",
+            "PreserveUnknown",
+            "Rule",
+            "UniqueItems",
+            "constrained",
+        ),
+        "steersman.schema.conversions": ("converts", "renames"),
+        "steersman.schema.crd": ("crd_object", "crd_of", "policy_rules_of"),
+        "steersman.schema.declaration": ("Column", "Scale", "custom_resource"),
+        "steersman.schema.field_loss": ("lost_fields",),
+    },
+)

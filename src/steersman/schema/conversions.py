@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from steersman.errors import ConversionError, DeclarationError, DecodeError
 from steersman.objects.codec import from_json, to_json
 from steersman.objects.resource import Resource
-from steersman.schema.declaration import declaration_of, place_of
+from steersman.schema.declaration import declaration_of, names_of, place_of
 from steersman.schema.object_paths import Document, ObjectPath, object_path, put_at, take_at
 from steersman.schema.structural import ABSENT
 
@@ -57,7 +57,8 @@ def converts(
             except Exception as error:
                 raise ConversionError(f"{name} raised {type(error).__name__}: {error}") from error
             if type(made) is not target:
-                raise ConversionError(f"{name} gave {type(made).__name__}, not {target.__name__}")
+                wrong, wanted = names_of(type(made), target)
+                raise ConversionError(f"{name} returned {wrong}, not {wanted}")
             return to_json(made)
 
         _declare(source, target, Conversion(change, _paths(keeps), name))
@@ -73,7 +74,8 @@ def renames(source: CustomClass, target: CustomClass, fields: Mapping[str, str],
     """
     moves = [(object_path(old), object_path(new)) for old, new in fields.items()]
     kept = _paths(keeps)
-    there = f"renames({source.__name__}, {target.__name__})"
+    one, other = names_of(source, target)
+    there = f"renames({one}, {other})"
     _declare(source, target, Conversion(_moving(moves), kept, there))
     _declare(target, source, Conversion(_moving([(new, old) for old, new in moves]), kept, there))
 
@@ -116,7 +118,7 @@ def _version(kind: CustomClass) -> str:
 def _declare(source: CustomClass, target: CustomClass, conversion: Conversion) -> None:
     one, other = declaration_of(source).resource.gvk, declaration_of(target).resource.gvk
     if (one.group, one.kind) != (other.group, other.kind) or one.version == other.version:
-        raise DeclarationError(f"{place_of(source)} and {place_of(target)} are no two versions of one kind")
+        raise DeclarationError(f"{place_of(source)} and {place_of(target)} are not two versions of one kind")
     known = _declared(source).get(other.version)
     if known is not None and known.name != conversion.name:
         raise DeclarationError(

@@ -6,13 +6,12 @@ real server before it is given out; an error names the Python file and field tha
 
 from typing import Any, Final
 
-import yaml
-from msgspec import structs
-
 from steersman.errors import DeclarationError
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.codec import from_json
+from steersman.objects.fields import fields_of
 from steersman.objects.resource import Resource
+from steersman.objects.yaml_writer import write_yaml
 from steersman.schema.crd_validation import validate_crd
 from steersman.schema.declaration import Column, Declaration, declaration_of, place_of
 from steersman.schema.field_errors import FieldError
@@ -30,7 +29,7 @@ def _root_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
     """Give the schema of a whole object, and note where its parts came from."""
     declaration = declaration_of(kind)
     schema: Schema = {"type": "object", "properties": {}}
-    fields = {info.name: info for info in structs.fields(kind)}
+    fields = {info.name: info for info in fields_of(kind)}
     for name in ("spec", "status"):
         tree = TypeTree(with_defaults=name == "spec")
         info = fields[name]
@@ -78,7 +77,7 @@ def _column_type(column: Column, root: Structural, kind: CustomClass) -> str:
     found = _COLUMN_TYPES.get(node.types[0] if node is not None and len(node.types) == 1 else "")
     if found is None or node is None:
         raise DeclarationError(
-            f"{place_of(kind)}: the type of {column} cannot be told from the schema: say "
+            f"{place_of(kind)}: the type of {column} cannot be derived from the schema: write "
             f"Column({column.name!r}, {column.path!r}, type='string')"
         )
     return "date" if node.schema.get("format") == "date-time" else found
@@ -127,7 +126,9 @@ def _storages(kinds: tuple[CustomClass, ...]) -> list[bool]:
         return [declared[0] is not False]
     if sum(bool(storage) for storage in declared) != 1:
         places = ", ".join(place_of(kind) for kind in kinds)
-        raise DeclarationError(f"exactly one version of a kind is stored: say storage=True in one of {places}")
+        raise DeclarationError(
+            f"exactly one version of a kind is stored: pass storage=True to @custom_resource in one of {places}"
+        )
     return [bool(storage) for storage in declared]
 
 
@@ -149,7 +150,7 @@ def check_same_kind(*kinds: CustomClass) -> None:
         ):
             if one != two:
                 raise DeclarationError(
-                    f"{place_of(kinds[0])} and {place_of(kind)} are no versions of one kind: their {what} differs"
+                    f"{place_of(kinds[0])} and {place_of(kind)} are not versions of one kind: their {what} differs"
                 )
 
 
@@ -233,14 +234,6 @@ def crd_object(*kinds: CustomClass) -> CustomResourceDefinition:
     return from_json(CustomResourceDefinition, crd_of(*kinds))
 
 
-class _PlainDumper(yaml.SafeDumper):
-    """Writes YAML without anchors: a schema that occurs twice is written twice."""
-
-    def ignore_aliases(self, _data: Any) -> bool:
-        """Never refer to an earlier node."""
-        return True
-
-
 def crd_yaml(*kinds: CustomClass) -> str:
     """Build the CustomResourceDefinition of a kind as YAML; the same classes always give the same text."""
-    return yaml.dump(crd_of(*kinds), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=120)
+    return write_yaml([crd_of(*kinds)])

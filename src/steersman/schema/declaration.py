@@ -78,12 +78,24 @@ _DECLARATIONS: "WeakKeyDictionary[type, Declaration]" = WeakKeyDictionary()
 
 
 def place_of(cls: type) -> str:
-    """Say where a class stands: its name, its file and line."""
+    """Return the name, version, file and line of a class: classes of two versions often have the same name."""
+    declared = _DECLARATIONS.get(cls)
+    version = f" {declared.resource.gvk.version}" if declared is not None else ""
     try:
         line = inspect.getsourcelines(cls)[1]
-        return f"{cls.__qualname__} ({inspect.getsourcefile(cls)}:{line})"
+        return f"{cls.__qualname__}{version} ({inspect.getsourcefile(cls)}:{line})"
     except (OSError, TypeError):
-        return f"{cls.__module__}.{cls.__qualname__}"
+        return f"{cls.__module__}.{cls.__qualname__}{version}"
+
+
+def names_of(one: type, other: type) -> tuple[str, str]:
+    """Return the names of two classes for use in suggested code, with their modules where the names alone are equal."""
+    if one.__name__ != other.__name__:
+        return one.__name__, other.__name__
+    modules = one.__module__, other.__module__
+    shortened = [module.rpartition(".")[2] for module in modules]
+    first, second = shortened if shortened[0] != shortened[1] else modules
+    return f"{first}.{one.__name__}", f"{second}.{other.__name__}"
 
 
 def _refuse(kind: type, what: str) -> DeclarationError:
@@ -98,9 +110,9 @@ def _group_version(kind: type, text: str) -> GroupVersion:
     if "." not in found.group:
         raise _refuse(kind, f"{text!r}: the group of a custom resource is a domain with at least one dot")
     if faults := subdomain_faults(found.group):
-        raise _refuse(kind, f"the group {found.group!r} is no good: {faults[0]}")
+        raise _refuse(kind, f"the group {found.group!r} is invalid: {faults[0]}")
     if faults := dns1035_faults(found.version):
-        raise _refuse(kind, f"the version {found.version!r} is no good: {faults[0]}")
+        raise _refuse(kind, f"the version {found.version!r} is invalid: {faults[0]}")
     return found
 
 
@@ -113,14 +125,14 @@ def _check_names(kind: type, resource: ApiResource) -> None:
     ):
         for name in names:
             if faults := dns1035_faults(name):
-                raise _refuse(kind, f"the {what} {name!r} is no good: {faults[0]}")
+                raise _refuse(kind, f"the {what} {name!r} is invalid: {faults[0]}")
 
 
 def _check_approval(kind: type, group: str, approval: str) -> None:
     if is_protected_group(group) and not approval:
         raise _refuse(
             kind,
-            f"the group {group!r} belongs to the Kubernetes community: say api_approved='<URL of the approval>', "
+            f"the group {group!r} belongs to the Kubernetes community: pass api_approved='<URL of the approval>', "
             "or 'unapproved, experimental-only'",
         )
 
@@ -156,7 +168,7 @@ def custom_resource(  # noqa: PLR0913 - the fields of a CustomResourceDefinition
         group, version = _group_version(cls, api_version)
         name = kind or cls.__name__
         if faults := kind_faults(name):
-            raise _refuse(cls, f"the kind {name!r} is no good: {faults[0]}")
+            raise _refuse(cls, f"the kind {name!r} is invalid: {faults[0]}")
         try:
             resource = ApiResource(
                 gvk=GroupVersionKind(group, version, name),
@@ -172,7 +184,7 @@ def custom_resource(  # noqa: PLR0913 - the fields of a CustomResourceDefinition
         _check_names(cls, resource)
         _check_approval(cls, group, api_approved)
         if deprecation_warning and not deprecated:
-            raise _refuse(cls, "deprecation_warning is only for deprecated versions: say deprecated=True")
+            raise _refuse(cls, "deprecation_warning is only for deprecated versions: pass deprecated=True")
         _DECLARATIONS[cls] = Declaration(
             resource=resource,
             columns=tuple(columns),

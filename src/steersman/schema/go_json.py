@@ -1,9 +1,10 @@
-"""What Go's JSON scanner says of a text that is not JSON.
+"""What Go's JSON scanner says of a text: that it nests too deeply, and where one that is not JSON is wrong.
 
-Only asked after decoding has failed; finding the first wrong character is all it does.
+The second is only asked after decoding has failed; finding the first wrong character is all it does.
 """
 
 import re
+from itertools import accumulate
 from typing import Final
 
 _BLANK: Final = " \t\r\n"
@@ -13,6 +14,23 @@ _ESCAPED: Final = frozenset('"\\/bfnrt')
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _END: Final = "unexpected end of JSON input"
 _SPECIAL: Final = {"'": r"'\''", '"': "'\"'"}
+#: Levels of nesting that Go's scanner accepts.
+_MAX_DEPTH: Final = 10_000
+#: A string, closed or not: an open one ends with the text, so that no part of it is scanned twice.
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS: Final = bytes(code for code in range(256) if code not in _STEPS)
+
+
+def is_too_deep(raw: bytes) -> bool:
+    """Return whether a text nests deeper than Go accepts.
+
+    How deep our decoder gets depends on the version of Python and on the stack of the thread.
+    """
+    if raw.count(b"{") + raw.count(b"[") <= _MAX_DEPTH:
+        return False
+    brackets = _STRING.sub(b"", raw).translate(None, _NO_BRACKETS)
+    return any(depth > _MAX_DEPTH for depth in accumulate(_STEPS[bracket] for bracket in brackets))
 
 
 class _FaultError(Exception):

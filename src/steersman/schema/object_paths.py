@@ -14,7 +14,7 @@ def object_path(text: str) -> ObjectPath:
     names = tuple(text[1:].split("."))
     if not text.startswith(".") or not all(names) or "[" in text:
         raise DeclarationError(
-            f"{text!r} is no path of a field: write one such as '.spec.replicas', with the names of the wire; "
+            f"{text!r} is not the path of a field: write one such as '.spec.replicas', with the names of the wire; "
             "items of lists have none"
         )
     return names

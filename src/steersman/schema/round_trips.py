@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from steersman.errors import ConversionError, DeclarationError
+from steersman.schema.declaration import names_of
 from steersman.schema.field_loss import lost_fields
 from steersman.schema.generated_objects import generated
 from steersman.schema.object_paths import Document
@@ -25,10 +26,10 @@ class Loss:
         way = f"{self.source.gvk.version} → {self.target.gvk.version} → {self.source.gvk.version}"
         if not self.fields:
             return f"{way}: {self.reason}"
-        one, other = self.source.kind.__name__, self.target.kind.__name__
+        one, other = names_of(self.source.kind, self.target.kind)
         listed = ", ".join(f'"{name}"' for name in self.fields)
         return (
-            f"{way}: {', '.join(self.fields)} of {one} gets lost: let the conversion carry it, or keep it in an "
+            f"{way}: {', '.join(self.fields)} of {one} is lost: let the conversion carry it, or keep it in an "
             f"annotation: @converts({one}, {other}, keeps=[{listed}]), or renames(…, keeps=[{listed}])"
         )
 

@@ -14,14 +14,12 @@ import msgspec
 from msgspec import Struct
 
 from steersman.errors import DecodeError
-from steersman.schema.go_json import json_fault
-from steersman.schema.type_checks import INT64_MAX, INT64_MIN
+from steersman.objects.numbers import settled_number
+from steersman.schema.go_json import is_too_deep, json_fault
 
 _SUMMARY = 30
 #: A whole number of so few digits fits into a float.
 _SURELY_FINITE = 300
-#: Whole numbers of so many bits fit into a float.
-_FLOAT_BITS = 1023
 #: Makes every digit a zero and everything else a blank: long numbers are then found at the speed of memory.
 _DIGITS = bytes(48 if 48 <= code < 58 else 32 for code in range(256))  # noqa: PLR2004 - "0" to "9", and a blank
 _LONG_NUMBER = b"0" * _SURELY_FINITE
@@ -110,6 +108,8 @@ def _fast(raw: bytes) -> tuple[Any, bool]:
 
 def decode_json(raw: bytes) -> Decoded:
     """Decode a JSON text; raises `DecodeError` with the words of the server's own scanner."""
+    if is_too_deep(raw):
+        raise DecodeError("exceeded max depth")
     digits = raw.translate(_DIGITS)
     has_huge = _HUGE in digits
     duplicates: list[str] = []
@@ -137,21 +137,9 @@ def settle_numbers(value: Any) -> Any:
                 value[name] = settle_numbers(item)
     elif value.__class__ is list:
         value[:] = [settle_numbers(item) for item in value]
-    elif value.__class__ is int and not INT64_MIN <= value <= INT64_MAX:
-        # YAML may hold whole numbers that no float can; they stay what they are.
-        return settle_numbers(float(value)) if value.bit_length() <= _FLOAT_BITS else value
-    elif value.__class__ is float and value.is_integer() and abs(value) < 1e21:  # noqa: PLR2004 - from there on with an exponent
-        return int(repr_digits(value))
+    elif value.__class__ is int or value.__class__ is float:
+        return settled_number(value)
     return value
-
-
-def repr_digits(number: float) -> str:
-    """Give the shortest digits that read as this whole number, filled with zeros: what Go writes."""
-    mantissa, _, exponent = repr(number).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    if not exponent:
-        return whole
-    return whole + fraction.ljust(int(exponent), "0")
 
 
 def _summary(raw: bytes) -> str:

@@ -20,6 +20,7 @@ from msgspec import NODEFAULT, Struct, structs
 
 from steersman.errors import DeclarationError
 from steersman.objects.codec import decode_json, encode_json
+from steersman.objects.fields import fields_of
 from steersman.objects.meta import Condition, ObjectMeta
 from steersman.objects.quantity import Quantity
 from steersman.objects.resource import KubeObject, Status
@@ -185,8 +186,8 @@ class TypeTree:
         if model in self.open:
             chain = " → ".join(part.__name__ for part in (*self.open[self.open.index(model) :], model))
             raise DeclarationError(
-                f"{Origin(model)}: it contains itself ({chain}), which no Kubernetes schema can say; give the inner "
-                "field the type dict[str, Any], or constrain it with Opaque()"
+                f"{Origin(model)}: it contains itself ({chain}), which no Kubernetes schema can express; give the "
+                "inner field the type dict[str, Any], or constrain it with Opaque()"
             )
         self.open.append(model)
         try:
@@ -199,7 +200,7 @@ class TypeTree:
         self.origins[path] = Origin(model)
         documented = _field_docs(model)
         properties: Schema = {}
-        fields = structs.fields(model)
+        fields = fields_of(model)
         for info in fields:
             inner = f"{path}.properties[{info.encode_name}]"
             properties[info.encode_name] = self._field(model, info, inner)
@@ -258,7 +259,7 @@ def _rename_keys(schema: Schema, wanted: Any) -> None:
     keys = schema.get("x-kubernetes-list-map-keys")
     model = _item_model(wanted)
     if keys and model is not None:
-        names = {info.name: info.encode_name for info in structs.fields(model)}
+        names = {info.name: info.encode_name for info in fields_of(model)}
         schema["x-kubernetes-list-map-keys"] = [names.get(key, key) for key in keys]
 
 
@@ -300,7 +301,7 @@ def _advice(wanted: Any) -> str:
     if wanted is timedelta:
         return "Kubernetes writes durations as '1h30m': use steersman.Duration, which is a timedelta"
     if wanted in (list, set, tuple):
-        return f"say what the {_name(wanted)} holds: {_name(wanted)}[str]"
+        return f"declare the type of its items: {_name(wanted)}[str]"
     return f"{_name(wanted)} has no schema: use a Model, or Annotated[…, Opaque()] for what the schema shall not check"
 
 

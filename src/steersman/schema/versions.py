@@ -14,7 +14,7 @@ from steersman.objects.resource import KubeObject, Resource, resource_of
 from steersman.schema.compiled import CompiledSchema, compile_schema
 from steersman.schema.conversions import Conversion, conversion_between, has_conversions
 from steersman.schema.crd import check_same_kind, schema_of, stored_of
-from steersman.schema.declaration import declaration_of, is_custom, place_of
+from steersman.schema.declaration import declaration_of, is_custom, names_of, place_of
 from steersman.schema.field_loss import lost_fields
 from steersman.schema.kept_fields import annotation_of, bring_back, keep, take_kept
 from steersman.schema.object_paths import Document
@@ -109,11 +109,11 @@ class Versions:
         if direct is not None:
             return [(source, target, direct)]
         if self.hub in (source, target):
-            one, other = source.kind, target.kind
+            one, other = names_of(source.kind, target.kind)
             raise DeclarationError(
                 f"{self.name}: nothing converts {source.gvk.version} to {target.gvk.version}: write "
-                f"@converts({one.__name__}, {other.__name__}) at {place_of(other)}, or "
-                f"renames({one.__name__}, {other.__name__}, {{…}}) for both directions"
+                f"@converts({one}, {other}) at {place_of(target.kind)}, or "
+                f"renames({one}, {other}, {{…}}) for both directions"
             )
         return [*self._way(source, self.hub), *self._way(self.hub, target)]
 

@@ -138,6 +138,16 @@ class ServerConnection(asyncio.Protocol):
 
     # What the server calls.
 
+    @property
+    def gives_way_at(self) -> float | None:
+        """When this connection ends if its client does nothing; ``None`` while a request is being answered."""
+        return self._reading_limit.at if self._exchange is None and self._raw is None and not self._waiting else None
+
+    def refuse(self, status: int, reason: str) -> None:
+        """Answer whatever the client wants with a refusal."""
+        self._waiting.append(self._reader.stop(status, reason))
+        self._pump()
+
     def drain(self) -> None:
         """Finish what is under way, take nothing new."""
         if self._exchange is not None:
@@ -269,8 +279,7 @@ class ServerConnection(asyncio.Protocol):
         elif self._reader.phase is Phase.IDLE:
             self.close()
         else:
-            self._waiting.append(self._reader.stop(408, "the request was not complete within the time limit"))
-            self._pump()
+            self.refuse(408, "the request was not complete within the time limit")
 
 
 def _peer(transport: asyncio.Transport) -> Peer:

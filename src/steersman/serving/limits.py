@@ -5,7 +5,10 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """Seconds and bytes."""
+    """Seconds, bytes and connections."""
+
+    #: Connections at a time, or as many as the process may open files. A watch is one: an operator has a few dozen.
+    connections: int = 10_000
 
     #: Bytes of a request's head: request line and headers.
     head: int = 256 * 1024

@@ -5,9 +5,11 @@ It listens on loopback unless told otherwise. It knows nothing of Kubernetes.
 
 import asyncio
 import os
+import resource
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from types import TracebackType
 from typing import Self
 
@@ -21,6 +23,10 @@ from steersman.serving.limits import ServerLimits
 
 #: Steps of the event loop after which a connection that is being taken has been taken, with some to spare.
 _ACCEPTING_STEPS = 5
+#: Connections beyond the limit that are open at a time to be told so.
+_MOST_REFUSALS = 32
+#: Files that the rest of the process needs: databases, logs, connections to webhooks.
+_OTHER_FILES = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +67,7 @@ class Server:
         self._port = 0
         #: Every connection there is, in the order in which they came.
         self._connections: dict[ServerConnection, None] = {}
+        self._most_connections = _within_open_files(self.limits.connections)
         self._all_gone: asyncio.Future[None] | None = None
 
     def __repr__(self) -> str:
@@ -87,6 +94,7 @@ class Server:
                 self._listen.port,
                 ssl=self._listen.tls,
                 backlog=1024,
+                ssl_handshake_timeout=self.limits.read_head if self._listen.tls is not None else None,
                 reuse_address=True,
             )
         except (OSError, OverflowError) as error:
@@ -105,10 +113,30 @@ class Server:
         await self._tasks.__aexit__(None, None, None)
 
     def joined(self, connection: ServerConnection) -> None:
-        """Take note of a connection; one that the loop was still taking when the server closed goes at once."""
+        """Register a connection; one that the loop was still accepting when the server closed ends at once."""
         self._connections[connection] = None
         if self.is_draining:
             connection.abort()
+        elif len(self._connections) > self._most_connections:
+            self._make_room(connection)
+
+    def _make_room(self, newcomer: ServerConnection) -> None:
+        """Close a connection that is not being answered; if there is none, refuse the new one.
+
+        A client that opens connections and does nothing with them must not lock out the others, and it cannot be told
+        from one that will send its next request in a moment. Closing between two requests harms neither: clients open
+        another connection. So the one ends that would end first anyway, for silence. Nothing that is being answered is
+        ever cut off, watches least of all.
+        """
+        silent = [
+            (at, one) for one in self._connections if one is not newcomer and (at := one.gives_way_at) is not None
+        ]
+        if silent:
+            min(silent, key=itemgetter(0))[1].abort()
+        elif len(self._connections) > self._most_connections + _MOST_REFUSALS:
+            newcomer.abort()
+        else:
+            newcomer.refuse(503, f"too many connections: {self._most_connections} are being answered; try again later")
 
     def left(self, connection: ServerConnection) -> None:
         """Take note that a connection is gone."""
@@ -159,6 +187,14 @@ async def _finish_accepting(server: asyncio.Server) -> None:
         turned = loop.create_future()
         loop.call_soon(turned.set_result, None)
         await turned
+
+
+def _within_open_files(connections: int) -> int:
+    """Return how many connections the process can hold: beyond that not even the next one could be refused."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return connections
+    return max(1, min(connections, files - _OTHER_FILES))
 
 
 def _reason(error: Exception) -> str:

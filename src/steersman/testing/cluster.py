@@ -1,8 +1,8 @@
 """`Cluster`: a fresh embedded API server, a client for it, and operators that run against it, in milliseconds."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
@@ -14,6 +14,7 @@ from steersman.apiserver.service_account_tokens import service_account_user
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
+from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
 from steersman.errors import WaitTimeout
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.reflector import Link
@@ -24,7 +25,9 @@ from steersman.manager.operator import Operator
 from steersman.objects.resource import KubeObject
 from steersman.protocol.http import App
 from steersman.randomness import Randomness
+from steersman.testing.blocking_calls import watching_for_blocking_calls
 from steersman.testing.eventually import Condition, eventually
+from steersman.testing.failures import Expected, Failures
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults
 from steersman.testing.rights import Rights
@@ -77,6 +80,10 @@ class Cluster:
         self.services = HttpServices(self.clock)
         #: Seconds that ``eventually`` and ``settle`` wait unless told otherwise; other processes may need more.
         self.patience = 5.0
+        #: Seconds of real time for which an operator's function may block the event loop without a warning.
+        self.blocking_limit = 1.0
+        #: Reconciles that failed, expected or not, in all blocks of ``running``.
+        self._failures = Failures(self.faults.explains)
         self._workers: list[Worker] = []
 
     @classmethod
@@ -94,15 +101,26 @@ class Cluster:
     # Running.
 
     @asynccontextmanager
-    async def running(self, *operators: Operator, options: ManagerOptions | None = None) -> AsyncIterator[Manager]:
+    async def running(
+        self, *operators: Operator, options: ManagerOptions | None = None, expect_failures: Expected = ()
+    ) -> AsyncIterator[Manager]:
         """Run operators inside the block, with the definitions of their custom kinds installed, and their webhooks.
 
-        They may do what the roles allow that ``steer manifests`` would write for them. One that needs more fails the
-        block with an ``AssertionError`` that says what to declare.
+        Operators may do what the roles allow that ``steer manifests`` would write for them; one that needs more fails
+        the block with an ``AssertionError`` that says what to declare. A reconcile that raises fails the block as well,
+        unless the exception is one of ``expect_failures`` or comes of an injected fault; ``Retry``, ``Permanent`` and
+        conflicts are not failures. A change of the object's spec, labels or annotations, which is never sent, fails the
+        block too. A function that blocks the event loop gives a ``BlockingCallWarning``.
         """
         options = options if options is not None else ManagerOptions()
         here = InProcessFront(f"webhooks-{len(self._webhook_services)}", self.serve_webhooks)
-        options = replace(options, install_crds=True, installer=self.transport, webhooks=options.webhooks or here)
+        options = replace(
+            options,
+            install_crds=True,
+            installer=self.transport,
+            webhooks=options.webhooks or here,
+            on_failure=self._listener(options.on_failure),
+        )
         # What prepares the run is no part of it: faults neither strike nor record it.
         user = await self.rights.grant(InMemoryTransport(self.server, clock=self.clock), operators, options)
         transport = InMemoryTransport(self.faults.around(self.server.acting_as(user)), clock=self.clock)
@@ -114,16 +132,41 @@ class Cluster:
             randomness=self.randomness,
             services=self.services,
         )
-        with self.rights.judging(operators, options):
-            async with background(manager.run(), name="manager") as task:
-                await self._drive(wait_ready(manager.wait_ready(), task))
+        with self.judging(expect_failures), self.rights.judging(operators, options):
+            async with (
+                watching_for_blocking_calls(operators, self.blocking_limit),
+                background(manager.run(), name="manager") as task,
+            ):
+                await self.drive(wait_ready(manager.wait_ready(), task))
                 try:
                     with self.attended(manager):
                         yield manager
                 finally:
                     task.cancel()
-                    await self._drive(_ended(task))
+                    await self.drive(_ended(task))
                     await transport.close()
+        if mistakes := [mistake for controller in manager.controllers for mistake in controller.mistakes]:
+            raise AssertionError("\n".join(mistakes))
+
+    @property
+    def failures(self) -> Sequence[ReconcileFailure]:
+        """Every reconcile that failed so far, expected or not, in order."""
+        return self._failures.all
+
+    def judging(self, expect_failures: Expected) -> AbstractContextManager[None]:
+        """Fail at the end of the block if a reconcile failed unexpectedly in it; see ``running``."""
+        return self._failures.judging(expect_failures)
+
+    def record_failure(self, failure: ReconcileFailure) -> None:
+        """Record a reconcile that failed; a `FailureListener` for managers that a test runs itself."""
+        self._failures.record(failure)
+
+    def _listener(self, also: FailureListener = ignore_failure) -> FailureListener:
+        def on_failure(failure: ReconcileFailure) -> None:
+            self.record_failure(failure)
+            also(failure)
+
+        return on_failure
 
     def assert_rbac_minimal(self, operator: Operator) -> None:
         """Fail if an operator that ran here was refused something, or has a right that it never used; name each."""
@@ -141,7 +184,7 @@ class Cluster:
 
     async def install(self, *kinds: type[KubeObject]) -> None:
         """Install the definitions of custom kinds without running an operator."""
-        await self._drive(install_definitions(self.client, definitions_of(kinds)))
+        await self.drive(install_definitions(self.client, definitions_of(kinds)))
 
     def informer(self, kind: type[K], selection: Selection | None = None) -> Informer[K]:
         """Make an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
@@ -177,9 +220,13 @@ class Cluster:
         return list_now(self.server, kind, namespace=namespace, selector=selector)
 
     async def eventually(self, condition: Condition, *, within: float | None = None, message: str = "") -> None:
-        """Wait until a condition holds: it gives something true, and raises no ``AssertionError``."""
+        """Wait until a condition holds: it returns something true, and raises no ``AssertionError``.
+
+        The ``WaitTimeout`` names the condition's source and last value, and the last reconcile that failed.
+        """
         within = self.patience if within is None else within
-        await eventually(condition, clock=self.clock, within=within, message=message)
+        explain = self._failures.last_text
+        await eventually(condition, clock=self.clock, within=within, message=message, explain=explain)
 
     async def settle(self, *, within: float | None = None) -> None:
         """Wait until the operators have nothing to do, and the server has not changed meanwhile.
@@ -204,8 +251,8 @@ class Cluster:
     def _version(self) -> str:
         return str(self.server.ledger.version)
 
-    async def _drive(self, work: Awaitable[None]) -> None:
-        """Wait for something that may need time to pass, also under a clock that stands still."""
+    async def drive(self, work: Awaitable[None]) -> None:
+        """Wait for something that may need time to pass; a fake clock is moved until it is done."""
         if not isinstance(self.clock, FakeClock):
             await work
             return

@@ -5,17 +5,29 @@ from collections.abc import Awaitable, Callable
 
 from steersman.clock import Clock
 from steersman.errors import WaitTimeout
+from steersman.testing.condition_source import ConditionSource
 from steersman.testing.fake_clock import FakeClock
 
-#: Holds when it gives something true; an ``AssertionError`` counts as not yet.
+#: Holds when it returns something true; an ``AssertionError`` counts as not yet.
 Condition = Callable[[], object | Awaitable[object]]
 
 #: Seconds between looks under a real clock: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.0005, 0.02
 
 
-async def eventually(condition: Condition, *, clock: Clock, within: float = 5.0, message: str = "") -> None:
-    """Wait until a condition holds; ``WaitTimeout`` says what was last seen.
+def _nothing_more() -> str:
+    return ""
+
+
+async def eventually(
+    condition: Condition,
+    *,
+    clock: Clock,
+    within: float = 5.0,
+    message: str = "",
+    explain: Callable[[], str] = _nothing_more,
+) -> None:
+    """Wait until a condition holds; the ``WaitTimeout`` names its source, its last value and what ``explain`` returns.
 
     Under a ``FakeClock`` time is moved from timer to timer, at most ``within`` seconds of it.
     """
@@ -29,13 +41,13 @@ async def eventually(condition: Condition, *, clock: Clock, within: float = 5.0,
             return
         left = within - (clock.monotonic() - started)
         if left <= 0:
-            raise WaitTimeout(f"{message or _text(condition)} did not come true within {within:g} s: {seen}")
+            raise WaitTimeout(_timeout_text(condition, seen, within=within, message=message, more=explain()))
         await _pass_time(clock, min(pause, left), left)
         pause = min(pause * 1.5, _LAST_LOOK)
 
 
 async def _look(condition: Condition) -> str | None:
-    """Give what stands in the way; ``None`` if the condition holds."""
+    """Return what stands in the way; ``None`` if the condition holds."""
     try:
         seen = condition()
         if inspect.isawaitable(seen):
@@ -53,6 +65,12 @@ async def _pass_time(clock: Clock, pause: float, left: float) -> None:
     await clock.advance(left if following is None else min(following, left))
 
 
-def _text(condition: Condition) -> str:
-    name = getattr(condition, "__name__", "the condition")
-    return "the condition" if name == "<lambda>" else name
+def _timeout_text(condition: Condition, seen: str, *, within: float, message: str, more: str) -> str:
+    source = ConditionSource(condition)
+    lines = [f"{message or source.name} did not come true within {within:g} s: {seen}"]
+    lines += [f"  {value}" for value in source.values()]
+    if source.place:
+        lines.append(f"  condition at {source.place}")
+    if more:
+        lines.append(f"  {more}")
+    return "\n".join(lines)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from steersman.errors import ApiError, ConnectionLost
 from steersman.objects.codec import encode_json
 from steersman.protocol.confidential import CREDENTIAL_HEADERS, is_confidential
 from steersman.protocol.http import App, Exchange, Request, Response
@@ -71,6 +72,8 @@ class Faults:
     injections: list[Injection] = field(default_factory=list)
     #: Watches that are open, oldest first.
     streams: list[TappedStream] = field(default_factory=list)
+    #: Faults that struck so far, each once; ``clear`` keeps them.
+    struck: list[Fault] = field(default_factory=list)
 
     def inject(self, fault: Fault, *, method: str = "", path: str = "", times: int | None = 1) -> Injection:
         """Let requests fail: those of a method, whose target matches a pattern, so many times."""
@@ -115,6 +118,10 @@ class Faults:
         for stream in self.watches(path):
             stream.write(data)
 
+    def explains(self, error: BaseException) -> bool:
+        """Return whether a fault that struck leads to such an error at its caller."""
+        return any(_leads_to(fault, error) for fault in self.struck)
+
     def around(self, app: App) -> App:
         """Stand before another app too, such as the same server as somebody else sees it."""
         return _Branch(self, app)
@@ -132,6 +139,8 @@ class Faults:
         if injection is None:
             return app.handle(request, exchange)
         injection.struck += 1
+        if injection.fault not in self.struck:
+            self.struck.append(injection.fault)
         return _strike(injection.fault, app, request, exchange)
 
     def _tap(self, stream: TappedStream) -> None:
@@ -171,6 +180,16 @@ def _strike(fault: Fault, app: App, request: Request, exchange: Exchange) -> Awa
             action()
             return app.handle(request, exchange)
     return None
+
+
+def _leads_to(fault: Fault, error: BaseException) -> bool:
+    match fault:
+        case Refuse():
+            return isinstance(error, ApiError) and (error.code, error.message) == (fault.code, fault.message)
+        case Reset() | Lose():
+            return isinstance(error, ConnectionLost)
+        case Before():
+            return False
 
 
 def _refusal(fault: Refuse) -> Response:

@@ -79,6 +79,11 @@ class Fuse:
     def __repr__(self) -> str:
         return f"<Fuse {'cut' if self.is_cut else 'whole'} writes={len(self.writes)} doom={self._doom}>"
 
+    @property
+    def is_blown(self) -> bool:
+        """Whether the write came, and was carried out if it is to be."""
+        return self._blown.is_set()
+
     async def wait_blown(self) -> None:
         """Wait until the write came, and was carried out if it is to be."""
         await self._blown.wait()

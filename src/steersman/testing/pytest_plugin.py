@@ -1,11 +1,14 @@
 """The pytest plugin: a fresh ``cluster`` for each test, a ``fake_clock``, and ``async def`` tests without further help.
 
-A test that asks for both ``cluster`` and ``fake_clock`` moves the cluster's time itself.
+A test that asks for both ``cluster`` and ``fake_clock`` moves the cluster's time itself. With ``async_test_timeout`` in
+pytest's configuration a coroutine test that hangs for so many seconds fails, and shows where each of its tasks waits.
 """
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +16,8 @@ import pytest
 if TYPE_CHECKING:
     from steersman.testing.cluster import Cluster
     from steersman.testing.fake_clock import FakeClock
+
+_TIMEOUT = "async_test_timeout"
 
 # pytest loads this wherever Steersman is installed: the server and all that it needs are imported on first use.
 
@@ -34,19 +39,69 @@ def cluster(request: pytest.FixtureRequest) -> "Cluster":
     return Cluster(clock=request.getfixturevalue("fake_clock") if wants_fake else None, seed=0)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what can be configured."""
+    text = "Seconds of real time after which a coroutine test fails with the stacks of its tasks; 0 for no limit."
+    parser.addini(_TIMEOUT, text, default="0")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker of tests that take longer than others."""
+    config.addinivalue_line("markers", f"{_TIMEOUT}(seconds): time limit of this coroutine test")
+
+
 @pytest.hookimpl
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a coroutine test on an event loop of its own; fail it if it leaves tasks behind."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
-    wanted = inspect.signature(pyfuncitem.obj).parameters
-    arguments = {name: value for name, value in pyfuncitem.funcargs.items() if name in wanted}
-    asyncio.run(_without_leaks(pyfuncitem.obj, arguments))
+    # As pytest does it: the signature would evaluate the annotations, which need not exist at run time.
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}  # noqa: SLF001 - see above
+    asyncio.run(_without_leaks(pyfuncitem.obj, arguments, _limit_of(pyfuncitem)))
     return True
 
 
-async def _without_leaks(test: Callable[..., Awaitable[None]], arguments: dict[str, Any]) -> None:
-    await test(**arguments)
+def _limit_of(test: pytest.Function) -> float:
+    marker = test.get_closest_marker(_TIMEOUT)
+    return float(marker.args[0] if marker is not None else test.config.getini(_TIMEOUT))
+
+
+async def _without_leaks(test: Callable[..., Awaitable[None]], arguments: dict[str, Any], limit: float) -> None:
+    await _within(limit, test(**arguments))
     left = [task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     if left:
         pytest.fail(f"the test left tasks behind: {left}")
+
+
+async def _within(limit: float, test: Awaitable[None]) -> None:
+    """Fail a test that does not end in time, with the stacks of all tasks at that moment."""
+    task = asyncio.current_task()
+    if not limit or task is None:
+        await test
+        return
+    stacks: list[str] = []
+
+    def end() -> None:
+        stacks.extend(_stacks())
+        task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(limit, end)
+    try:
+        await test
+    except BaseException as error:
+        if not stacks:
+            raise
+        pytest.fail("\n".join([f"the test did not end within {limit:g} s: {error!r}", *stacks]), pytrace=False)
+    finally:
+        timer.cancel()
+
+
+def _stacks() -> Iterator[str]:
+    """Yield where each task waits: its coroutine, and whatever that awaits, down to the last."""
+    for task in asyncio.all_tasks():
+        frames: list[tuple[FrameType, int]] = []
+        waiting: object = task.get_coro()
+        while inspect.iscoroutine(waiting) and waiting.cr_frame is not None:
+            frames.append((waiting.cr_frame, waiting.cr_frame.f_lineno))
+            waiting = waiting.cr_await
+        yield f"task {task.get_name()}:\n" + "".join(traceback.StackSummary.extract(iter(frames)).format())

@@ -1,13 +1,13 @@
 """How a test's API server asks the operators that run beside it: in this process, with nothing in between."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from steersman.client.client import Client
 from steersman.clock import Clock
-from steersman.protocol.http import App
+from steersman.protocol.http import App, Exchange, Request
 from steersman.webhook.address import ServiceAddress
 from steersman.webhook.front import Presence, Publish
 
@@ -32,6 +32,53 @@ class _Here:
         await asyncio.get_running_loop().create_future()
 
 
+def in_process_address(service: str) -> ServiceAddress:
+    """Return where the API server asks a Service that an app of this process answers for."""
+    return ServiceAddress(_NAMESPACE, service)
+
+
+class WebhookGate:
+    """Passes questions on to the webhooks of whichever instance of an operator lives.
+
+    While the next instance is awaited, questions wait for it; after ``close`` the connection is refused.
+    """
+
+    def __init__(self) -> None:
+        self._app: App | None = None
+        self._is_closed = False
+        self._opened = asyncio.Event()
+
+    def open(self, app: App) -> None:
+        """Pass questions on to the app of an instance that lives now."""
+        self._app = app
+        self._opened.set()
+
+    def wait_for_next(self) -> None:
+        """Let questions wait for the next instance."""
+        self._app = None
+        self._opened.clear()
+
+    def close(self) -> None:
+        """Refuse questions: no instance will follow."""
+        self._app = None
+        self._is_closed = True
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Let the instance that lives answer, or the next one."""
+        if self._app is not None:
+            return self._app.handle(request, exchange)
+        if self._is_closed:
+            exchange.reset()
+            return None
+        return self._later(request, exchange)
+
+    async def _later(self, request: Request, exchange: Exchange) -> None:
+        await self._opened.wait()
+        work = self.handle(request, exchange)
+        if work is not None:
+            await work
+
+
 class InProcessFront:
     """Lets an app answer for a Service of the test's cluster."""
 
@@ -46,4 +93,4 @@ class InProcessFront:
         """Let an app be asked inside the block."""
         del client, clock
         self._serve(_NAMESPACE, self._service, app)
-        yield _Here(ServiceAddress(_NAMESPACE, self._service))
+        yield _Here(in_process_address(self._service))

@@ -12,7 +12,7 @@ from steersman.transport.stream import ResponseStream
 
 #: Seconds that one call may take, retries included. A Kubernetes API server gives up on its own after 60.
 DEFAULT_TIMEOUT = 120.0
-#: Seconds of silence after which a watch is taken for dead: just above the 60 s between a server's bookmarks.
+#: Seconds without a byte after which a stream is taken for dead.
 DEFAULT_IDLE = 70.0
 
 
@@ -44,6 +44,12 @@ class Transport(Protocol):
         """Ask for another protocol, such as ``websocket``, on a connection of its own.
 
         Gives the raw connection, or the server's answer when it does not agree.
+        """
+
+    async def ping(self) -> None:
+        """Return if the server answers, or has answered a moment ago; raise a ``TransportError`` if it does not.
+
+        Any answer counts, a refusal too.
         """
 
     async def close(self) -> None:

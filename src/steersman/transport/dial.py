@@ -16,14 +16,17 @@ from steersman.transport.connection import Connection
 from steersman.transport.endpoint import Endpoint, Proxy
 from steersman.transport.limits import Limits
 
-#: A dead peer is noticed even where nothing is being sent: probes after 30 s, given up after 3 of them 10 s apart;
-#: and sent bytes that nobody acknowledges for 30 s break the connection. Constants that a system lacks are left out.
-_SOCKET_OPTIONS: Final = (
+#: A peer that cannot be reached any more is noticed within 25 s, also on a watch that is quiet: the system probes after
+#: 10 s and gives up after 3 probes, 5 s apart; bytes that are not acknowledged for 25 s break the connection too. Where
+#: both are set, Linux takes the second time for the probes as well. Constants that a system lacks are left out;
+#: ``TCP_KEEPALIVE`` is what macOS calls ``TCP_KEEPIDLE``.
+SOCKET_OPTIONS: Final = (
     ("SOL_SOCKET", "SO_KEEPALIVE", 1),
-    ("IPPROTO_TCP", "TCP_KEEPIDLE", 30),
-    ("IPPROTO_TCP", "TCP_KEEPINTVL", 10),
+    ("IPPROTO_TCP", "TCP_KEEPIDLE", 10),
+    ("IPPROTO_TCP", "TCP_KEEPALIVE", 10),
+    ("IPPROTO_TCP", "TCP_KEEPINTVL", 5),
     ("IPPROTO_TCP", "TCP_KEEPCNT", 3),
-    ("IPPROTO_TCP", "TCP_USER_TIMEOUT", 30_000),
+    ("IPPROTO_TCP", "TCP_USER_TIMEOUT", 25_000),
 )
 _LONGEST_PROXY_ANSWER = 64 * 1024
 
@@ -74,9 +77,20 @@ async def _connect(protocol: asyncio.Protocol, to: Endpoint, *, clock: Clock, li
 
 def notice_dead_peers(sock: socket.socket) -> None:
     """Set the TCP options by which the system finds a peer that is no longer there."""
-    for level, option, value in _SOCKET_OPTIONS:
+    for level, option, value in SOCKET_OPTIONS:
         if hasattr(socket, option):
             sock.setsockopt(getattr(socket, level), getattr(socket, option), value)
+
+
+def allow_stalled_peer(sock: socket.socket) -> None:
+    """Let the peer stop reading for as long as it likes.
+
+    The time limit of unacknowledged bytes also ends a connection whose peer is alive but has no room: a command in a
+    container that does not read its input. On an upgraded connection that is flow control. Probes still find a dead
+    peer while nothing waits to be sent; otherwise the system's own, much longer limit does.
+    """
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 0)
 
 
 @asynccontextmanager

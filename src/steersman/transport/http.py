@@ -11,15 +11,16 @@ from typing import Any
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError, ConnectionFailed, ConnectionLost, NoAnswer
-from steersman.protocol.http import Request, Response, Upgraded
+from steersman.protocol.http import Request, Response, Upgraded, WriteFence
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT
 from steersman.transport.config import ClusterConfig
 from steersman.transport.connection import Connection
 from steersman.transport.credentials import Identity
-from steersman.transport.dial import Route, dial
+from steersman.transport.dial import Route, allow_stalled_peer, dial
 from steersman.transport.endpoint import Endpoint
 from steersman.transport.limits import Limits
 from steersman.transport.pool import Pool
+from steersman.transport.pulse import Pulse
 from steersman.transport.receivers import Streamed, UpgradedConnection, Whole, agreed_to_upgrade
 from steersman.transport.retry import READS, request_with_retries
 from steersman.transport.stream import ResponseStream
@@ -28,6 +29,8 @@ from steersman.transport.wire import Encoder, Wire
 from steersman.version import __version__
 
 _UNAUTHORIZED = 401
+#: Every API server answers it, to everyone and at once, however busy it is; a refusal is an answer too.
+_PING = Request("GET", "/livez")
 
 
 class HttpTransport:
@@ -52,6 +55,7 @@ class HttpTransport:
         self._connections: dict[Connection, None] = {}
         #: How to interrupt each connection that is being opened.
         self._dialing: dict[asyncio.Timeout, None] = {}
+        self._pulse = Pulse(lambda: self.request(_PING, timeout=self._limits.ping), clock)
         self._closed = False
         self._all_gone: asyncio.Future[None] | None = None
 
@@ -61,6 +65,10 @@ class HttpTransport:
     def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Coroutine[Any, Any, Response]:
         """Send, and wait for the whole answer; see ``Transport``."""
         return request_with_retries(self._request, request, clock=self._clock, timeout=timeout)
+
+    async def ping(self) -> None:
+        """Ask for a sign of life, unless an answer came a moment ago; see ``Transport``."""
+        await self._pulse.check()
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = DEFAULT_IDLE) -> AsyncIterator[ResponseStream]:
@@ -84,6 +92,7 @@ class HttpTransport:
         try:
             if agreed_to_upgrade(stream):
                 connection.limit_silence(None)
+                allow_stalled_peer(connection.transport.get_extra_info("socket"))
                 yield UpgradedConnection(connection, stream)
             else:
                 yield Response(stream.status, stream.headers, await stream.read())
@@ -174,11 +183,23 @@ class HttpTransport:
     async def _answer(self, connection: Connection, wire: Wire, request: Request, deadline: float | None) -> Response:
         answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         receiver = Whole(connection, answer, limit=self._limits.body, is_bodiless=request.method == "HEAD")
+        if request.fence is not None:
+            self._check_fence(request.fence, connection)
         connection.send(wire, receiver, silence=self._limits.idle, due=deadline)
         try:
-            return await answer
+            response = await answer
         except asyncio.CancelledError:
             connection.cancel(receiver)
+            raise
+        self._pulse.answered()
+        return response
+
+    def _check_fence(self, fence: WriteFence, connection: Connection) -> None:
+        """Raise unless the request may be sent now; the connection, which may have been waited for, stays usable."""
+        try:
+            fence.check()
+        except BaseException:
+            self._release(connection)
             raise
 
     async def _acquire(self, deadline: float | None) -> Connection:
@@ -231,6 +252,8 @@ class HttpTransport:
         connection = await self._dial()
         opened: asyncio.Future[ResponseStream] = asyncio.get_running_loop().create_future()
         try:
+            if request.fence is not None:
+                request.fence.check()
             connection.send(wire, Streamed(connection, opened, self._limits.stream_buffer), silence=idle)
             return connection, await opened
         except BaseException:

@@ -62,12 +62,15 @@ class InMemoryTransport:
     async def upgrade(self, request: Request, *, protocol: str) -> AsyncIterator[Upgraded | Response]:
         """Ask for another protocol; see ``Transport``."""
         headers = {**request.headers, "connection": "upgrade", "upgrade": protocol}
-        exchange = self._begin(Request(request.method, request.target, headers, request.body))
+        exchange = self._begin(Request(request.method, request.target, headers, request.body, request.fence))
         try:
             answer = await exchange.answer
             yield answer if isinstance(answer, InMemoryUpgraded) else await _as_whole(answer)
         finally:
             await self._end(exchange)
+
+    async def ping(self) -> None:
+        """Return at once: an app in the same process cannot be out of reach."""
 
     async def close(self) -> None:
         """Break all exchanges off."""
@@ -93,9 +96,11 @@ class InMemoryTransport:
     def _begin(self, request: Request) -> InMemoryExchange:
         if self._closed:
             raise ConnectionFailed("the transport is closed")
+        if request.fence is not None:
+            request.fence.check()
         if self._headers:
             headers = {**self._headers, **request.headers}
-            request = Request(request.method, request.target, headers, request.body)
+            request = Request(request.method, request.target, headers, request.body, request.fence)
         loop = asyncio.get_running_loop()
         exchange = InMemoryExchange(self._peer, loop.create_future(), is_head=request.method == "HEAD")
         self._running[exchange] = None

@@ -5,7 +5,9 @@ Every complaint names the file, the entry and the field. Values of secrets appea
 
 import base64
 import binascii
+import logging
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +24,7 @@ from steersman.transport.exec_plugin import ExecPlugin, PluginPolicy
 from steersman.transport.secret import Secret
 from steersman.transport.tls import ClientCertificate, TlsConfig
 
+_log = logging.getLogger(__name__)
 #: The extension of a cluster whose content is passed to exec plugins.
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
 #: Bytes of one file; those with a hundred clusters are not near it.
@@ -180,6 +183,7 @@ class Kubeconfig:
         except OSError as error:
             raise ConfigError(f"kubeconfig {path}: {error.strerror}") from None
         file = _read(content, path)
+        _warn_if_exposed(file, path)
         self.files.append(path)
         self.current_context = self.current_context or file.current_context
         _merge(self._clusters, ((entry.name, entry.cluster or _Cluster()) for entry in file.clusters or ()), path)
@@ -210,6 +214,37 @@ def _read(content: bytes, path: Path) -> _File:
         return msgspec.convert(documents[0] if documents else {}, _File)
     except msgspec.ValidationError as error:
         raise ConfigError(f"kubeconfig {path}: {error}") from None
+
+
+#: Files that were warned about: a process reads the same file again and again.
+_warned: set[Path] = set()
+
+
+def _warn_if_exposed(file: _File, path: Path) -> None:
+    """Warn once if every user of the machine can read credentials that stand in a file."""
+    if path in _warned or not any(_has_credentials(entry.user) for entry in file.users or ()):
+        return
+    if _is_world_readable(path):
+        _warned.add(path)
+        text = "kubeconfig %s holds credentials and every user of this machine can read it; run: chmod 600 %s"
+        _log.warning(text, path, path)
+
+
+def _has_credentials(user: _User | None) -> bool:
+    """Return whether an entry holds a secret itself; paths to other files are not one."""
+    if user is None:
+        return False
+    variables = user.exec.env if user.exec is not None else None
+    return bool(user.token or user.password or user.client_key_data or variables)
+
+
+def _is_world_readable(path: Path) -> bool:
+    """Return whether others can read a file: also every directory above it must let them through."""
+    try:
+        is_open = bool(path.stat().st_mode & stat.S_IROTH)
+        return is_open and all(folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents)
+    except OSError:
+        return False
 
 
 def _merge(into: dict[str, _Entry[_T]], entries: Iterable[tuple[str, _T]], file: Path) -> None:

@@ -12,6 +12,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     handshake: float = 10.0
     #: Seconds without a byte after which a request under way is given up.
     idle: float = 70.0
+    #: Seconds within which a server answers when it is asked for a sign of life.
+    ping: float = 10.0
     #: Seconds that an unused connection is kept; less than servers keep theirs (90), so that we hang up first.
     keep_alive: float = 60.0
     #: Connections for whole requests at one time; more requests wait. Streams have their own and are not counted.

@@ -1,7 +1,8 @@
 """When to try a request again, and how long to wait first: the rule, and the loop that follows it.
 
 The server decides: 429 and 5xx are repeated only if it says ``Retry-After``. A broken connection is repeated only for
-reads, because a write may have been carried out already.
+reads, because a write may have been carried out already. Whether a write may still be sent at all is decided by its
+fence: the transport checks it in each attempt, right before the first byte.
 """
 
 from collections.abc import Awaitable, Callable

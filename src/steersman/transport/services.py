@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from steersman.clock import Clock
 from steersman.errors import ConfigError
 from steersman.objects.codec import encode_json
-from steersman.protocol.http import App, Request, Response
+from steersman.protocol.http import SAFE_METHODS, App, Request, Response, WriteFence
 from steersman.transport.base import Transport
 from steersman.transport.config import ClusterConfig
 from steersman.transport.endpoint import Endpoint
@@ -28,9 +28,10 @@ _LIMITS = Limits(connect=10.0, body=64 << 20)
 class HttpService:
     """A place on one server, by its URL. An answer of any status is an answer; none is a ``TransportError``."""
 
-    def __init__(self, url: str, transport: Transport) -> None:
+    def __init__(self, url: str, transport: Transport, fence: WriteFence | None = None) -> None:
         parts = urlsplit(url)
         self.url = url
+        self._fence = fence
         self._path, self._query = parts.path, parts.query
         self._transport = transport
 
@@ -54,7 +55,9 @@ class HttpService:
             body = encode_json(json)
             sent["content-type"] = "application/json"
         sent |= {name.lower(): value for name, value in (headers or {}).items()}
-        return await self._transport.request(Request(method, self._target(path), sent, body), timeout=timeout)
+        fence = None if method in SAFE_METHODS else self._fence
+        request = Request(method, self._target(path), sent, body, fence)
+        return await self._transport.request(request, timeout=timeout)
 
     def _target(self, path: str) -> str:
         place = (self._path.rstrip("/") + path if path else self._path) or "/"
@@ -74,13 +77,16 @@ class HttpServices:
         self._apps: dict[Endpoint, App] = {}
         self._around: Callable[[App], App] = lambda app: app
 
-    def at(self, url: str) -> HttpService:
-        """Give the place that a URL names; nothing is sent yet. What is no URL is a ``ConfigError``."""
+    def at(self, url: str, *, fence: WriteFence | None = None) -> HttpService:
+        """Return the service that a URL names; nothing is sent yet. A text that is not a URL is a ``ConfigError``.
+
+        The fence is checked before each attempt of a request that may change something.
+        """
         endpoint = _server_of(url)
         transport = self._transports.get(endpoint)
         if transport is None:
             transport = self._transports[endpoint] = self._connect(endpoint)
-        return HttpService(url, transport)
+        return HttpService(url, transport, fence)
 
     def _connect(self, endpoint: Endpoint) -> Transport:
         app = self._apps.get(endpoint)

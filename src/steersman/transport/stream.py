@@ -26,6 +26,7 @@ class ResponseStream:
         self._ended = False
         self._failure: TransportError | None = None
         self._reader: asyncio.Future[None] | None = None
+        self._is_interrupted = False
         self._on_drained: Callable[[], None] | None = None
         self._inflater = Inflater() if self.header("content-encoding").lower() == "gzip" else None
 
@@ -43,6 +44,11 @@ class ResponseStream:
     def is_full(self) -> bool:
         """Whether the reader is so far behind that the peer should wait."""
         return self._size >= self._high_water
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no bytes wait for the reader."""
+        return not self._chunks
 
     @property
     def is_ended(self) -> bool:
@@ -80,7 +86,16 @@ class ResponseStream:
                 return chunk
             if self._ended:
                 raise self._failure or StopAsyncIteration
+            if self._is_interrupted:
+                self._is_interrupted = False
+                raise TimeoutError
             await self._wait()
+
+    def interrupt(self) -> None:
+        """Let a read that waits raise ``TimeoutError``; reading can go on, and nothing is lost."""
+        if self._reader is not None and not self._reader.done():
+            self._is_interrupted = True
+            self._wake()
 
     async def read(self, limit: int = 4 * 1024 * 1024) -> bytes:
         """Give the rest of the body at once: for answers that turn out to be an error message."""
@@ -112,6 +127,7 @@ class ResponseStream:
 
     async def _wait(self) -> None:
         self._reader = asyncio.get_running_loop().create_future()
+        self._is_interrupted = False
         try:
             await self._reader
         finally:

@@ -54,6 +54,8 @@ def build_context(config: TlsConfig, client: ClientCertificate | None = None) ->
         context.load_default_certs()
     else:
         _load_ca(context, config.ca)
+        # As in Go, whatever is in the CA's file is trusted by itself, be it the server's own certificate.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     presented = client or config.client
     if presented is not None:
         _load_client(context, presented)

@@ -47,7 +47,7 @@ class UrlAddress:
     def __post_init__(self) -> None:
         parts = urlsplit(self.base)
         if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
-            raise ConfigError(f"{self.base!r} is no address of webhooks: write https://HOST:PORT")
+            raise ConfigError(f"{self.base!r} is not an address of webhooks: write https://HOST:PORT")
 
     def client_config(self, path: str) -> dict[str, Any]:
         """Give the whole URL."""

@@ -50,7 +50,7 @@ class Conversions:
 
     def _convert(self, document: Any, api_version: str) -> Document:
         if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
-            raise ConversionError("the review holds something that is no object with metadata")
+            raise ConversionError("the review contains something that is not an object with metadata")
         group = str(document.get("apiVersion")).rpartition("/")[0]
         versions = self._kinds.get((group, str(document.get("kind"))))
         if versions is None:

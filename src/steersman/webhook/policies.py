@@ -116,5 +116,5 @@ def _checked(resource: ApiResource, written: str, expression: str) -> str:
     try:
         compile_expression(_OWN.sub("authorizer.requestResource()", expression), variables)
     except ExpressionError as error:
-        raise DeclarationError(f"the rule {written!r} about {resource.gvk} is no good: {error}") from None
+        raise DeclarationError(f"the rule {written!r} about {resource.gvk} is invalid: {error}") from None
     return expression

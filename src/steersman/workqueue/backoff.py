@@ -1,6 +1,7 @@
-"""How long to wait before trying again: longer for a key that keeps failing, and never too much at once overall.
+"""How long to wait before trying again: longer for a key that keeps failing, and few at once overall.
 
-Pure: time is a number that the caller hands in. The defaults are client-go's.
+Pure: time is a number that the caller hands in. The defaults are client-go's: 5 ms doubling to 1000 s for each key, and
+10 per second with a burst of 100 overall. How the two go together is the business of ``retries``.
 """
 
 import math
@@ -23,7 +24,7 @@ class Exponential(Struct, frozen=True, kw_only=True):
             raise ValueError(f"need 0 < base ≤ limit, got {self}")
 
     def after(self, failures: int) -> float:
-        """Give the wait after that many earlier failures; any number is safe."""
+        """Return the wait after that many earlier failures; any number is safe."""
         # Beyond this exponent the limit is reached anyway, and a float would overflow.
         enough = math.ceil(math.log2(self.limit / self.base)) + 1
         return min(self.base * 2.0 ** min(failures, enough), self.limit)
@@ -47,7 +48,7 @@ class Backoff(Generic[K]):
         self._failing: dict[K, _Failing] = {}
 
     def failed(self, key: K, now: float) -> float:
-        """Count a failure; give the seconds to wait before the next try."""
+        """Count a failure; return the seconds to wait before the next try."""
         known = self._failing.get(key)
         if known is None:
             seconds = self._wait.after(0)
@@ -61,11 +62,11 @@ class Backoff(Generic[K]):
         return seconds
 
     def forget(self, key: K) -> None:
-        """Begin anew for a key: it succeeded, or it is gone."""
+        """Forget the failures of a key: it succeeded, or it is gone."""
         self._failing.pop(key, None)
 
     def failures(self, key: K) -> int:
-        """Give how often a key has failed since it was last forgotten."""
+        """Return how often a key has failed since it was last forgotten."""
         known = self._failing.get(key)
         return known.failures if known else 0
 
@@ -74,47 +75,34 @@ class Backoff(Generic[K]):
 
 
 class Bucket:
-    """A token bucket: ``burst`` at once, then ``rate`` per second; waits are reserved, so they add up fairly."""
+    """A token bucket: ``burst`` at once, then ``rate`` per second."""
 
     def __init__(self, *, rate: float = 10.0, burst: int = 100) -> None:
         if rate <= 0 or burst < 1:
             raise ValueError(f"need rate > 0 and burst ≥ 1, got {rate} and {burst}")
         self._rate = rate
         self._burst = burst
-        #: Tokens left; below zero while reservations wait for tokens to come.
         self._tokens = float(burst)
         self._at: float | None = None
 
-    def reserve(self, now: float) -> float:
-        """Take a token; give the seconds until it is there."""
+    def try_take(self, now: float) -> bool:
+        """Take a token; return whether there was one."""
+        self._refill(now)
+        if self._tokens < _WHOLE:
+            return False
+        self._tokens -= 1.0
+        return True
+
+    def next_at(self, now: float) -> float:
+        """Return the time at which there is a token, if none is taken before."""
+        self._refill(now)
+        return now + max(1.0 - self._tokens, 0.0) / self._rate
+
+    def _refill(self, now: float) -> None:
         if self._at is not None and now > self._at:
             self._tokens = min(self._tokens + (now - self._at) * self._rate, float(self._burst))
         self._at = now if self._at is None else max(now, self._at)
-        self._tokens -= 1.0
-        return 0.0 if self._tokens >= 0 else -self._tokens / self._rate
 
 
-class RateLimiter(Generic[K]):
-    """The longer of two waits: the back-off of the key, and the overall bucket if there is one."""
-
-    def __init__(self, backoff: Backoff[K] | None = None, bucket: Bucket | None = None) -> None:
-        self._backoff = backoff if backoff is not None else Backoff[K]()
-        self._bucket = bucket
-
-    @classmethod
-    def default(cls) -> "RateLimiter[K]":
-        """Give client-go's: 5 ms doubling to 1000 s per key, and 10 per second with a burst of 100 overall."""
-        return cls(Backoff(), Bucket())
-
-    def when(self, key: K, now: float) -> float:
-        """Count a failure of the key; give the seconds to wait before it is tried again."""
-        own = self._backoff.failed(key, now)
-        return own if self._bucket is None else max(own, self._bucket.reserve(now))
-
-    def forget(self, key: K) -> None:
-        """Begin anew for a key."""
-        self._backoff.forget(key)
-
-    def failures(self, key: K) -> int:
-        """Give how often a key has failed since it was last forgotten."""
-        return self._backoff.failures(key)
+#: A token that rounding has made a little smaller is one.
+_WHOLE = 1.0 - 1e-9

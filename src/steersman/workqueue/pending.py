@@ -17,6 +17,8 @@ C = TypeVar("C", bound=Hashable)
 
 #: The priority of whatever is not said to be urgent or unimportant.
 NORMAL = 0
+#: The priority of retries, and of retries of keys that failed often: they never keep a change waiting.
+RETRY, REPEATED = -10, -20
 #: The priority of the initial list and of resyncs: changes that happen now go first.
 LOW = -100
 
@@ -57,9 +59,10 @@ class Pending(Generic[K, C]):
         if keep_causes < 1 or patience < 1:
             raise ValueError(f"need keep_causes ≥ 1 and patience ≥ 1, got {keep_causes} and {patience}")
         self._keep = keep_causes
-        #: How often in a row the lowest waiting level may be passed over.
+        #: How often in a row a waiting level may be passed over.
         self._patience = patience
-        self._passed_over = 0
+        #: How often each level was passed over since a key of it was taken.
+        self._passed_over: dict[int, int] = {}
         #: What was asked for each key that wants work. Invariant: ready ⊆ wanted, and wanted - ready ⊆ running.
         self._wanted: dict[K, Want[C]] = {}
         #: Keys to hand out, by priority, oldest first. Invariant: no level is empty; ready ∩ running = ∅.
@@ -77,13 +80,13 @@ class Pending(Generic[K, C]):
         """Ask for work on a key now; answer whether there is one key more to hand out."""
         if self._closed:
             return False
-        return self._want(key, self._new_want(priority, causes))
+        return self.want(key, self.new_want(priority, causes))
 
     def add_at(self, key: K, when: float, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> None:
         """Ask for work on a key at a time; of several times for one key the earliest counts."""
         if self._closed:
             return
-        want = self._new_want(priority, causes)
+        want = self.new_want(priority, causes)
         known = self._delayed.get(key)
         if known is not None:
             known[1].merge(want, self._keep)
@@ -104,7 +107,7 @@ class Pending(Generic[K, C]):
             if known is None or known[0] != when:
                 continue
             del self._delayed[key]
-            if self._want(key, known[1]):
+            if self.want(key, known[1]):
                 more.append(key)
         return more
 
@@ -180,11 +183,17 @@ class Pending(Generic[K, C]):
         """How many keys will want work later."""
         return len(self._delayed)
 
-    def _new_want(self, priority: int, causes: Iterable[C]) -> Want[C]:
+    def new_want(self, priority: int, causes: Iterable[C]) -> Want[C]:
+        """Return what is asked for a key, with as many causes as are kept."""
         distinct = tuple(dict.fromkeys(causes))
         return Want(priority, distinct[: self._keep], max(len(distinct) - self._keep, 0))
 
-    def _want(self, key: K, want: Want[C]) -> bool:
+    def merge(self, known: Want[C], want: Want[C]) -> None:
+        """Add what is asked for a key to what was asked before."""
+        known.merge(want, self._keep)
+
+    def want(self, key: K, want: Want[C]) -> bool:
+        """Ask for work on a key now; return whether there is one key more to hand out."""
         known = self._wanted.get(key)
         if known is None:
             self._wanted[key] = want
@@ -217,13 +226,14 @@ class Pending(Generic[K, C]):
 
     def _next_level(self) -> int:
         if len(self._ready) == 1:
-            self._passed_over = 0
+            if self._passed_over:
+                self._passed_over = {}
             return next(iter(self._ready))
-        if self._passed_over >= self._patience:
-            self._passed_over = 0
-            return min(self._ready)
-        self._passed_over += 1
-        return max(self._ready)
+        passed = {level: self._passed_over.get(level, 0) for level in self._ready}
+        starved = max(passed, key=lambda level: (passed[level], -level))
+        level = starved if passed[starved] >= self._patience else max(passed)
+        self._passed_over = {other: count + 1 for other, count in passed.items() if other != level}
+        return level
 
     def _shrink_heap(self) -> None:
         """Drop stale entries once they are the majority, so that re-scheduling for ever needs no memory."""

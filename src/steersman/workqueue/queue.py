@@ -1,4 +1,4 @@
-"""The work queue: workers wait here for keys. ``pending`` has the rules, ``backoff`` the waits; this only waits.
+"""The work queue: workers wait here for keys. ``pending`` and ``retries`` have the rules; this only waits.
 
 Everything but ``get`` and ``drain`` is immediate. Use it from one event loop.
 """
@@ -11,11 +11,15 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from steersman.clock import Clock, Timer
-from steersman.workqueue.backoff import RateLimiter
-from steersman.workqueue.pending import NORMAL, Pending, Taken
+from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, Taken, Want
+from steersman.workqueue.retries import Retries
 
 K = TypeVar("K", bound=Hashable)
 C = TypeVar("C", bound=Hashable)
+
+
+#: Failures of a key up to which its retries go before those of keys that failed more often.
+FEW_FAILURES = 3
 
 
 class QueueObserver(Protocol):
@@ -68,11 +72,13 @@ class WorkQueue(Generic[K, C]):
         self,
         *,
         clock: Clock,
-        limiter: RateLimiter[K] | None = None,
+        retries: Retries[K] | None = None,
         observer: QueueObserver | None = None,
     ) -> None:
         self._clock = clock
-        self._limiter = limiter if limiter is not None else RateLimiter[K].default()
+        self._retries = retries if retries is not None else Retries[K].default()
+        #: What is wanted of each key that waits for its retry.
+        self._retried: dict[K, Want[C]] = {}
         self._observer = observer if observer is not None else _NoObserver()
         self._pending = Pending[K, C]()
         #: Workers that found nothing, first come first. A resolved future is one permission to look again.
@@ -103,19 +109,29 @@ class WorkQueue(Generic[K, C]):
         self._arm()
 
     def add_rate_limited(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> float:
-        """Ask for work on a key that failed, after its back-off; give the seconds that it will wait."""
+        """Ask for work on a key that failed, after its back-off; return the seconds that it waits at least.
+
+        A retry goes behind whatever has just changed, and behind the first retries of other keys if it failed often.
+        """
         self._observer.retried()
-        seconds = self._limiter.when(key, self._clock.monotonic())
-        self.add_after(key, seconds, priority=priority, causes=causes)
+        if self._pending.is_closed:
+            return 0.0
+        seconds = self._retries.failed(key, self._clock.monotonic())
+        level = RETRY if self._retries.failures(key) <= FEW_FAILURES else REPEATED
+        want = self._pending.new_want(min(priority, level), causes)
+        known = self._retried.setdefault(key, want)
+        if known is not want:
+            self._pending.merge(known, want)
+        self._arm()
         return seconds
 
     def forget(self, key: K) -> None:
-        """Let the back-off of a key begin anew; it does not take the key out of the queue."""
-        self._limiter.forget(key)
+        """Forget the failures of a key; it does not take the key out of the queue."""
+        self._retries.forget(key)
 
     def failures(self, key: K) -> int:
-        """Give how often a key was added with back-off since it was last forgotten."""
-        return self._limiter.failures(key)
+        """Return how often a key has failed since it was last forgotten."""
+        return self._retries.failures(key)
 
     async def get(self) -> Taken[K, C] | None:
         """Wait for a key; ``None`` once the queue is shut down and empty. ``done`` must follow every key."""
@@ -147,6 +163,8 @@ class WorkQueue(Generic[K, C]):
         if self._pending.is_closed:
             self._released = True
         self._pending.close()
+        self._retries.clear()
+        self._retried.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -186,7 +204,7 @@ class WorkQueue(Generic[K, C]):
         return QueueStatistics(
             ready=self._pending.depths(),
             running=self._pending.running_count,
-            delayed=self._pending.delayed_count,
+            delayed=self._pending.delayed_count + len(self._retried),
             unfinished_seconds=sum(working),
             longest_seconds=max(working, default=0.0),
         )
@@ -217,18 +235,24 @@ class WorkQueue(Generic[K, C]):
                 return
 
     def _arm(self) -> None:
-        due = self._pending.next_due()
+        now = self._clock.monotonic()
+        times = [at for at in (self._pending.next_due(), self._retries.next_at(now)) if at is not None]
+        due = min(times, default=None)
         if due is None or (self._timer is not None and self._timer_at <= due):
             return
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = due
-        self._timer = self._clock.call_later(max(due - self._clock.monotonic(), 0.0), self._on_time)
+        self._timer = self._clock.call_later(max(due - now, 0.0), self._on_time)
 
     def _on_time(self) -> None:
         self._timer = None
         now = self._clock.monotonic()
-        for key in self._pending.promote(now):
+        ready = self._pending.promote(now)
+        for key in self._retries.release(now):
+            if self._pending.want(key, self._retried.pop(key)):
+                ready.append(key)
+        for key in ready:
             self._observer.added()
             self._ready_since[key] = now
             self._wake_one()

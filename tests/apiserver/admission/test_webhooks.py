@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.admission.targets import CallFailed, Reply, Target, WebhookOptions, is_loopback, target_of
+from steersman.apiserver.admission.targets import (
+    CallFailed,
+    Reply,
+    Target,
+    WebhookOptions,
+    is_loopback,
+    target_of,
+    url_of,
+)
 from steersman.apiserver.server import ApiServer
 from steersman.clock import RealClock
 from steersman.protocol.http import Exchange, Request, Response
@@ -232,6 +240,26 @@ def test_only_this_machine_is_called(url: str, allowed: bool) -> None:
         return
     with pytest.raises(CallFailed, match="is not this machine"):
         target_of({"url": url}, options)
+
+
+@pytest.mark.parametrize(
+    ("config", "url"),
+    [
+        ({"url": "https://127.0.0.1:5//check"}, "https://127.0.0.1:5/check"),
+        ({"url": "https://127.0.0.1:5/a//b/../c/"}, "https://127.0.0.1:5/a/c"),
+        ({"url": "https://127.0.0.1:5"}, "https://127.0.0.1:5/"),
+        ({"service": {"namespace": "n", "name": "s", "path": "//check"}}, "https://s.n.svc:443/check"),
+        ({"service": {"namespace": "n", "name": "s"}}, "https://s.n.svc:443/"),
+    ],
+)
+def test_the_path_of_a_webhook_is_cleaned(config: Document, url: str) -> None:
+    """As Kubernetes' client does: a server that serves /check has nothing at //check."""
+
+    async def nobody(target: Target, body: bytes, seconds: float) -> Reply:
+        raise AssertionError((target, body, seconds))
+
+    target = target_of(config, WebhookOptions(caller=nobody, services={"n/s": "127.0.0.1:1"}))
+    assert target.url == url_of(config) == url
 
 
 def test_a_service_off_this_machine_is_not_called_either() -> None:

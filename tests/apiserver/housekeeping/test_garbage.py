@@ -3,8 +3,8 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.apiserver.housekeeping.families import Family, survivors
 from tests.apiserver.housekeeping.kept import CONFIG_MAPS, DEFINITIONS, Document, Kept, definition
+from tests.support.families import Family, survivors
 
 WIDGETS = "/apis/demo.dev/v1/namespaces/default/widgets"
 

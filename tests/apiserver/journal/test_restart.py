@@ -4,11 +4,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from steersman.apiserver.authentication import ADMIN
 from steersman.apiserver.housekeeping.housekeeping import HousekeepingOptions
+from steersman.apiserver.journal.directory import DataDirectory
 from steersman.apiserver.journal.durable_app import DurableApp
 from steersman.apiserver.journal.kept_cluster import kept_cluster
 from steersman.apiserver.server import ApiServer
+from steersman.errors import ConfigError
 from steersman.protocol.http import Request
 from steersman.randomness import Randomness
 from steersman.testing.fake_clock import FakeClock
@@ -116,3 +120,44 @@ async def test_a_restart_writes_nothing_by_itself(tmp_path: Path) -> None:
     for _ in range(3):
         async with life(tmp_path) as server:
             assert server.api.ledger.version == version
+
+
+def keep_only(path: Path, name: str) -> None:
+    """Delete all files of a directory but one, which is made if need be."""
+    for file in path.iterdir():
+        if file.name != name:
+            file.unlink()
+    if not (path / name).exists():
+        (path / name).write_bytes(b"what was here")
+
+
+def content_of(path: Path) -> dict[str, bytes]:
+    """Return the content of all files of a directory but the lock."""
+    return {file.name: file.read_bytes() for file in path.iterdir() if file.name != "lock"}
+
+
+@pytest.mark.parametrize("left", ["cluster.db-wal", "watermark"])
+async def test_a_database_that_is_gone_from_beside_its_log_is_not_an_empty_cluster(tmp_path: Path, left: str) -> None:
+    """Operators would meet an empty cluster, and the log, from which it may be recovered, would be overwritten."""
+    async with life(tmp_path) as first:
+        await first.send("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    keep_only(tmp_path, left)
+    before = content_of(tmp_path)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=rf"cluster.db is missing, but {left} of it is still there"):
+            async with life(tmp_path):
+                pass
+    with pytest.raises(ConfigError, match=r"Put cluster.db back from a backup, or delete"):
+        DataDirectory(tmp_path).fill(1, [])
+    with pytest.raises(ConfigError, match="nothing was changed"):
+        DataDirectory(tmp_path).read()
+    assert content_of(tmp_path) == before
+
+
+async def test_a_directory_with_an_identity_only_is_a_new_cluster(tmp_path: Path) -> None:
+    """Kubeconfigs stay valid when the cluster is begun again on purpose."""
+    async with life(tmp_path) as first:
+        await first.send("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    keep_only(tmp_path, "identity.json")
+    async with life(tmp_path) as second:
+        assert (await second.send("GET", CONFIG_MAPS))["items"] == []

@@ -12,7 +12,7 @@ from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.objects.identity import GroupVersionKind
-from tests.apiserver.patch_recordings import target_of
+from tests.support.patch_recordings import target_of
 
 _GOLDEN = Path(__file__).parent.parent.parent / "golden" / "builtin"
 

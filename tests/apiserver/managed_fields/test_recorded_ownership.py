@@ -14,7 +14,7 @@ from steersman.errors import ApiError
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.equality import json_equal
 from steersman.protocol.patches import PatchError, apply_json_patch, apply_merge_patch
-from tests.apiserver.patch_recordings import Step, steps
+from tests.support.patch_recordings import Step, steps
 
 APPLY = "application/apply-patch+yaml"
 _STATUS = set_of(("status",))

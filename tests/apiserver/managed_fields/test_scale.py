@@ -8,7 +8,7 @@ from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.scale import parent_entries, scale_entries
 from steersman.errors import Conflict
 from steersman.objects.identity import GroupVersionKind
-from tests.apiserver.patch_recordings import Step, steps
+from tests.support.patch_recordings import Step, steps
 
 PATHS = {"gold.dev/v1": ("spec", "replicas"), "apps/v1": ("spec", "replicas")}
 SCALE = Endpoint(

@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from steersman.cli import main
-from tests.cli.conftest import KUBECTL
 from tests.cli.dev.terminal import PATIENCE, Dev, wait_gone
+from tests.support.kubectl import KUBECTL
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
 
@@ -46,7 +46,7 @@ def test_a_save_starts_the_operator_anew_and_the_objects_stay(project: Path) -> 
 
         again = CliRunner().invoke(main, ["dev", "--plain"])
         assert again.exit_code == 2
-        assert "is in use: end the 'steer dev' in the other terminal" in again.stderr
+        assert "is in use: stop the 'steer dev' in the other terminal" in again.stderr
 
         classes.write_text(f"{code}\ndef broken(:\n")
         seen = dev.wait_for("waiting for a file to change")
@@ -54,7 +54,7 @@ def test_a_save_starts_the_operator_anew_and_the_objects_stay(project: Path) -> 
         assert kubectl(project, "get", "ships", "-o", "name") == "ship.sea.mock.com/ship-sample\n"
 
         classes.write_text(code.replace('message: str = ""', 'message: str = ""\n    harbour: str = "none"'))
-        assert "fleet/api/ship_v1.py changed: starting the operator anew" in dev.wait_for("fleet is running")
+        assert "fleet/api/ship_v1.py changed: restarting the operator" in dev.wait_for("fleet is running")
         assert "harbour" in kubectl(project, "explain", "ship.status")
 
         child = dev.child()

@@ -65,7 +65,7 @@ def test_where_there_is_little_room_causes_have_no_names() -> None:
             "ERROR   main.py:7: SyntaxError: no; waiting for a file to change",
         ),
         (Failed(AT, "it ended"), "ERROR   it ended; waiting for a file to change"),
-        (Changed(AT, ["main.py"]), "INFO    main.py changed: starting the operator anew"),
+        (Changed(AT, ["main.py"]), "INFO    main.py changed: restarting the operator"),
         (Running(AT, "custompod"), "INFO    custompod is running"),
     ],
 )

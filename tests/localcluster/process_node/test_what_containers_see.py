@@ -231,7 +231,7 @@ def test_variables_come_from_config_maps_secrets_and_each_other() -> None:
         (EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="x", key="k")), 'configmap "x" not found'),
         (EnvVarSource(config_map_key_ref=ConfigMapKeySelector(name="c", key="x")), "find key x in ConfigMap ns/c"),
         (EnvVarSource(secret_key_ref=SecretKeySelector(name="x", key="k")), 'secret "x" not found'),
-        (EnvVarSource(secret_key_ref=SecretKeySelector(name="s", key="b")), "is no text"),
+        (EnvVarSource(secret_key_ref=SecretKeySelector(name="s", key="b")), "is not text"),
         (EnvVarSource(field_ref=ObjectFieldSelector(field_path="spec.x")), "unsupported fieldPath spec.x"),
         (EnvVarSource(), "does not know"),
     ],
@@ -302,7 +302,7 @@ def test_several_sources_share_a_projected_volume() -> None:
 def test_a_file_cannot_leave_its_volume(path: str) -> None:
     """A key's path is somebody's text."""
     items = [KeyToPath(key="k", path=path)]
-    with pytest.raises(MountError, match="is no path inside a volume"):
+    with pytest.raises(MountError, match="is not a path inside a volume"):
         files(Volume(name="v", secret=SecretVolumeSource(secret_name="s", items=items)))
 
 

@@ -46,8 +46,8 @@ def test_failures_have_names_or_codes() -> None:
         ({"ready_after": "soon"}, "simulated.steersman.dev/ready-after: not a duration: 'soon'"),
         ({"run_for": "-1s"}, "'-1s' is negative"),
         ({"never_ready": "yes"}, "'yes' is neither 'true' nor 'false'"),
-        ({"fail": "Often"}, "'Often' is no failure (write ErrImagePull"),
-        ({"fail": "300"}, "'300' is no exit code"),
+        ({"fail": "Often"}, "'Often' is not a failure (write ErrImagePull"),
+        ({"fail": "300"}, "'300' is not an exit code"),
         ({"explode": "true"}, "simulated.steersman.dev/explode is not known: a simulated node understands fail"),
     ],
 )

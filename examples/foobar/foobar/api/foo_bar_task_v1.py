@@ -7,8 +7,7 @@ whatever users do to their own objects, and whenever the operator was restarted.
 from datetime import datetime
 from typing import Annotated, Literal
 
-from steersman import Model, Resource, Status, custom_resource
-from steersman.objects.model import field
+from steersman import Model, Resource, Status, custom_resource, field
 from steersman.schema import Column, MinLength, Rule, constrained
 
 Operation = Literal["Apply", "Revoke"]

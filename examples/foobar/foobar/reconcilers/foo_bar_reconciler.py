@@ -5,7 +5,7 @@ any time. When the target changes, the old one is revoked before the new one is 
 """
 
 from steersman import Context
-from steersman.controller.predicates import always
+from steersman.controller import always
 
 from foobar.api.foo_bar_task_v1 import FooBarTask, Operation, Progress
 from foobar.api.foo_bar_v1 import FooBar, State

@@ -3,8 +3,7 @@
 from typing import Annotated, Literal
 
 from steersman import Model, Resource, Status, custom_resource
-from steersman.objects.identity import GroupVersionResource
-from steersman.objects.model import sparse
+from steersman.objects import GroupVersionResource, sparse
 from steersman.schema import Column, Maximum, Minimum, MinItems, MinLength, Rule, constrained
 
 Event = Literal["create", "update", "delete"]

@@ -7,17 +7,13 @@ and is tried again as everything here is: by running again.
 import asyncio
 from collections import defaultdict
 
-from steersman import Context, NotFound
-from steersman.controller.followings import Told
-from steersman.controller.triggers import Chosen
+from steersman import Chosen, Context, NotFound
+from steersman.controller import Told
 from steersman.errors import Forbidden, SelectorError, WaitTimeout
-from steersman.informer.changes import Change, record_of
-from steersman.informer.informer import Selection
+from steersman.informer import Change, Selection, record_of
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.kinds.core_v1 import Secret
-from steersman.objects.codec import encode_json
-from steersman.objects.identity import ApiResource
-from steersman.objects.selectors import LabelSelector
+from steersman.objects import ApiResource, LabelSelector, encode_json
 
 from kubewatch.api.watcher_v1 import Handler, WatchedResource, Watcher
 from kubewatch.notification import Notification, is_wanted, notification_of

@@ -4,8 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from steersman import Model, Resource, Status, custom_resource
-from steersman.objects.int_or_string import IntOrString
-from steersman.objects.model import sparse
+from steersman.objects import IntOrString, sparse
 from steersman.schema import Column, ListMap, Maximum, Minimum, Opaque, Pattern, Rule, Scale, constrained
 
 Retain = Literal["Retain", "Delete"]

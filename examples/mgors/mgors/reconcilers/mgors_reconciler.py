@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from steersman import Context, Retry
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import Pod
-from steersman.protocol.options import DeleteOptions
+from steersman.protocol import DeleteOptions
 
 from mgors.access import SecretError, ensure_keyfile, give_access
 from mgors.actions import Rest

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from mongod_world import FAST, NoMongodError, StartWorld, World, mongod, running
-from steersman.testing.cluster import Cluster
+from steersman.testing import Cluster
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,10 +11,7 @@ from mongod_world import NAME, StartWorld, World
 from pymongo import AsyncMongoClient
 from steersman import meta
 from steersman.kinds.coordination_v1 import Lease
-from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import run_until_crash
-from steersman.testing.fake_clock import FakeClock
-from steersman.testing.fuse import Moment
+from steersman.testing import Cluster, FakeClock, Moment, run_until_crash
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec

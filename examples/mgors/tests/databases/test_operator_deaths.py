@@ -15,10 +15,7 @@ import pytest
 from mongod_phases import BEFORE, PATIENCE, PHASES, Phase
 from mongod_world import StartWorld, World, running
 from steersman import Operator
-from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import dying_once, dying_once_at_each_write
-from steersman.testing.fuse import Crash, Fuse
-from steersman.testing.kills import VARIABLE
+from steersman.testing import VARIABLE, Cluster, Crash, Fuse, dying_once, dying_once_at_each_write
 
 from mgors.main import operator
 from mgors.operator import mgors_operator

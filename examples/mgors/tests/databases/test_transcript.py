@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from mongod_world import mongod
-from steersman.testing.transcripts import console_blocks, replay
+from steersman.testing import console_blocks, replay
 
 PROJECT = Path(__file__).parents[2]
 

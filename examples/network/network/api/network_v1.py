@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from steersman import Model, Resource, Status, custom_resource
-from steersman.objects.model import field
+from steersman import Model, Resource, Status, custom_resource, field
 from steersman.schema import MaxLength, Opaque, Rule, constrained
 
 

@@ -1,7 +1,6 @@
 """What the operator does for a Project: a Deployment of its name, and nothing with anybody else's."""
 
-from steersman import Context, meta
-from steersman.controller.triggers import Watch
+from steersman import Context, Watch, meta
 from steersman.kinds.apps_v1 import Deployment, DeploymentSpec
 from steersman.kinds.core_v1 import Container, PodSpec, PodTemplateSpec
 from steersman.kinds.meta_v1 import LabelSelector

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from steersman import Model, Resource, Status, custom_resource
 from steersman.kinds.core_v1 import EmptyDirVolumeSource, PersistentVolumeClaimSpec
-from steersman.objects.int_or_string import IntOrString
+from steersman.objects import IntOrString
 from steersman.schema import Column, Maximum, Minimum, MinLength, Rule
 
 from redisfailover.api.pod_settings import PodSettings

@@ -12,7 +12,7 @@ from pathlib import Path
 from steersman import Context, Permanent
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.core_v1 import ConfigMap, Pod
-from steersman.objects.cron import ScheduleError
+from steersman.objects import ScheduleError
 
 from redisfailover.actions import Action, Configure, Failover, Monitor, Promote, Replace, Require, Reset, Tell
 from redisfailover.api.redis_failover_v1 import BackupRecord, BackupSettings, RedisFailover

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from steersman.testing.crashes import dying_once, dying_once_at_each_write
-from steersman.testing.kills import VARIABLE
+from steersman.testing import VARIABLE, dying_once, dying_once_at_each_write
 
 from redis_world.mortal import SomeWriteLater, mortal_operator
 from redis_world.stories import (

@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from steersman.testing.transcripts import console_blocks, replay
+from steersman.testing import console_blocks, replay
 
 from redis_world.binaries import redis_programs
 

@@ -1,7 +1,6 @@
 """What the operator does for a Foo: the Deployment that it names, as it should be."""
 
-from steersman import Context, Permanent, meta
-from steersman.controller.triggers import Chosen
+from steersman import AlreadyOwned, Blocked, Context, Permanent, meta
 from steersman.kinds.apps_v1 import Deployment, DeploymentSpec
 from steersman.kinds.core_v1 import Container, PodSpec, PodTemplateSpec
 from steersman.kinds.meta_v1 import LabelSelector
@@ -10,25 +9,18 @@ from samplecontroller.api.foo_v1alpha1 import Foo
 from samplecontroller.operator import operator
 
 
-def names(foo: Foo, deployment: Deployment) -> bool:
-    """Tell whether a Foo asks for a Deployment of that name, whoever made it."""
-    return foo.spec.deployment_name == deployment.name
-
-
-@operator.reconciler(Foo, owns=[Deployment], watches=[Chosen(Deployment, by=names)])
+@operator.reconciler(Foo, owns=[Deployment])
 async def reconcile(foo: Foo, ctx: Context[Foo]) -> None:
-    """Keep the Deployment as the Foo says. One that somebody else made is left alone, until it is gone."""
+    """Keep the Deployment as the Foo says. One that belongs to another owner is left alone, until it is gone."""
     name = foo.spec.deployment_name
     if not name:
         raise Permanent("DeploymentNameMissing", "spec.deploymentName must say what the Deployment is called")
-    # Before one is made the server itself is asked: what somebody made a moment ago is not in the cache yet.
-    before = await ctx.get(Deployment, name) or await ctx.client.try_get(Deployment, name, foo.namespace)
-    if before is not None and not before.is_controlled_by(foo):
+    before = await ctx.get(Deployment, name)
+    try:
+        deployment = await ctx.apply(deployment_of(foo, name))
+    except AlreadyOwned as error:
         told = f"the Deployment {name} exists and is not managed by this Foo"
-        if ctx.condition("Ready", False, "ErrResourceExists", told):
-            ctx.event("ErrResourceExists", told, kind="Warning")
-        return
-    deployment = await ctx.apply(deployment_of(foo, name))
+        raise Blocked("ErrResourceExists", told, kind=Deployment, name=name) from error
     await ctx.prune(Deployment)
     if before is None or before.generation != deployment.generation:
         ctx.event("Synced", f"the Deployment {name} is as this Foo says")

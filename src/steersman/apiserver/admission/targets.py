@@ -2,6 +2,7 @@
 
 import base64
 import ipaddress
+import posixpath
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,7 +62,7 @@ def target_of(config: Document, options: WebhookOptions) -> Target:
     url = config.get("url") or ""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    target = Target(url, (host, parts.port or _HTTPS), host, authority)
+    target = Target(url_of(config), (host, parts.port or _HTTPS), host, authority)
     if not options.remote and not is_loopback(host):
         raise CallFailed(f'"{host}" is not this machine, and the embedded API server calls no other')
     return target
@@ -76,18 +77,22 @@ def _service_target(service: Document, authority: bytes, options: WebhookOptions
     host, _, number = known.rpartition(":")
     if not options.remote and not is_loopback(host.strip("[]")):
         raise CallFailed(f'"{host}" is not this machine, and the embedded API server calls no other')
-    path = (service.get("path") or "").lstrip("/")
-    url = f"https://{name}.{namespace}.svc:{port}/{path}"
-    return Target(url, (host.strip("[]"), int(number)), f"{name}.{namespace}.svc", authority)
+    return Target(url_of({"service": service}), (host.strip("[]"), int(number)), f"{name}.{namespace}.svc", authority)
 
 
 def url_of(config: Document) -> str:
-    """Give the URL under which a webhook is called, as messages show it."""
+    """Return the URL under which a webhook is called, as messages show it."""
     service = config.get("service")
     if service is None:
-        return str(config.get("url") or "")
-    path = (service.get("path") or "").lstrip("/")
-    return f"https://{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or _HTTPS}/{path}"
+        parts = urlsplit(str(config.get("url") or ""))
+        return f"{parts.scheme}://{parts.netloc}{_clean(parts.path)}"
+    place = f"{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or _HTTPS}"
+    return f"https://{place}{_clean(service.get('path') or '')}"
+
+
+def _clean(path: str) -> str:
+    """Return a path as Kubernetes' client calls it: without empty segments, dots and a slash at its end."""
+    return posixpath.normpath(f"/{path.lstrip('/')}")
 
 
 def is_loopback(host: str) -> bool:

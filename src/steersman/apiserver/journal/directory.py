@@ -63,15 +63,17 @@ class DataDirectory:
             os.close(descriptor)
 
     def load(self) -> Store:
-        """Give the cluster as it was left; an empty store where there is none yet."""
+        """Return the cluster as it was left; an empty store where there is none yet."""
         if not self.has_cluster:
+            self._check_never_used()
             return Store()
         version, records = self.read()
         return Store.load(records, version) if records else Store()
 
     def read(self) -> tuple[int, list[tuple[str, Record]]]:
-        """Give the last version and all objects, also while a server is running; raises ConfigError if it cannot."""
+        """Return the last version and all objects, also while a server is running; raises ConfigError if it cannot."""
         if not self.has_cluster:
+            self._check_never_used()
             raise ConfigError(f"there is no cluster in {self.path}")
         return read_database(self._database)
 
@@ -85,11 +87,33 @@ class DataDirectory:
         """Put a whole cluster into a directory that has none."""
         if self.has_cluster:
             raise ConfigError(f"there is a cluster in {self.path} already")
+        self._check_never_used()
         database = self.open()
         try:
             database.write(rows_of(records), version)
         finally:
             database.close()
+
+    def _check_never_used(self) -> None:
+        """Reject a directory whose database is gone while what SQLite and we keep beside it is still there.
+
+        Whether it was deleted by accident or to begin again cannot be known from here. An empty cluster would destroy
+        the log, from which the first case may still be recovered, and every operator would meet a cluster without its
+        objects; so nothing is touched and the user decides.
+        """
+        left = [name for name in (f"{_DATABASE}-wal", f"{_DATABASE}-journal", "watermark") if self._has_content(name)]
+        if left:
+            verb = "is" if len(left) == 1 else "are"
+            raise ConfigError(
+                f"{self._database} is missing, but {' and '.join(left)} of it {verb} still there: nothing was changed. "
+                f"Put {_DATABASE} back from a backup, or delete {self.path} to begin with an empty cluster"
+            )
+
+    def _has_content(self, name: str) -> bool:
+        try:
+            return (self.path / name).stat().st_size > 0
+        except OSError:
+            return False
 
     def identity(self) -> Identity | None:
         """Give by what the server is known, if it was ever started."""

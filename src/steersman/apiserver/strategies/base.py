@@ -122,7 +122,7 @@ class BuiltinStrategy(Strategy):
             self.prepare_status(obj, old)
             return
         if self.has_status:
-            _take(obj, old, "status")
+            take(obj, old, "status")
         if self.counts and self.is_new_generation(obj, old):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
@@ -134,7 +134,7 @@ class BuiltinStrategy(Strategy):
             if key not in _META and key != "status":
                 obj[key] = value
         for name in self.kept_in_status:
-            _take(obj["metadata"], old["metadata"], name)
+            take(obj["metadata"], old["metadata"], name)
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
         """Tell whether a change is more than metadata and status."""
@@ -179,7 +179,8 @@ def _forget_empty_lists(obj: Document) -> None:
             obj[key] = None
 
 
-def _take(obj: Document, old: Document, key: str) -> None:
+def take(obj: Document, old: Document, key: str) -> None:
+    """Set a member of an object to that of another, or remove it where the other has none."""
     if key in old:
         obj[key] = old[key]
     else:

@@ -114,6 +114,13 @@ class Strategies:
         return self._made[gvk]
 
     @property
+    def signing_requests(self) -> kinds.SigningRequestStrategy:
+        """The strategy of certificate signing requests."""
+        strategy = self._made[GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest")]
+        assert isinstance(strategy, kinds.SigningRequestStrategy)  # noqa: S101 - the table above says so
+        return strategy
+
+    @property
     def definitions(self) -> DefinitionStrategy:
         """The strategy of custom resource definitions."""
         strategy = self._made[GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")]

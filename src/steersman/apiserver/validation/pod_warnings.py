@@ -34,6 +34,8 @@ _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _BYTES = ("memory", "ephemeral-storage")
+#: Ports of one number that are compared with each other, and conflicts that are looked for: more than an answer holds.
+_MOST_PORTS, _MOST_CONFLICTS = 100, 1_000
 _NO_POD = "a null labelSelector results in matching no pod"
 _REQUIRED, _PREFERRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
@@ -167,10 +169,12 @@ def port_warnings(spec: Document, path: str) -> list[str]:
     named: list[str] = []
     for port, place in _ports(spec, path):
         others = seen.setdefault((port.get("containerPort"), port.get("protocol")), [])
-        for where, other in others:
-            if word := _conflict(port, other):
-                told.append(f"{place}: {word} port definition with {where}")
-        others.append((place, port))
+        if len(told) < _MOST_CONFLICTS:
+            for where, other in others:
+                if word := _conflict(port, other):
+                    told.append(f"{place}: {word} port definition with {where}")
+        if len(others) < _MOST_PORTS:
+            others.append((place, port))
         name = port.get("name")
         if name and name in names:
             first = names[name]

@@ -1,4 +1,4 @@
-"""`steer dev`: everything that an operator's author needs in one terminal, started anew when a file is saved."""
+"""`steer dev`: a local cluster and the operator in one terminal, restarted when a file is saved."""
 
 import sys
 from pathlib import Path
@@ -11,15 +11,17 @@ _FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command("dev", short_help="Develop: API server, operator, reload.")
+@click.command("dev", short_help="Run the operator on a local cluster and restart it on every save.")
 @click.argument("path", type=_FOLDER, default=Path())
-@click.option("--operator", "target", metavar="MODULE:OPERATOR", help="Default: the project's.")
-@click.option("--plain", is_flag=True, help="Lines instead of a screen.")
-@click.option("--data", type=click.Path(file_okay=False, path_type=Path), help="Directory to keep the cluster in.")
-@click.option("--kubeconfig", type=_FILE, help="For kubectl; default: PATH/.steer/kubeconfig.")
-@click.option("--port", type=PORT, default=0, help="Port of the API; default: a free one.")
-@click.option("--node", type=click.Choice(["simulated", "process"]), help="What runs pods; default: see above.")
-@click.option("--verbose", "-v", is_flag=True, help="Log more.")
+@click.option("--operator", "target", metavar="MODULE:OPERATOR", help="Operator to run; default: the project's.")
+@click.option("--plain", is_flag=True, help="Print lines instead of a full screen.")
+@click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path), help="Directory that keeps the cluster's data."
+)
+@click.option("--kubeconfig", type=_FILE, help="File to write for kubectl; default: PATH/.steer/kubeconfig.")
+@click.option("--port", type=PORT, default=0, help="Port of the API server; default: a free one.")
+@click.option("--node", type=click.Choice(["simulated", "process"]), help="Simulate pods or run them as processes.")
+@click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
 def command(  # noqa: PLR0913 - the options of the command, each by its name
     path: Path,
     *,
@@ -31,12 +33,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     node: str | None,
     verbose: bool,
 ) -> None:
-    """Run a small cluster and the operator of the project in PATH, and start the operator anew on every save.
+    """Run a local cluster and the operator of the project in PATH, and restart the operator on every save.
 
-    The cluster has an API server, the controllers of workloads and a node. The node pretends to run pods; where
-    pyproject.toml has [tool.steersman.images], it runs them as processes of this machine. The cluster is gone at the
-    end, unless --data keeps it. kubectl in another terminal reaches it by the KUBECONFIG that is shown. Ctrl-C ends it
-    all with exit code 0; a second Ctrl-C does not wait.
+    The cluster has an API server, the controllers of workloads and a node; CRDs and webhooks are installed at every
+    restart. The node simulates pods; with [tool.steersman.images] in pyproject.toml it runs them as processes of this
+    machine. The cluster is deleted at the end, unless --data keeps it. Use kubectl in another terminal with the
+    KUBECONFIG that is shown. Ctrl-C stops everything with exit code 0; a second Ctrl-C stops at once.
 
     \b
     Examples:
@@ -64,12 +66,12 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         node=node,
     )
     if target is None:
-        project_target(root)  # whoever is in the wrong folder is told before anything is started
+        project_target(root)  # a wrong folder is an error before anything is started
 
     async def run() -> None:
         await Session(options, RealClock()).run()
 
-    gc.disable()  # until the server is up: all that is made now stays
+    gc.disable()  # until the server is up: the objects created now live until the end
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
             runner.run(run())

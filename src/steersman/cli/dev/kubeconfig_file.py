@@ -33,7 +33,7 @@ class KubeconfigFile:
         except OSError:
             os.close(self._descriptor)
             raise ConfigError(
-                f"{self.path} is in use: end the 'steer dev' in the other terminal, or name another --kubeconfig"
+                f"{self.path} is in use: stop the 'steer dev' in the other terminal, or pass another --kubeconfig"
             ) from None
 
     def write(self, content: bytes) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from steersman.cli.dev.place import place_of
 from steersman.cli.dev.reports import Reconciled, Report, Said
-from steersman.manager.logs import fields_of, plain_value
+from steersman.manager.logs import fields_of, message_of, plain_value
 
 #: The logger of controllers, and the line in which one tells of a run (at the debug level).
 CONTROLLER_LOG: Final = "steersman.controller"
@@ -51,7 +51,7 @@ def said_of(record: logging.LogRecord, root: Path) -> Said:
     return Said(
         record.created,
         record.levelname.lower(),
-        record.getMessage(),
+        message_of(record),
         {name: plain_value(value) for name, value in fields_of(record).items()},
         place_of(error, root) if error is not None else "",
         logging.Formatter().formatException(record.exc_info) if record.exc_info else "",

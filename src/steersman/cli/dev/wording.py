@@ -104,7 +104,7 @@ def line_of(report: Report) -> tuple[str, str] | None:
         case Failed():
             return f"{time_of(report.at)} ERROR   {failure(report)}; waiting for a file to change", "error"
         case Changed(at, files):
-            return f"{time_of(at)} INFO    {names(files)} changed: starting the operator anew", "info"
+            return f"{time_of(at)} INFO    {names(files)} changed: restarting the operator", "info"
         case Running(at, operator):
             return f"{time_of(at)} INFO    {operator} is running", "info"
         case Loaded() | Queues():

@@ -95,4 +95,4 @@ def _text(value: bytes, what: str) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise SourceError(f"{what} is no text and cannot be a variable: mount it as a file") from None
+        raise SourceError(f"{what} is not text and cannot be a variable: mount it as a file") from None

@@ -72,7 +72,7 @@ def check_path(path: str) -> None:
     """Refuse a path that leads out of its volume."""
     parts = path.split("/")
     if not path or path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
-        raise MountError(f"{path!r} is no path inside a volume")
+        raise MountError(f"{path!r} is not a path inside a volume")
 
 
 def _mode(volume: Volume) -> int | None:

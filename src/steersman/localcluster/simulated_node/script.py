@@ -75,7 +75,7 @@ def _span(text: str) -> timedelta:
 
 def _code(text: str) -> int:
     if not text.isdecimal() or int(text) > _MAX_EXIT_CODE:
-        raise ValueError(f"{text!r} is no exit code (write 0 to {_MAX_EXIT_CODE})")
+        raise ValueError(f"{text!r} is not an exit code (write 0 to {_MAX_EXIT_CODE})")
     return int(text)
 
 
@@ -93,7 +93,7 @@ def _failure(text: str) -> dict[str, Any]:
         return {"run_for": _ZERO, "exit_code": 1}
     if text.isdecimal():
         return {"run_for": _TASK, "exit_code": _code(text)}
-    raise ValueError(f"{text!r} is no failure (write {', '.join(PULL_FAILURES)}, {CRASH} or an exit code)")
+    raise ValueError(f"{text!r} is not a failure (write {', '.join(PULL_FAILURES)}, {CRASH} or an exit code)")
 
 
 #: In the order in which they count: how long a container runs may be said beside how it fails.

@@ -34,8 +34,8 @@ async def claimed(owner: O, ctx: Context[O], kind: type[C], selector: LabelSelec
     return mine
 
 
-def orphans(kind: type[KubeObject], selects: Callable[[Any, KubeObject], bool]) -> Chosen:
-    """Tell the owners of their orphans: objects without a controller that their selector matches."""
+def orphans(kind: type[C], selects: Callable[[O, C], bool]) -> Chosen[O, C]:
+    """Return the trigger of owners by their orphans: objects without a controller that their selector matches."""
     return Chosen(kind, by=selects, when=_concerns_orphan)
 
 

@@ -188,7 +188,7 @@ class _Rollout:
         if self._deployment.annotations.get(REVISION) != number:
             patch = {"metadata": {"uid": self._deployment.uid, "annotations": {REVISION: number}}}
             # Together with the status: annotations that are written with the spec make another generation.
-            self._ctx.note_write(await self._ctx.client.status.patch(self._deployment, patch))
+            await self._ctx.patch(self._deployment, patch, status=True)
             self._deployment.annotations[REVISION] = number
 
     async def _resize(self, sizes: list[Resize]) -> None:

@@ -104,13 +104,3 @@ def _environment(base: Sequence[str]) -> list[str]:
     }
     kept = [entry for entry in base if entry.partition("=")[0] not in added]
     return [*kept, *(f"{name}={value}" for name, value in added.items())]
-
-
-def python_of(base: Layout, platform: str) -> str | None:
-    """Give the Python version that a base says it has, such as ``3.13``; ``None`` if it does not say."""
-    config = base.document(base.manifest(platform)["config"]["digest"])
-    for entry in config.get("config", {}).get("Env") or ():
-        name, _, value = str(entry).partition("=")
-        if name == "PYTHON_VERSION":
-            return ".".join(value.split(".")[:2])
-    return None

@@ -2,7 +2,7 @@
 
 import importlib.util
 import json
-import re
+import platform
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
@@ -10,40 +10,51 @@ from typing import Final
 
 from steersman.errors import ConfigError
 from steersman.scaffold.image.layer import File
+from steersman.scaffold.image.markers import Environment, Requirement, target_environment
 
 #: Where packages and code lie in the image; both are on Python's path.
 PACKAGES: Final = "app/packages"
 CODE: Final = "app/code"
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PYTHON: Final = platform.python_version()
+_MACHINE: Final = platform.machine()
 _LEFT_OUT: Final = frozenset({"__pycache__", ".git", ".mypy_cache", ".ruff_cache", ".pytest_cache"})
 #: Files of installed packages that depend on where and how they were installed.
 _INSTALLER: Final = frozenset({"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"})
 
 
-def needed_distributions(requirements: list[str]) -> list[Distribution]:
-    """Give the installed distributions that some requirements need, and theirs; an optional one only if it is here."""
+def needed_distributions(requirements: list[str], environment: Environment | None = None) -> list[Distribution]:
+    """Return the installed distributions that some requirements need in an image, and theirs.
+
+    Markers count for the image's environment, this machine's unless another is given. ``ConfigError`` names a package
+    that is needed there and not installed here, and the one that needs it.
+    """
+    environment = environment if environment is not None else target_environment(_PYTHON, f"linux/{_MACHINE}")
     found: dict[str, Distribution] = {}
-    waiting = [(requirement, True) for requirement in requirements]
+    #: The extras that were followed of each.
+    followed: dict[str, frozenset[str]] = {}
+    waiting = [(Requirement.parse(text), "the project") for text in requirements]
+    waiting = [(one, of) for one, of in waiting if one.is_needed(environment)]
     while waiting:
-        requirement, is_needed = waiting.pop()
-        name = _name_of(requirement)
-        if name in found:
+        requirement, of = waiting.pop()
+        name, extras = requirement.name, requirement.extras
+        if name in found and extras <= followed[name]:
             continue
-        try:
-            found[name] = distribution(name)
-        except PackageNotFoundError:
-            if is_needed:
-                raise ConfigError(f"{name} is not installed here: run 'pip install -e .' first") from None
-            continue
-        waiting += [(inner, ";" not in inner) for inner in found[name].requires or () if "extra ==" not in inner]
+        found[name] = _installed_distribution(requirement, of, environment)
+        followed[name] = followed.get(name, frozenset()) | extras
+        inner = [Requirement.parse(text) for text in found[name].requires or ()]
+        waiting += [(one, name) for one in inner if one.is_needed(environment, followed[name])]
     return [found[name] for name in sorted(found)]
 
 
-def _name_of(requirement: str) -> str:
-    match = _NAME.match(requirement)
-    if match is None:
-        raise ConfigError(f"{requirement!r} is no requirement")
-    return re.sub(r"[-_.]+", "-", match[0]).lower()
+def _installed_distribution(requirement: Requirement, of: str, environment: Environment) -> Distribution:
+    try:
+        return distribution(requirement.name)
+    except PackageNotFoundError:
+        python = environment["python_full_version"]
+        why = f" in an image with Python {python} ({requirement.marker})" if requirement.marker else ""
+        raise ConfigError(
+            f"{requirement.name}, which {of} needs{why}, is not installed here: run 'pip install {requirement.name}'"
+        ) from None
 
 
 def package_files(distributions: list[Distribution]) -> Iterator[File]:
@@ -85,7 +96,7 @@ def _linked(found: Distribution) -> Iterator[File]:
 def tree_files(folder: Path, place: str) -> Iterator[File]:
     """Give the files of a folder, without caches; links are not followed."""
     if not folder.is_dir():
-        raise ConfigError(f"{folder} is not there")
+        raise ConfigError(f"{folder} does not exist")
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
         if path.is_file() and not path.is_symlink() and _LEFT_OUT.isdisjoint(inner.parts):

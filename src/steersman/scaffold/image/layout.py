@@ -33,7 +33,7 @@ class Layout:
     def check(self) -> None:
         """Refuse a folder that is none."""
         if not (self.root / "oci-layout").is_file() or not (self.root / "index.json").is_file():
-            raise ConfigError(f"{self.root} is no OCI image layout: it has no oci-layout and index.json")
+            raise ConfigError(f"{self.root} is not an OCI image layout: it has no oci-layout and index.json")
 
     def blob(self, digest: str) -> bytes:
         """Read content by its digest."""
@@ -59,7 +59,7 @@ class Layout:
         """Give the descriptor of the only image of a layout."""
         found = self.index().get("manifests") or []
         if len(found) != 1 or found[0].get("mediaType") not in _MANIFESTS:
-            raise ConfigError(f"{self.root} must hold one image to be pushed, not {len(found)}")
+            raise ConfigError(f"{self.root} must contain one image to be pushed, not {len(found)}")
         descriptor: dict[str, Any] = found[0]
         return descriptor
 
@@ -67,7 +67,7 @@ class Layout:
         """Find the manifest for a platform such as ``linux/amd64``."""
         descriptor = self._find(self.index(), platform, _DEPTH)
         if descriptor is None:
-            raise ConfigError(f"{self.root} holds no image for {platform}")
+            raise ConfigError(f"{self.root} has no image for {platform}")
         return self.document(descriptor["digest"])
 
     def _find(self, index: dict[str, Any], platform: str, depth: int) -> dict[str, Any] | None:
@@ -104,7 +104,7 @@ class Layout:
 
     def _path(self, digest: str) -> Path:
         if not _DIGEST.fullmatch(digest):
-            raise ConfigError(f"{self.root}: {digest!r} is no sha256 digest")
+            raise ConfigError(f"{self.root}: {digest!r} is not a sha256 digest")
         return self.root / "blobs" / "sha256" / digest.partition(":")[2]
 
 
@@ -117,9 +117,9 @@ def _parsed(data: bytes, name: str) -> dict[str, Any]:
     try:
         found = json.loads(data)
     except ValueError as error:
-        raise ConfigError(f"{name} is no JSON: {error}") from None
+        raise ConfigError(f"{name} is not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise ConfigError(f"{name} is no object")
+        raise ConfigError(f"{name} is not a JSON object")
     return found
 
 
@@ -139,5 +139,5 @@ def opened(path: Path) -> Iterator[Layout]:
             raise ConfigError(f"{path} cannot be read as an archive: {error}") from None
         layout = Layout(Path(folder))
         if not (layout.root / "index.json").is_file():
-            raise ConfigError(f"{path} is no archive of an OCI image layout: it has no index.json")
+            raise ConfigError(f"{path} is not an archive of an OCI image layout: it has no index.json")
         yield layout

@@ -35,7 +35,7 @@ class Reference:
         if not colon:
             repository, tag = rest, "latest"
         if not _REPOSITORY.fullmatch(repository) or not _TAG.fullmatch(tag):
-            raise ConfigError(f"{text!r} is no image: write it as registry.example.com/name:tag")
+            raise ConfigError(f"{text!r} is not an image name: write it as registry.example.com/name:tag")
         return cls(host, repository, tag)
 
     def server(self, *, plain: bool) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from steersman.manager.operator import Operator
@@ -23,9 +24,7 @@ def bundle_files(
     """Give the files of the bundle; samples become the examples that consoles offer."""
     name = name_of(operator)
     # The manager grants permissions in the cluster or in its own namespace: a bundle looks at all namespaces.
-    everywhere = Shape(
-        image=shape.image, namespace=shape.namespace, replicas=shape.replicas, webhook_certs=CERTIFICATES
-    )
+    everywhere = replace(shape, watch=(), webhook_secret="", webhook_certs=CERTIFICATES)
     annotations = _annotations(name)
     service = service_object(operator, everywhere)
     del service["metadata"]["namespace"]

@@ -5,6 +5,7 @@ from typing import Any, Final
 from steersman.manager.definitions import operator_definitions
 from steersman.manager.operator import Operator
 from steersman.protocol.manifests import dump
+from steersman.scaffold.manifests.monitoring import monitoring_objects
 from steersman.scaffold.manifests.permissions import permission_objects, user_role_objects
 from steersman.scaffold.manifests.shape import Shape
 from steersman.scaffold.manifests.webhooks import (
@@ -43,6 +44,7 @@ def parts_of(operator: Operator, shape: Shape) -> dict[str, list[dict[str, Any]]
         "service.yaml": [service_object(operator, shape), *service_objects(operator, shape)],
         "disruption-budget.yaml": [budget_object(operator, shape)],
         "deployment.yaml": [deployment_object(operator, shape)],
+        "monitoring.yaml": monitoring_objects(operator, shape) if shape.monitoring else [],
         # Last, and first to go: nobody is to be asked who is not there.
         "webhooks.yaml": webhook_configurations(operator, shape),
     }

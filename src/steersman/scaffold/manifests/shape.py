@@ -6,12 +6,22 @@ from typing import Any, Final
 
 from steersman.errors import ConfigError, DeclarationError
 from steersman.manager.operator import Operator
-from steersman.schema.names import dns1035_faults, label_faults, subdomain_faults
+from steersman.objects.quantity import Quantity
+from steersman.scaffold.manifests.settings import Document, Volume, parsed
+from steersman.schema.names import dns1035_faults, label_faults
 
 #: The port of probes and metrics, and that of webhooks.
 PORT: Final = 8080
 WEBHOOK_PORT: Final = 9443
 _DEFAULT_REPLICAS: Final = 2
+#: Seconds of ``steer run --grace``, and those that a pod gets beyond it to end.
+_GRACE: Final = 30.0
+_BEYOND_GRACE: Final = 10.0
+#: What the operator's container asks for and is limited to, unless the project says otherwise.
+RESOURCES: Final = {
+    "requests": {"cpu": "10m", "memory": "64Mi"},
+    "limits": {"cpu": "500m", "memory": "256Mi"},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +38,19 @@ class Shape:
     webhook_secret: str = ""
     #: The folder of a container in which somebody else puts that certificate.
     webhook_certs: str = ""
-    #: Claims that the pods mount, by the folders that they are mounted at: all that an operator can keep.
-    volumes: Mapping[str, str] = field(default_factory=dict)
+    #: What the pods mount, by folder: all that an operator can keep.
+    volumes: Mapping[str, Volume] = field(default_factory=dict)
+    #: Further arguments of ``steer run``.
+    args: tuple[str, ...] = ()
+    #: Environment variables and their sources, as Kubernetes writes them.
+    env: tuple[Document, ...] = ()
+    env_from: tuple[Document, ...] = ()
+    resources: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: RESOURCES)
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Document, ...] = ()
+    image_pull_secrets: tuple[Document, ...] = ()
+    #: Whether a ServiceMonitor, alert rules and a dashboard belong to the manifests.
+    monitoring: bool = False
 
     def __post_init__(self) -> None:
         for namespace in (self.namespace, *self.watch):
@@ -39,34 +60,38 @@ class Shape:
             raise ConfigError(f"{self.image!r} is no image: write one such as registry.example.com/operator:1.0")
         if self.replicas < 1:
             raise ConfigError(f"an operator needs at least one replica, not {self.replicas}")
-        for folder, claim in self.volumes.items():
-            if not folder.startswith("/") or ":" in folder:
-                raise ConfigError(f"volumes: {folder!r} is no folder to mount a claim at: it must begin with /")
-            if faults := subdomain_faults(claim):
-                raise ConfigError(f"volumes: {claim!r}, at {folder}, is no name of a claim: {faults[0]}")
+        _grace_in(self.args)
+        limits = self.resources.get("limits", {})
+        for name, amount in self.resources.get("requests", {}).items():
+            if name in limits and Quantity(amount) > Quantity(limits[name]):
+                raise ConfigError(f"resources: {amount} of {name} is requested, more than its limit {limits[name]}")
+
+    @property
+    def termination_seconds(self) -> int:
+        """Seconds that a pod gets to end: those of ``--grace`` among the arguments, and some."""
+        return int(_grace_in(self.args) + _BEYOND_GRACE)
+
+
+def _grace_in(args: tuple[str, ...]) -> float:
+    """Return the seconds of ``--grace=60`` or ``--grace 60``."""
+    for number, argument in enumerate(args):
+        option, equals, value = argument.partition("=")
+        if option == "--grace":
+            try:
+                return float(value if equals else args[number + 1])
+            except (ValueError, IndexError):
+                raise ConfigError(f"args: {argument!r} is not followed by a number of seconds") from None
+    return _GRACE
 
 
 def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str = "") -> Shape:
-    """Make the shape that a project's settings say; they have the names of its fields."""
-    typed: dict[str, type] = {
-        "image": str,
-        "namespace": str,
-        "replicas": int,
-        "watch": list,
-        "webhook_secret": str,
-        "volumes": dict,
-    }
-    for key, kind in typed.items():
-        if key in settings and not isinstance(settings[key], kind):
-            raise ConfigError(f"[tool.steersman] {key} must be a {kind.__name__}, not {settings[key]!r}")
-    return Shape(
-        image=image or settings.get("image") or f"{name}:{version}",
-        namespace=settings.get("namespace") or f"{name}-system",
-        replicas=settings.get("replicas", _DEFAULT_REPLICAS),
-        watch=tuple(str(namespace) for namespace in settings.get("watch", ())),
-        webhook_secret=settings.get("webhook_secret", ""),
-        volumes={folder: str(claim) for folder, claim in settings.get("volumes", {}).items()},
-    )
+    """Return the shape that ``[tool.steersman]`` of a project says; ``ConfigError`` names the key that is wrong."""
+    found = parsed(settings)
+    if "resources" in found:
+        found["resources"] = RESOURCES | found["resources"]
+    if image:
+        found["image"] = image
+    return Shape(**{"image": f"{name}:{version}", "namespace": f"{name}-system", **found})
 
 
 def name_of(operator: Operator) -> str:

@@ -6,23 +6,17 @@ from steersman.manager.operator import Operator
 from steersman.scaffold.manifests import webhooks
 from steersman.scaffold.manifests.shape import PORT, WEBHOOK_PORT, Shape, metadata, name_of, selector_of
 
-#: Seconds that pods get to end: those of ``steer run --grace``, and some.
-_GRACE: Final = 40
 #: Seconds until API servers have heard that a pod is going.
 _FAREWELL: Final = 5
 #: A user that no image gives a name to.
 _NOBODY: Final = 65532
-RESOURCES: Final = {
-    "requests": {"cpu": "10m", "memory": "64Mi"},
-    "limits": {"cpu": "500m", "memory": "256Mi"},
-}
 
 
 def arguments_of(operator: Operator, shape: Shape) -> list[str]:
-    """Give what the image's ``steer run`` is told."""
+    """Return the arguments of the image's ``steer run``; those of the project come last."""
     watch = [f"--namespace={namespace}" for namespace in shape.watch]
     probes = ["--metrics-host=0.0.0.0", f"--metrics-port={PORT}"]
-    return ["--leader-elect", *probes, *webhooks.arguments_of(operator, shape), *watch]
+    return ["--leader-elect", *probes, *webhooks.arguments_of(operator, shape), *watch, *shape.args]
 
 
 def namespace_object(operator: Operator, shape: Shape) -> dict[str, Any]:
@@ -55,32 +49,41 @@ def _container(operator: Operator, shape: Shape) -> dict[str, Any]:
         "name": "operator",
         "image": shape.image,
         "args": arguments_of(operator, shape),
+        **_environment(shape),
         "ports": _ports(operator, shape),
         "livenessProbe": _probe("/healthz", initialDelaySeconds=10, periodSeconds=20),
         # A replica that waits for the lease is ready once its caches are: otherwise no rollout would ever end.
         "readinessProbe": _probe("/readyz?exclude=started", periodSeconds=10),
-        "resources": RESOURCES,
+        "resources": {part: dict(amounts) for part, amounts in shape.resources.items()},
         **_farewell(operator, shape),
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": [
-            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - a volume of the pod's own
-            *({"name": f"volume-{number}", "mountPath": folder} for number, folder in enumerate(shape.volumes)),
-        ],
+        # The last lines of a container that failed are in the status of its pod, where `kubectl describe` shows them.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}, *mounts_of(shape)],  # noqa: S108 - a volume of the pod's own
     }
 
 
-def _volumes(shape: Shape) -> list[dict[str, Any]]:
+def _environment(shape: Shape) -> dict[str, Any]:
+    """Return the fields of the environment; those that would be empty are left out."""
+    fields = {"env": shape.env, "envFrom": shape.env_from}
+    return {key: [dict(entry) for entry in value] for key, value in fields.items() if value}
+
+
+def mounts_of(shape: Shape) -> list[dict[str, Any]]:
+    """Return the mounts of the project's volumes."""
     return [
-        {"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}},
-        *(
-            {"name": f"volume-{number}", "persistentVolumeClaim": {"claimName": claim}}
-            for number, claim in enumerate(shape.volumes.values())
-        ),
+        {"name": f"volume-{number}", "mountPath": folder, **({"readOnly": True} if volume.read_only else {})}
+        for number, (folder, volume) in enumerate(shape.volumes.items())
     ]
+
+
+def volumes_of(shape: Shape) -> list[dict[str, Any]]:
+    """Return the project's volumes."""
+    return [{"name": f"volume-{number}", **volume.source} for number, volume in enumerate(shape.volumes.values())]
 
 
 def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
@@ -95,15 +98,26 @@ def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
                 "runAsNonRoot": True,
                 "runAsUser": _NOBODY,
                 "runAsGroup": _NOBODY,
-                # Whoever runs as nobody can write to a claim only as a member of its group.
+                # A process without a name can write to a claim only as a member of its group.
                 **({"fsGroup": _NOBODY} if shape.volumes else {}),
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
+            **_placement(shape),
             "containers": [_container(operator, shape)],
-            "terminationGracePeriodSeconds": _GRACE,
-            "volumes": _volumes(shape),
+            "terminationGracePeriodSeconds": shape.termination_seconds,
+            "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "16Mi"}}, *volumes_of(shape)],
         },
     }
+
+
+def _placement(shape: Shape) -> dict[str, Any]:
+    """Return where pods may run and how their image is pulled; what would be empty is left out."""
+    fields: dict[str, Any] = {
+        "imagePullSecrets": [dict(secret) for secret in shape.image_pull_secrets],
+        "nodeSelector": dict(shape.node_selector),
+        "tolerations": [dict(toleration) for toleration in shape.tolerations],
+    }
+    return {key: value for key, value in fields.items() if value}
 
 
 def deployment_object(operator: Operator, shape: Shape) -> dict[str, Any]:

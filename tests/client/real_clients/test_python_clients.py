@@ -1,7 +1,7 @@
 """Other people's clients, unchanged. What each scenario prints was printed on a real kube-apiserver v1.36.4 too."""
 
-from tests.clients.conftest import RunningServer
-from tests.clients.kubectl_recording import GOLDEN
+from tests.client.real_clients.conftest import RunningServer
+from tests.client.real_clients.kubectl_recording import GOLDEN
 
 CRD = str(GOLDEN / "widgets-crd.yaml")
 

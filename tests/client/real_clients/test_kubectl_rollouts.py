@@ -13,7 +13,7 @@ from steersman.concurrency import background, wait_ready
 from steersman.localcluster.local_cluster import local_operators
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.transport.in_memory import InMemoryTransport
-from tests.clients.conftest import BIN
+from tests.client.real_clients.conftest import BIN
 
 _PATIENCE = 30.0
 WEB = """

@@ -1,6 +1,7 @@
 """A tiny base image as an OCI layout, for tests: one layer, and a config that says which Python it has."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,24 @@ from steersman.scaffold.image.layout import CONFIG, MANIFEST, Layout, json_bytes
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def base_image(root: Path, *, python: str = PYTHON, architecture: str = "amd64", docker: bool = False) -> Layout:
-    """Write the image."""
+def base_image(
+    root: Path,
+    *,
+    python: str = PYTHON,
+    architecture: str = "amd64",
+    docker: bool = False,
+    files: Sequence[File] = (),
+) -> Layout:
+    """Write the image; one with an empty Python does not say which it has."""
     root.mkdir(parents=True)
     layout = Layout(root)
-    layer = layer_of("base", [File("etc/base", b"base\n")], epoch=0)
+    layer = layer_of("base", [File("etc/base", b"base\n"), *files], epoch=0)
     layout.put(layer.data)
+    environment = ["PATH=/usr/local/bin:/usr/bin", *([f"PYTHON_VERSION={python}.1"] if python else [])]
     config: dict[str, Any] = {
         "os": "linux",
         "architecture": architecture,
-        "config": {"Env": ["PATH=/usr/local/bin:/usr/bin", f"PYTHON_VERSION={python}.1"], "Cmd": ["python3"]},
+        "config": {"Env": environment, "Cmd": ["python3"]},
         "rootfs": {"type": "layers", "diff_ids": [layer.diff_id]},
         "history": [{"created_by": "base"}],
     }

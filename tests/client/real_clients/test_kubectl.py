@@ -1,8 +1,15 @@
 import subprocess
 from pathlib import Path
 
-from tests.clients.conftest import BIN, RunningServer
-from tests.clients.kubectl_recording import EVENT, arguments, normalised, recorded_commands, same, write_files
+from tests.client.real_clients.conftest import BIN, RunningServer
+from tests.client.real_clients.kubectl_recording import (
+    EVENT,
+    arguments,
+    normalised,
+    recorded_commands,
+    same,
+    write_files,
+)
 
 #: Commands whose output differs on purpose, and why.
 DIFFERENT = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-GOLDEN = Path(__file__).parent.parent / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 #: The recording keeps this many lines of a longer output.
 _KEPT_LINES = 14
 _SHORTEST_CUT = 12

@@ -1,0 +1,72 @@
+"""What people are told about a failed run: the exception's type and text, on one line, bounded and without secrets.
+
+Conditions and events are read by more people than the operator's log, and an exception may quote anything. Masked are
+the contents of the Secrets that the run read, values that API servers quote, and what looks like a credential:
+passwords in URLs, ``password=…``, bearer tokens, private keys, long random texts. Text that was copied out of a Secret
+in an earlier run, and looks like a word, cannot be recognised.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote
+
+from steersman.errors import text_of
+from steersman.protocol.confidential import without_quoted_values
+
+#: Characters of a message.
+LIMIT: Final = 500
+#: The shortest secret that is looked for; shorter ones would mask ordinary words.
+_SHORTEST: Final = 4
+_MASK: Final = "<secret>"
+_SUSPECT: Final = (
+    (re.compile(r"-----BEGIN [^-]+-----.*?(?:-----END [^-]+-----|$)", re.DOTALL), _MASK),
+    (re.compile(r"(\w://)[^/\s@]+@"), rf"\1{_MASK}@"),
+    (re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]{6,}"), rf"\1 {_MASK}"),
+    (
+        re.compile(
+            r"""(?ix) \b ( [\w-]* (?: passw(?:or)?d | passphrase | pwd | token | secret | api[_-]?key | credentials? ) )
+            (["']? \s* [:=] \s*) (?: "[^"]*" | '[^']*' | [^\s"',;)}\]]+ )"""
+        ),
+        rf"\1\2{_MASK}",
+    ),
+    (re.compile(r"\b(?=[A-Za-z0-9+=]*\d)(?=[A-Za-z0-9+=]*[A-Za-z])[A-Za-z0-9+=]{32,}"), _MASK),
+)
+
+
+def failure_text(error: BaseException, secrets: Iterable[bytes] = ()) -> str:
+    """Return a failure as one line for people; the contents of ``secrets`` are masked wherever they occur."""
+    error = _cause_in_group(error)
+    text = _without_secrets(text_of(error), secrets)
+    for pattern, mask in _SUSPECT:
+        text = pattern.sub(mask, text)
+    text = " ".join(without_quoted_values(text).split())
+    shown = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return shown if len(shown) <= LIMIT else shown[: LIMIT - 1] + "…"
+
+
+def _cause_in_group(error: BaseException) -> BaseException:
+    """Return the first failure inside a group: the group's own text only says how many there are."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _without_secrets(text: str, secrets: Iterable[bytes]) -> str:
+    forms = {form for secret in secrets for form in _forms_of(secret) if len(form) >= _SHORTEST}
+    # The longest first: one secret may be the beginning of another.
+    for form in sorted(forms, key=len, reverse=True):
+        text = text.replace(form, _MASK)
+    return text
+
+
+def _forms_of(secret: bytes) -> Iterable[str]:
+    """Yield how a secret is written in messages: as text, its lines, escaped, in base64, and in a URL."""
+    text = secret.decode("utf-8", "replace")
+    yield text
+    yield text.strip()
+    yield from (line.strip() for line in text.splitlines())
+    yield repr(text)[1:-1]
+    yield b64encode(secret).decode()
+    yield quote(text, safe="")

@@ -1,0 +1,74 @@
+"""When a watch is taken for dead: rules about time, without waiting.
+
+Silence is not death: on a quiet kind a server sends nothing but a bookmark about once a minute. Three things are::
+
+    no complete event for NO_EVENT seconds      bytes do not count: a drip of them keeps nothing up to date
+    OVERDUE seconds after the requested end     the server should have ended the watch itself
+    no sign of life                             QUIET seconds without an event, and the server does not answer a request
+
+What these rules cannot see: a peer that keeps the connection and answers other requests, but has forgotten this watch.
+It is found after ``NO_EVENT``. A connection whose packets are lost is found by the system: see ``transport.dial``.
+"""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+#: Seconds to wait for the first byte of a watch: the connection, the queue of a busy server, its answer.
+OPENING = 30.0
+#: Seconds without an event after which the server is asked for a sign of life.
+QUIET = 15.0
+#: Seconds without an event after which a watch is dead: just above the time between two bookmarks.
+NO_EVENT = 70.0
+#: Seconds after which a watch is dead that the server should have ended.
+OVERDUE = 30.0
+
+
+class KeepWaiting(Struct, frozen=True):
+    """Wait for bytes, but no longer than this."""
+
+    seconds: float
+
+
+class AskForLife(Struct, frozen=True):
+    """Find out whether the server answers at all; the watch is kept meanwhile."""
+
+
+class GiveUp(Struct, frozen=True):
+    """Replace the watch."""
+
+    reason: str
+
+
+Step: TypeAlias = KeepWaiting | AskForLife | GiveUp
+
+
+class WatchLiveness:
+    """Follows one watch from its opening; only time that is spent waiting for the server counts."""
+
+    def __init__(self, now: float, lasts: float | None) -> None:
+        #: When the watch is dead whatever comes; ``lasts`` is the number of seconds that the server was asked for.
+        self._overdue_at = float("inf") if lasts is None else now + lasts + OVERDUE
+        self._waits_since = now
+        self._quiet_since = now
+
+    def begin_waiting(self, now: float) -> None:
+        """Wait for the next event from now on."""
+        self._waits_since = self._quiet_since = now
+
+    def showed_life(self, now: float) -> None:
+        """Note that the server answered when it was asked."""
+        self._quiet_since = now
+
+    def step(self, now: float) -> Step:
+        """Return what to do now."""
+        dead_at = min(self._waits_since + NO_EVENT, self._overdue_at)
+        if now >= self._overdue_at:
+            return GiveUp(f"the server did not end the watch within {OVERDUE:g} s after its time")
+        if now >= dead_at:
+            return GiveUp(f"the watch brought no complete event for {NO_EVENT:g} s")
+        ask_at = self._quiet_since + QUIET
+        return AskForLife() if now >= ask_at else KeepWaiting(min(ask_at, dead_at) - now)
+
+    def __repr__(self) -> str:
+        return f"<WatchLiveness waits_since={self._waits_since} overdue_at={self._overdue_at}>"

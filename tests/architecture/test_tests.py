@@ -1,0 +1,63 @@
+"""What every test of this repository keeps to."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def _tests() -> Iterator[tuple[Path, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for folder in ("tests", "examples"):
+        for path in sorted((ROOT / folder).rglob("test_*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                    yield path, node
+
+
+def _last(statements: list[ast.stmt]) -> ast.stmt:
+    last = statements[-1]
+    if isinstance(last, ast.With | ast.AsyncWith | ast.For | ast.AsyncFor | ast.Try | ast.If):
+        return _last(last.body)
+    return last
+
+
+def _is_bare_wait(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Await(value=ast.Call(func=ast.Attribute(attr="wait"), args=[]))):
+            return True
+        case _:
+            return False
+
+
+def test_no_test_ends_in_a_bare_wait() -> None:
+    """Such a test can only pass or hang: ``tests.support.waiting.happens`` fails instead."""
+    tests = list(_tests())
+    assert len(tests) > 1000
+    bare = [f"{path.relative_to(ROOT)}: {test.name}" for path, test in tests if _is_bare_wait(_last(test.body))]
+    assert bare == []
+
+
+def test_a_bare_wait_is_recognised() -> None:
+    """The rule above must be able to fail."""
+    text = "async def test_it():\n    async with x:\n        await event.wait()\n"
+    (function,) = ast.parse(text).body
+    assert isinstance(function, ast.AsyncFunctionDef)
+    assert _is_bare_wait(_last(function.body))
+
+
+#: Folders whose helpers others may use: shared ones, and the recordings of real servers.
+_SHARED = frozenset({"support", "contract"})
+
+
+def test_helpers_that_several_folders_use_are_in_support() -> None:
+    """Where they are found, and where nobody changes them for one folder alone."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        folder = path.relative_to(ROOT / "tests").parts[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+                source = (node.module or "").split(".")[1]
+                if source not in {folder, *_SHARED}:
+                    found.append(f"{path.relative_to(ROOT)}: {node.module}")
+    assert found == []

@@ -1,0 +1,179 @@
+"""The door for writes to other systems: fenced by leadership, counted, logged, recorded, and part of crash tests."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
+from steersman.concurrency import background
+from steersman.controller.external_writes import ExternalWrite, ExternalWrites, WriteResult, carry_out_at_once
+from steersman.errors import LeadershipLost
+from steersman.protocol.http import Exchange, Request, Response
+from steersman.testing.cluster import Cluster
+from steersman.testing.crashes import survive_crashes
+from steersman.testing.fake_clock import FakeClock
+from steersman.transport.services import HttpServices
+from tests.support.peer import outcome
+
+_log = logging.LoggerAdapter(logging.getLogger("steersman.test"))
+
+
+class MemberSpec(Model):
+    """What the member is called at the database."""
+
+    host: str = ""
+
+
+@custom_resource("external.example.com/v1")
+class Member(Resource[MemberSpec, Status]):
+    """A member of a database."""
+
+
+class Database:
+    """A system beside the cluster that counts what it is told."""
+
+    def __init__(self) -> None:
+        self.commands: list[str] = []
+
+    async def command(self, text: str) -> int:
+        """Carry out a command and return how many there were."""
+        self.commands.append(text)
+        return len(self.commands)
+
+
+class Fence:
+    """A fence that a test closes."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    def check(self) -> None:
+        """Raise once it is closed."""
+        if self.is_closed:
+            raise LeadershipLost("closed")
+
+
+def members(database: Database) -> Operator:
+    """Return an operator that adds each member to the database."""
+    operator = Operator("members")
+
+    @operator.reconciler(Member)
+    async def reconcile(member: Member, ctx: Context[Member]) -> None:
+        if f"add {member.name}" not in database.commands:
+            await ctx.external_write(
+                "mongodb", f"add member {member.name}", lambda: database.command(f"add {member.name}")
+            )
+        ctx.condition("Ready", status=True, reason="Added")
+
+    return operator
+
+
+async def write(
+    work: Callable[[], Awaitable[int]], fence: Fence | None = None
+) -> tuple[int | BaseException, list[ExternalWrite]]:
+    """Carry out one write; return its result or exception, and what was recorded."""
+    records: list[ExternalWrite] = []
+    writes = ExternalWrites(FakeClock(), fence, carry_out_at_once, records.append)
+    try:
+        result: int | BaseException = await writes.run("mongodb", "add", work, obj=Member(meta("a")), log=_log)
+    except (LeadershipLost, ValueError, asyncio.CancelledError) as error:
+        result = error
+    return result, records
+
+
+async def test_a_write_is_counted_logged_and_returned(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+    """An administrator sees what the operator changed in a database, without seeing what it sent."""
+    database = Database()
+    caplog.set_level(logging.INFO, "steersman.controller")
+    async with cluster.running(members(database)) as manager:
+        await cluster.client.create(Member(meta("shop-2")))
+        await cluster.settle()
+        text = manager.metrics.text().decode()
+    assert database.commands == ["add shop-2"]
+    assert 'steersman_external_writes_total{controller="member",result="succeeded",system="mongodb"} 1.0' in text
+    [line] = [record for record in caplog.records if record.getMessage() == "external write"]
+    fields = line.__dict__
+    assert (fields["system"], fields["description"], fields["result"]) == ("mongodb", "add member shop-2", "succeeded")
+    assert fields["key"] == "default/shop-2"
+
+
+async def test_a_write_is_recorded_however_it_ends() -> None:
+    """A failed or cancelled write may have been carried out; a refused one was not sent."""
+
+    async def fail() -> int:
+        raise ValueError("mongodb://admin:secret@db")
+
+    async def be_cancelled() -> int:
+        raise asyncio.CancelledError
+
+    async def succeed() -> int:
+        return 7
+
+    ends = [await write(work) for work in (succeed, fail, be_cancelled)]
+    assert [type(result).__name__ for result, _ in ends] == ["int", "ValueError", "CancelledError"]
+    assert [[record.result for record in records] for _, records in ends] == [
+        [WriteResult.SUCCEEDED],
+        [WriteResult.FAILED],
+        [WriteResult.INTERRUPTED],
+    ]
+    assert "secret" not in repr(ends[1][1])
+
+
+async def test_a_process_that_does_not_lead_writes_nothing_elsewhere() -> None:
+    """A database has no lease of its own: the operator's must hold for it too."""
+    database, fence = Database(), Fence()
+    fence.is_closed = True
+    result, [record] = await write(lambda: database.command("add"), fence)
+    assert isinstance(result, LeadershipLost)
+    assert record.result is WriteResult.REFUSED
+    assert database.commands == []
+
+
+class Provider:
+    """An HTTP service that asks for patience once."""
+
+    def __init__(self, fence: Fence) -> None:
+        self.requests: list[str] = []
+        self._fence = fence
+
+    def handle(self, request: Request, exchange: Exchange) -> None:
+        """Ask for patience; meanwhile another process is elected."""
+        self.requests.append(request.method)
+        self._fence.is_closed = True
+        exchange.respond(Response(429, [("retry-after", "5")]))
+
+
+@pytest.mark.parametrize(("method", "sent"), [("POST", 1), ("GET", 2)])
+async def test_calls_of_services_are_fenced_in_each_attempt(method: str, sent: int, fake_clock: FakeClock) -> None:
+    """``ctx.http`` sleeps on ``Retry-After`` as the client does; only reads go on without leadership."""
+    services, fence = HttpServices(fake_clock), Fence()
+    provider = Provider(fence)
+    services.serve("http://names.example.com", provider)
+    service = services.at("http://names.example.com/v1", fence=fence)
+    ends: list[object] = []
+
+    async def call() -> None:
+        ends.append(await outcome(service.request(method, timeout=8.0)))
+
+    async with background(call(), name="call"):
+        await fake_clock.advance(10.0)
+    assert len(provider.requests) == sent
+    assert type(ends[0]) is (Response if method == "GET" else LeadershipLost)
+
+
+async def test_a_crash_can_come_at_a_write_to_another_system() -> None:
+    """What an operator changes elsewhere is a write like any other: it may be its last."""
+    databases: list[Database] = []
+
+    async def story(cluster: Cluster) -> None:
+        await cluster.client.create(Member(meta("shop-2")))
+        await cluster.eventually(lambda: [m for m in cluster.list(Member) if m.status.condition("Ready")])
+
+    def operator(_: object) -> Operator:
+        databases.append(Database())
+        return members(databases[-1])
+
+    writes = await survive_crashes(operator, story)
+    assert "mongodb: add member shop-2" in writes

@@ -1,0 +1,60 @@
+"""When a watch is taken for dead, by the clock alone."""
+
+import pytest
+
+from steersman.protocol.watch_liveness import (
+    NO_EVENT,
+    OVERDUE,
+    QUIET,
+    AskForLife,
+    GiveUp,
+    KeepWaiting,
+    WatchLiveness,
+)
+from steersman.transport.limits import Limits
+
+
+def test_a_watch_that_just_brought_an_event_is_waited_for() -> None:
+    """Until the server is asked for a sign of life."""
+    liveness = WatchLiveness(0.0, 300.0)
+    liveness.begin_waiting(100.0)
+    assert liveness.step(100.0) == KeepWaiting(QUIET)
+
+
+def test_a_quiet_watch_asks_for_life_and_goes_on() -> None:
+    """Silence is not death: as long as the server answers, the watch is kept until a bookmark must have come."""
+    liveness = WatchLiveness(0.0, 300.0)
+    assert liveness.step(QUIET) == AskForLife()
+    liveness.showed_life(QUIET + 1.0)
+    assert liveness.step(QUIET + 1.0) == KeepWaiting(QUIET)
+
+
+def test_a_watch_without_an_event_is_dead_although_the_server_lives() -> None:
+    """The server may have forgotten this watch while it answers everything else."""
+    liveness = WatchLiveness(0.0, 300.0)
+    liveness.showed_life(NO_EVENT - 1.0)
+    assert liveness.step(NO_EVENT - 1.0) == KeepWaiting(1.0)
+    assert isinstance(liveness.step(NO_EVENT), GiveUp)
+
+
+def test_time_in_which_nobody_waited_does_not_count() -> None:
+    """A slow reader is not the server's fault."""
+    liveness = WatchLiveness(0.0, 300.0)
+    liveness.begin_waiting(200.0)
+    assert isinstance(liveness.step(200.0), KeepWaiting)
+
+
+@pytest.mark.parametrize(("lasts", "is_dead"), [(300.0, True), (None, False)])
+def test_a_watch_ends_at_last_after_its_time(lasts: float | None, *, is_dead: bool) -> None:
+    """Also if events come all the time; a watch without an end has none."""
+    liveness = WatchLiveness(0.0, lasts)
+    end = 300.0 + OVERDUE
+    liveness.begin_waiting(end - 1.0)
+    assert isinstance(liveness.step(end - 1.0), KeepWaiting)
+    liveness.begin_waiting(end)
+    assert isinstance(liveness.step(end), GiveUp) is is_dead
+
+
+def test_a_dead_server_is_noticed_within_half_a_minute() -> None:
+    """Quiet until it is asked, then as long as it may take to answer; client-go needs about 45 s."""
+    assert QUIET + Limits().ping <= 30.0

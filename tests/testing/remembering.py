@@ -1,0 +1,35 @@
+"""An operator that keeps in memory what it should read from the cluster: a crash takes the memory with it."""
+
+from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
+from steersman.kinds.core_v1 import ConfigMap
+
+
+class NoteSpec(Model):
+    """What is wanted."""
+
+    text: str = ""
+
+
+class NoteStatus(Status):
+    """What is there."""
+
+    copies: int = 0
+
+
+@custom_resource("remembering.example.com/v1")
+class Note(Resource[NoteSpec, NoteStatus]):
+    """Wants one copy."""
+
+
+operator = Operator("remembering")
+#: Notes for which a copy was made. It is lost with the process, and so is whatever relies on it.
+copied: set[str] = set()
+
+
+@operator.reconciler(Note, owns=[ConfigMap])
+async def reconcile(note: Note, ctx: Context[Note]) -> None:
+    """Make a copy, unless memory says that there is one."""
+    if note.uid not in copied:
+        copied.add(note.uid)
+        await ctx.create(ConfigMap(meta(generate_name=f"{note.name}-")))
+    note.status.copies = 1

@@ -1,0 +1,62 @@
+"""How often objects were changed in a run, as far as it matters."""
+
+from steersman import meta
+from steersman.kinds.core_v1 import ConfigMap, Namespace
+from steersman.testing.change_counts import ChangeCounts, Counts, excess
+from steersman.testing.cluster import Cluster
+from steersman.testing.end_state import Document, as_it_is
+
+
+def _without_config_maps(document: Document) -> Document | None:
+    return None if document["kind"] == "ConfigMap" else document
+
+
+async def test_creates_updates_and_deletes_are_counted_by_object(cluster: Cluster) -> None:
+    """A write that changes nothing is none; objects whose names the server made up count together."""
+    counts = ChangeCounts(cluster.server, as_it_is)
+    made = await cluster.client.create(ConfigMap(meta("a")))
+    for value in ("1", "1", "2"):
+        made = await cluster.client.patch(made, {"data": {"key": value}})
+    for _ in range(2):
+        await cluster.client.create(ConfigMap(meta(generate_name="web-")))
+    await cluster.client.delete(made)
+    assert counts.counts() == {
+        ("created", "ConfigMap default/a"): 1,
+        ("updated", "ConfigMap default/a"): 2,
+        ("deleted", "ConfigMap default/a"): 1,
+        ("created", "ConfigMap default/web-*"): 2,
+    }
+
+
+async def test_an_update_of_a_time_does_not_count(cluster: Cluster) -> None:
+    """No two runs share their times."""
+    made = await cluster.client.create(ConfigMap(meta("a", annotations={"at": "2030-01-01T00:00:00Z"})))
+    counts = ChangeCounts(cluster.server, as_it_is)
+    await cluster.client.patch(made, {"metadata": {"annotations": {"at": "2031-01-01T00:00:00Z"}}})
+    assert counts.counts() == {}
+
+
+async def test_an_update_of_the_status_does_not_count(cluster: Cluster) -> None:
+    """It tells what was seen on the way, and an operator that began anew may see other things."""
+    made = await cluster.client.create(Namespace(meta("a")))
+    counts = ChangeCounts(cluster.server, as_it_is)
+    conditions = [{"type": "Seen", "status": "True", "lastTransitionTime": "2030-01-01T00:00:00Z"}]
+    await cluster.client.status.patch(made, {"status": {"conditions": conditions}})
+    assert not [verb for verb, name in counts.counts() if (verb, name) == ("updated", "Namespace a")]
+
+
+async def test_what_is_normalised_away_does_not_count(cluster: Cluster) -> None:
+    """One rule for ends and for the ways there."""
+    counts = ChangeCounts(cluster.server, _without_config_maps)
+    await cluster.client.create(ConfigMap(meta("a")))
+    assert counts.counts() == {}
+
+
+def test_only_what_happened_more_often_is_told() -> None:
+    """Less is no harm: where something is missing, the ends differ."""
+    expected: Counts = {("created", "Pod a"): 1, ("updated", "Pod a"): 2, ("deleted", "Pod a"): 1}
+    found: Counts = {("created", "Pod a"): 2, ("updated", "Pod a"): 1, ("created", "Pod b"): 3}
+    assert list(excess(expected, found)) == [
+        "Pod a was created twice, without a crash once",
+        "Pod b was created 3 times, without a crash never",
+    ]

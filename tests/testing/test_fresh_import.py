@@ -1,0 +1,86 @@
+"""Operators that are imported once more remember nothing, and leave nothing behind."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from steersman import Operator
+from steersman.errors import ConfigError
+from steersman.kinds.core_v1 import ConfigMap
+from steersman.objects.registry import registry
+from steersman.objects.resource import resource_of
+from steersman.testing.fresh_import import ImportedOperator
+from tests.testing import remembering
+from tests.testing.lazily import memory
+
+TARGET = "tests.testing.remembering:operator"
+
+
+def test_a_fresh_operator_has_a_memory_of_its_own() -> None:
+    """Also for imports inside of functions: they find the module of the instance that runs."""
+    remembering.copied.add("before")
+    try:
+        with ImportedOperator.parse(TARGET).fresh() as operator:
+            assert operator is not remembering.operator
+            assert operator.kinds[0] is not remembering.Note
+            assert memory() == set()
+            memory().add("inside")
+        assert memory() is remembering.copied
+        assert remembering.copied == {"before"}
+    finally:
+        remembering.copied.clear()
+
+
+def test_modules_and_kinds_are_those_from_before_again() -> None:
+    """A test goes on with the classes that it imported."""
+    gvk = resource_of(remembering.Note).gvk
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("tests")}
+    with ImportedOperator.parse(TARGET).fresh() as operator:
+        assert registry.find(gvk) is operator.kinds[0]
+    assert {name: module for name, module in sys.modules.items() if name.startswith("tests")} == modules
+    assert sys.modules["tests.testing"].remembering is remembering
+    assert registry.find(gvk) is remembering.Note
+    assert registry.find(resource_of(ConfigMap).gvk) is ConfigMap
+
+
+def test_an_operator_is_found_by_its_module() -> None:
+    """So tests can pass the operator that they imported."""
+    assert ImportedOperator.find(remembering.operator) == ImportedOperator.parse(TARGET)
+
+
+def test_an_operator_that_no_module_has_cannot_be_imported() -> None:
+    """It would remember what it must not; the error says what to pass instead."""
+    local = Operator("local")
+    with pytest.raises(
+        ConfigError, match=r"operator 'local' cannot be imported afresh.* pass a function that makes it"
+    ):
+        ImportedOperator.find(local)
+
+
+def test_a_module_that_cannot_be_imported_twice_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as one that registers something with a library."""
+    module = tmp_path / "only_once.py"
+    module.write_text(
+        "import sys\n"
+        "from steersman import Operator\n"
+        "if hasattr(sys, 'imported_once'):\n    raise ValueError('registered already')\n"
+        "sys.imported_once = True\n"
+        "operator = Operator('once')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "imported_once", None, raising=False)
+    monkeypatch.delattr(sys, "imported_once")
+    once = ImportedOperator.parse("only_once:operator")
+    with pytest.raises(
+        ConfigError, match=r"only_once cannot be imported a second time .ValueError: registered already"
+    ):
+        once.fresh().__enter__()
+    del sys.modules["only_once"]
+
+
+def test_two_of_one_package_are_not_fresh_at_the_same_time() -> None:
+    """Each would find the modules of the other."""
+    imported = ImportedOperator.parse(TARGET)
+    with imported.fresh(), pytest.raises(ConfigError, match="package tests cannot be imported afresh at the same time"):
+        imported.fresh().__enter__()

@@ -1,0 +1,255 @@
+"""Watches over real sockets: which silence is believed, and for how long."""
+
+import asyncio
+import socket
+import ssl
+from asyncio import TaskGroup
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import uvloop
+
+from steersman.clock import Clock, RealClock
+from steersman.concurrency import background
+from steersman.errors import ConnectionFailed, NoAnswer, NotFound
+from steersman.protocol.http import Request
+from steersman.protocol.watch_frames import Bookmark
+from steersman.serving.certificates import CertificateAuthority
+from steersman.serving.tls import server_context
+from steersman.testing.fake_clock import FakeClock
+from steersman.transport.config import ClusterConfig
+from steersman.transport.dial import SOCKET_OPTIONS
+from steersman.transport.http import HttpTransport
+from steersman.transport.tls import TlsConfig
+from steersman.transport.watch_stream import WatchStream, open_watch
+from tests.support.peer import OK, PeerConnection, answer, scripted, until
+from tests.transport.conftest import Connect
+
+WATCH = Request("GET", "/api/v1/pods?watch=true")
+HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+BOOKMARK = b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7"}}}\n'
+AUTHORITY = CertificateAuthority.create("authority", clock=RealClock())
+
+
+def chunk(data: bytes) -> bytes:
+    """Write a piece of a body of unknown length."""
+    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+class WatchServer:
+    """Begins every watch, and answers other requests while it is alive."""
+
+    def __init__(self, first: bytes = HEAD + chunk(BOOKMARK), others: bytes = OK) -> None:
+        self._first = first
+        self._others = others
+        self.is_alive = True
+        self.pings = 0
+        self.watches: list[PeerConnection] = []
+
+    async def script(self, connection: PeerConnection) -> None:
+        """Follow one connection."""
+        while request := await connection.request():
+            if b"watch=true" in request:
+                self.watches.append(connection)
+                await connection.send(self._first)
+                await connection.gone()
+                return
+            self.pings += 1
+            if self.is_alive:
+                await connection.send(self._others)
+
+
+class Reader:
+    """Reads a watch in a task and keeps what came of it."""
+
+    def __init__(self) -> None:
+        self.versions: list[str] = []
+        self.failure: Exception | None = None
+
+    async def read(self, transport: HttpTransport, clock: Clock, lasts: float | None = 300.0) -> None:
+        """Read to the end."""
+        try:
+            async with open_watch(transport, WATCH, clock=clock, lasts=lasts) as events:
+                await self._follow(events)
+        except (ConnectionFailed, NoAnswer, NotFound) as error:
+            self.failure = error
+
+    async def _follow(self, events: WatchStream) -> None:
+        async for batch in events:
+            self.versions += [event.version for event in batch if isinstance(event, Bookmark)]
+
+
+async def pass_time(clock: FakeClock, seconds: float, reader: Reader) -> float:
+    """Let time pass second by second, with sockets in between; return when the watch failed."""
+    for second in range(int(seconds)):
+        await clock.advance(1.0)
+        for _ in range(3):
+            await asyncio.wait_for(socket_turn(), 5.0)
+        if reader.failure is not None:
+            return second + 1.0
+    return seconds
+
+
+async def socket_turn() -> None:
+    """Let the event loop look at its sockets."""
+    turned = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_later(0.001, turned.set_result, None)
+    await turned
+
+
+@asynccontextmanager
+async def reading(
+    server: WatchServer, connected: Connect, clock: FakeClock, lasts: float | None = 300.0
+) -> AsyncIterator[Reader]:
+    """Read a watch of a scripted server inside the block."""
+    reader = Reader()
+    async with (
+        scripted(server.script) as peer,
+        connected(peer.url, clock=clock) as transport,
+        background(reader.read(transport, clock, lasts), name="reader"),
+    ):
+        yield reader
+
+
+async def test_a_quiet_watch_is_kept_while_the_server_answers(connected: Connect) -> None:
+    """Nothing changes on most kinds for most of the time, and a bookmark comes only once a minute."""
+    server, clock = WatchServer(others=answer(403)), FakeClock()
+    async with reading(server, connected, clock) as reader:
+        await until(lambda: reader.versions)
+        await pass_time(clock, 65.0, reader)
+        assert reader.failure is None
+        assert 3 <= server.pings <= 4
+
+
+async def test_a_watch_of_a_server_that_falls_silent_is_given_up_within_half_a_minute(connected: Connect) -> None:
+    """The system acknowledges for a process that hangs, and a proxy for a server that is gone."""
+    server, clock = WatchServer(), FakeClock()
+    async with reading(server, connected, clock) as reader:
+        await until(lambda: reader.versions)
+        await pass_time(clock, 40.0, reader)
+        server.is_alive = False
+        assert await pass_time(clock, 60.0, reader) <= 30.0
+        assert isinstance(reader.failure, ConnectionFailed)
+
+
+async def test_a_watch_that_brings_events_is_kept_although_the_server_does_not_answer(connected: Connect) -> None:
+    """Another connection is not this one: requests may fail at a replica that this watch is not connected to."""
+    server, clock = WatchServer(), FakeClock()
+    server.is_alive = False
+    async with reading(server, connected, clock) as reader:
+        await until(lambda: reader.versions)
+        for _ in range(5):
+            await pass_time(clock, 20.0, reader)
+            await server.watches[0].send(chunk(BOOKMARK))
+        await pass_time(clock, 10.0, reader)
+        assert reader.failure is None
+        assert len(reader.versions) == 6
+        assert server.pings >= 4
+
+
+async def test_a_drip_of_bytes_is_no_progress(connected: Connect) -> None:
+    """Neither in the middle of an event nor between events."""
+    server, clock = WatchServer(), FakeClock()
+    async with reading(server, connected, clock) as reader:
+        await until(lambda: reader.versions)
+        for byte in (b"{", b'"', b"t"):
+            await server.watches[0].send(chunk(byte))
+            await pass_time(clock, 24.0, reader)
+        assert isinstance(reader.failure, NoAnswer)
+
+
+async def test_a_watch_whose_answer_does_not_begin_is_given_up(connected: Connect) -> None:
+    """Also if its head comes byte by byte."""
+    server, clock = WatchServer(first=b"HTTP/1.1 200 OK\r\n"), FakeClock()
+    async with reading(server, connected, clock) as reader:
+        await until(lambda: server.watches)
+        for _ in range(3):
+            await server.watches[0].send(b"x: y\r\n")
+            await pass_time(clock, 10.0, reader)
+        await until(lambda: reader.failure)
+        assert "begin the watch" in str(reader.failure)
+
+
+async def test_a_watch_that_is_not_ended_in_time_is_given_up(connected: Connect) -> None:
+    """``timeoutSeconds`` is a promise of the server, and its client keeps the time too."""
+    server, clock = WatchServer(), FakeClock()
+    async with reading(server, connected, clock, lasts=20.0) as reader:
+        await until(lambda: reader.versions)
+        for _ in range(4):
+            await server.watches[0].send(chunk(BOOKMARK))
+            await pass_time(clock, 10.0, reader)
+        assert reader.failure is None
+        await pass_time(clock, 11.0, reader)
+        assert isinstance(reader.failure, NoAnswer)
+        assert "did not end the watch" in str(reader.failure)
+
+
+async def test_a_refused_watch_is_the_servers_error(connected: Connect) -> None:
+    """A kind that is not served must be told from a server that is not there."""
+    server, clock = WatchServer(first=answer(404, b'{"kind":"Status","code":404,"reason":"NotFound"}')), FakeClock()
+    async with reading(server, connected, clock) as reader:
+        await until(lambda: reader.failure)
+        assert isinstance(reader.failure, NotFound)
+
+
+async def test_watches_share_a_sign_of_life(connected: Connect) -> None:
+    """An operator of many kinds asks for it as seldom as one of few, and all hear of it when none is given."""
+    server, clock = WatchServer(), FakeClock()
+    readers = [Reader() for _ in range(5)]
+    async with scripted(server.script) as peer, connected(peer.url, clock=clock) as transport, TaskGroup() as tasks:
+        for reader in readers:
+            tasks.create_task(reader.read(transport, clock))
+        await until(lambda: all(reader.versions for reader in readers))
+        await pass_time(clock, 40.0, readers[0])
+        assert server.pings == 2
+        server.is_alive = False
+        assert await pass_time(clock, 60.0, readers[0]) <= 30.0
+        await until(lambda: all(reader.failure for reader in readers))
+        assert server.pings == 3
+
+
+async def _options_of_a_connection(*, is_tls: bool) -> dict[str, int]:
+    pair = AUTHORITY.issue_server(["127.0.0.1"])
+    tls: ssl.SSLContext | None = server_context(certificate=pair.certificate, key=pair.key) if is_tls else None
+    server = WatchServer()
+    async with scripted(server.script, tls=tls) as peer:
+        config = ClusterConfig(server=peer.url, tls=TlsConfig(ca=AUTHORITY.certificate.decode()))
+        transport = HttpTransport(config, clock=RealClock())
+        try:
+            async with transport.stream(WATCH):
+                [connection] = transport._connections
+                sock: socket.socket = connection.transport.get_extra_info("socket")
+                return {
+                    option: sock.getsockopt(getattr(socket, level), getattr(socket, option))
+                    for level, option, _ in SOCKET_OPTIONS
+                    if hasattr(socket, option)
+                }
+        finally:
+            await transport.close()
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "TLS"])
+def test_lost_packets_are_noticed_within_half_a_minute(run: object, *, is_tls: bool) -> None:
+    """The socket that carries the watch has the options, whatever wraps it: 10 s of idleness, 3 probes 5 s apart."""
+    assert callable(run)
+    options = run(_options_of_a_connection(is_tls=is_tls))
+    assert options["SO_KEEPALIVE"] == 1
+    assert options["TCP_KEEPIDLE"] + options["TCP_KEEPCNT"] * options["TCP_KEEPINTVL"] <= 30
+    assert options["TCP_USER_TIMEOUT"] <= 30_000
+
+
+async def test_an_upgraded_connection_may_stall(connected: Connect) -> None:
+    """A command that does not read its input for a minute is slow, not dead."""
+    switching = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+    server = WatchServer(others=switching)
+    async with (
+        scripted(server.script) as peer,
+        connected(peer.url) as transport,
+        transport.upgrade(Request("GET", "/exec"), protocol="websocket"),
+    ):
+        [connection] = transport._connections
+        sock: socket.socket = connection.transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 0
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
