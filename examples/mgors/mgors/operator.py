@@ -33,8 +33,12 @@ def mgors_operator(*, dial: Dial = directly) -> Operator:
     """Create the operator. It connects to members at the address that ``dial`` returns."""
     operator = Operator("mgors")
     sets = MgorsReconciler(dial, Metrics(operator.metrics))
-    watches = [Watch(Pod, cluster_of_pod), Watch(MgorsBackup, cluster_of), Watch(MgorsRestore, cluster_of)]
-    operator.reconciler(Mgors, owns=_OWNED, watches=watches, workers=4)(sets.reconcile).cleanup(sets.cleanup)
+    operator.reconciler(
+        Mgors,
+        owns=_OWNED,
+        watches=[Watch(Pod, cluster_of_pod), Watch(MgorsBackup, cluster_of), Watch(MgorsRestore, cluster_of)],
+        workers=4,
+    )(sets.reconcile).cleanup(sets.cleanup)
     backups = MgorsBackupReconciler(dial)
     operator.reconciler(MgorsBackup, workers=2)(backups.reconcile).cleanup(backups.cleanup)
     restores = MgorsRestoreReconciler(dial)
