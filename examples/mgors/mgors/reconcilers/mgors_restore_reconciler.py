@@ -21,7 +21,7 @@ from mgors.settings import Settings
 
 _AT_ONCE, _SOON = 0.001, 1.0
 #: Seconds of work after which the status is written.
-_REPORT_EVERY = 2.0
+_REPORT_EVERY = 4.0
 #: Phases in which nothing that existed before has been touched.
 _UNTOUCHED: tuple[Phase, ...] = ("Checking", "Loading")
 

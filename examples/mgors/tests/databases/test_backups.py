@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bson import decode_all, encode
 from bson.codec_options import CodecOptions
 from mongod_world import NAME, StartWorld, World
 from pymongo import AsyncMongoClient
@@ -18,6 +19,7 @@ from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 from mgors.api.mgors_v1 import BackupPlan, Mgors, MgorsSpec
 from mgors.dump import NotSupportedError, kind_of
 from mgors.main import operator
+from mgors.manifest import batches, offset_of
 from mgors.operator import mgors_operator
 
 #: Enough to take several batches, with an odd one at the end.
@@ -377,3 +379,13 @@ async def test_a_schedule_is_kept(start: StartWorld, settings: Path) -> None:
         await world.until(lambda: all(one.is_finished for one in world.cluster.list(MgorsBackup)))
         await world.until(lambda: len(names()) == len(list(settings.rglob("manifest.json"))) == 2)
         assert {one.status.documents for one in world.cluster.list(MgorsBackup)} <= {0, 10}
+
+
+def test_a_file_is_read_from_any_document_on(tmp_path: Path) -> None:
+    """A restore that was interrupted goes on in the middle of a file."""
+    documents = [encode({"_id": number, "text": "x" * number}) for number in range(2_500)]
+    file = tmp_path / "0000.bson"
+    file.write_bytes(b"".join(documents))
+    assert [len(decode_all(batch)) for batch in batches(file)] == [1000, 1000, 500]
+    assert b"".join(batches(file, offset_of(file, 1_234))) == b"".join(documents[1_234:])
+    assert list(batches(file, offset_of(file, 2_500))) == []

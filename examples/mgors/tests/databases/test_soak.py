@@ -1,5 +1,6 @@
 """A long run: a hundred operators die while twenty things change, and a client writes all the time."""
 
+import logging
 import os
 from typing import Any
 
@@ -9,13 +10,13 @@ from steersman import meta
 from steersman.concurrency import background
 from steersman.kinds.core_v1 import Secret
 from steersman.randomness import Randomness
-from steersman.testing.crashes import run_until_crash
-from steersman.testing.fuse import Crash
-from steersman.testing.kills import VARIABLE
+from steersman.testing import VARIABLE, Crash, run_until_crash
 
 from mgors.main import operator
 from mgors.operator import mgors_operator
 
+#: ``pytest -o log_cli=true -o log_cli_level=INFO`` shows how much was written.
+log = logging.getLogger("soak")
 OPERATORS, PER_CHANGE = 100, 5
 _USER = {"name": "app", "db": "app", "passwordSecretRef": {"name": "app"}, "roles": [{"name": "read", "db": "app"}]}
 #: What people ask for, one after the other; some of it before the last was done.
@@ -60,6 +61,7 @@ async def test_a_hundred_operators_die_while_twenty_things_change(start: StartWo
                 await live_and_die(world, chance)
             async with world.cluster.running(operator):
                 await world.until_ready(3, within=180)
+        log.info("%d documents were acknowledged meanwhile", len(acknowledged))
         assert set(range(100)) | set(acknowledged) == await world.documents()
         assert "ForcedReconfig" not in world.events
         assert world.events.count("ReplicaSetInitiated") == 1
