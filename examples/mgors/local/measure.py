@@ -1,4 +1,4 @@
-"""Measures what the README tells: ``python local/measure.py``, in the folder of the example, on a machine at rest.
+"""Measures what the README tells: ``python local/measure.py [DOCUMENTS]``, in the folder of the example.
 
 Three real mongod processes on a process node; the API server, the controllers and the operator share one process.
 """
@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from steersman.testing import Cluster
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 
-DOCUMENTS = 100_000
+DOCUMENTS = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+#: Measurements of the time series beside them.
+MEASUREMENTS = DOCUMENTS // 10
 _BATCH = 10_000
 _clock = RealClock()
 
@@ -45,10 +48,36 @@ async def _fill(world: World) -> None:
     async with world.connected() as client:
         for first in range(0, DOCUMENTS, _BATCH):
             await client.shop.orders.insert_many([_document(number) for number in range(first, first + _BATCH)])
+        await client.shop.orders.create_index([("customer", 1)])
+        await client.shop.create_collection("temperatures", timeseries={"timeField": "at", "metaField": "place"})
+        for first in range(0, MEASUREMENTS, _BATCH):
+            points = [_measurement(number) for number in range(first, min(first + _BATCH, MEASUREMENTS))]
+            await client.shop.temperatures.insert_many(points)
 
 
 def _document(number: int) -> dict[str, Any]:
     return {"_id": number, "customer": f"c{number % 97}", "lines": [{"sku": "x" * 20, "n": number}]}
+
+
+def _measurement(number: int) -> dict[str, Any]:
+    at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
+    return {"at": at, "place": number % 50, "value": number}
+
+
+async def _resize(world: World) -> None:
+    since = _clock.monotonic()
+    for members in (5, 3):
+        await world.patch({"members": members})
+        await world.until_ready(members, within=300)
+    _say("from three members to five and back", since)
+
+
+async def _roll(world: World) -> None:
+    since = _clock.monotonic()
+    before = world.events.count("PodReplaced")
+    await world.patch({"image": "mongo:6.0.5"})
+    await world.until(lambda: world.events.count("PodReplaced") == before + 3 and world.is_ready(), within=300)
+    _say("rolling update of three members", since)
 
 
 async def _fail_over(world: World) -> None:
@@ -63,7 +92,7 @@ async def _back_up(world: World) -> None:
     since = _clock.monotonic()
     backup = MgorsBackup(meta("b", namespace="default"), MgorsBackupSpec(cluster_name=NAME))
     await world.cluster.client.create(backup)
-    await world.until(lambda: world.cluster.list(MgorsBackup)[0].is_finished, within=300)
+    await world.until(lambda: world.cluster.list(MgorsBackup)[0].is_finished, within=1200)
     [done] = world.cluster.list(MgorsBackup)
     _say(f"backup of {done.status.documents} documents, {done.status.size_bytes} bytes", since)
 
@@ -72,7 +101,7 @@ async def _restore(world: World) -> None:
     since = _clock.monotonic()
     spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="b")
     await world.cluster.client.create(MgorsRestore(meta("r", namespace="default"), spec))
-    await world.until(lambda: world.cluster.list(MgorsRestore)[0].is_finished, within=300)
+    await world.until(lambda: world.cluster.list(MgorsRestore)[0].is_finished, within=1200)
     [done] = world.cluster.list(MgorsRestore)
     _say(f"restore of {done.status.documents} documents, compared byte by byte ({done.status.state})", since)
 
@@ -80,7 +109,7 @@ async def _restore(world: World) -> None:
 async def _measure(folder: Path) -> None:
     os.environ["MGORS_BACKUPS"] = str(folder / "backups")
     async with Cluster.start() as cluster, running(cluster, folder / "node") as world:
-        for part in (_begin, _fill, _fail_over, _back_up, _restore):
+        for part in (_begin, _resize, _roll, _fill, _fail_over, _back_up, _restore):
             await part(world)
 
 

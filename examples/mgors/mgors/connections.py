@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from pymongo import AsyncMongoClient
 from pymongo.errors import AutoReconnect, NetworkTimeout, OperationFailure, PyMongoError, ServerSelectionTimeoutError
-from steersman import SteersmanError
+from steersman import Context, SteersmanError
 from steersman.clock import RealClock
 from steersman.concurrency import cleanup
 
@@ -51,16 +51,25 @@ class MemberError(SteersmanError):
         self.how = how
 
 
-class CarryOut(Protocol):
-    """Carries out a change outside of the API server. All that changes a member, or a backup, passes through one."""
+class ExternalWrite(Protocol):
+    """Carries out a change outside of the API server: `Context.external_write`, for one system."""
 
-    async def __call__(self, write: str, work: Callable[[], Awaitable[T]], /) -> T:
-        """Do it; ``write`` describes it."""
+    async def __call__(self, description: str, write: Callable[[], Awaitable[T]], /) -> T:
+        """Carry it out if this process leads; ``description`` must not contain secrets."""
 
 
-async def at_once(_: str, work: Callable[[], Awaitable[T]], /) -> T:
-    """Do it immediately."""
-    return await work()
+async def unfenced(_: str, write: Callable[[], Awaitable[T]], /) -> T:
+    """Carry it out in any case: for tools and tests, which have no leadership to lose."""
+    return await write()
+
+
+def fenced(ctx: Context[Any]) -> ExternalWrite:
+    """Return what carries out the changes of one reconcile."""
+
+    async def write_to_mongodb(description: str, write: Callable[[], Awaitable[T]], /) -> T:
+        return await ctx.external_write("mongodb", description, write)
+
+    return write_to_mongodb
 
 
 #: Returns the address to dial for a member's host; where a proxy or a port-forward is in between, it is another one.
@@ -78,7 +87,7 @@ class Member:
 
     mongo: Mongo
     host: str
-    _carry_out: CarryOut
+    _write: ExternalWrite
 
     async def order(self, command: dict[str, Any], db: str = "admin") -> None:
         """Run a command that changes something."""
@@ -86,7 +95,7 @@ class Member:
 
     async def change(self, what: str, work: Callable[[], Awaitable[T]]) -> T:
         """Do something that changes something."""
-        return await self._carry_out(f"{what} at {self.host}", work)
+        return await self._write(f"{what} at {self.host}", work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,7 @@ class Connector:
     """Connects to the members of one replica set."""
 
     keyfile: str = field(repr=False)
-    carry_out: CarryOut = at_once
+    write: ExternalWrite = unfenced
     dial: Dial = directly
 
     @asynccontextmanager
@@ -113,7 +122,7 @@ class Connector:
             socketTimeoutMS=limit.value,
         )
         try:
-            yield Member(client, host, self.carry_out)
+            yield Member(client, host, self.write)
         except PyMongoError as error:
             # The driver appends the server's whole answer to its message.
             raise MemberError(f"{host}: {str(error).partition(', full error')[0]}", reason_of(error)) from error

@@ -1,29 +1,25 @@
 """Finds members of a replica set by their state, for backups and restores."""
 
-from collections.abc import Callable
-
 from steersman import Context
 from steersman.kinds.core_v1 import Pod, Secret
 
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
-from mgors.connections import Connector, MemberError
+from mgors.connections import Connector, Dial, MemberError, fenced
 from mgors.members import Answered, OpTime, State
 from mgors.objects import host_of, keyfile_name, selector_of
 from mgors.replica_set import look
 
 
-async def find_connector(
-    mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore], connect: Callable[[str], Connector]
-) -> Connector:
+async def find_connector(mgors: Mgors, ctx: Context[MgorsBackup] | Context[MgorsRestore], dial: Dial) -> Connector:
     """Return what connects to the members of a replica set."""
     name = keyfile_name(mgors)
     secret = await ctx.get(Secret, name)
     keyfile = (secret.data or {}).get("keyfile", b"").decode().strip() if secret else ""
     if not keyfile:
         raise MemberError(f"there is no keyfile in the Secret {name}")
-    return connect(keyfile)
+    return Connector(keyfile, fenced(ctx), dial)
 
 
 async def find_members(

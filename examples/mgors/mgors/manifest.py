@@ -109,16 +109,21 @@ def check_file(folder: Path, one: Collection) -> None:
         raise DamagedError(f"{one.file} of the backup {folder.name}, {one.place}, was changed")
 
 
-def batches(file: Path, skip: int = 0) -> Iterator[bytes]:
-    """Yield the documents of a file, some at a time, without the first ones."""
+def offset_of(file: Path, number: int) -> int:
+    """Return where in a file a document begins, by its number."""
     with file.open("rb") as source:
+        for _ in range(number):
+            source.seek(int.from_bytes(source.read(_LENGTH), "little") - _LENGTH, 1)
+        return source.tell()
+
+
+def batches(file: Path, offset: int = 0) -> Iterator[bytes]:
+    """Yield the documents of a file, some at a time, from an offset on."""
+    with file.open("rb") as source:
+        source.seek(offset)
         batch, count = bytearray(), 0
         while head := source.read(_LENGTH):
             rest = int.from_bytes(head, "little") - _LENGTH
-            if skip:
-                source.seek(rest, 1)
-                skip -= 1
-                continue
             batch += head + source.read(rest)
             count += 1
             if count == BATCH or len(batch) >= BATCH_BYTES:

@@ -1,7 +1,5 @@
 """Creates the operator: its reconcilers, what they watch, and the permissions that go beyond that."""
 
-from functools import partial
-
 from steersman import Operator, Watch
 from steersman.kinds.apps_v1 import StatefulSet
 from steersman.kinds.coordination_v1 import Lease
@@ -10,7 +8,7 @@ from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Pod, Secre
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore
 from mgors.api.mgors_v1 import Mgors
-from mgors.connections import CarryOut, Connector, Dial, at_once, directly
+from mgors.connections import Dial, directly
 from mgors.metrics import Metrics
 from mgors.objects import CLUSTER
 from mgors.reconcilers.mgors_backup_reconciler import MgorsBackupReconciler
@@ -31,20 +29,19 @@ def cluster_of(obj: MgorsBackup | MgorsRestore) -> list[str]:
     return [f"{obj.namespace}/{obj.spec.cluster_name}"]
 
 
-def mgors_operator(carry_out: CarryOut = at_once, dial: Dial = directly) -> Operator:
-    """Create the operator.
-
-    All that it changes outside of the API server passes through ``carry_out``; it connects to members at the address
-    that ``dial`` returns.
-    """
+def mgors_operator(*, dial: Dial = directly) -> Operator:
+    """Create the operator. It connects to members at the address that ``dial`` returns."""
     operator = Operator("mgors")
-    connect = partial(Connector, carry_out=carry_out, dial=dial)
-    sets = MgorsReconciler(connect, Metrics(operator.metrics))
-    watches = [Watch(Pod, cluster_of_pod), Watch(MgorsBackup, cluster_of), Watch(MgorsRestore, cluster_of)]
-    operator.reconciler(Mgors, owns=_OWNED, watches=watches, workers=4)(sets.reconcile).cleanup(sets.cleanup)
-    backups = MgorsBackupReconciler(connect)
+    sets = MgorsReconciler(dial, Metrics(operator.metrics))
+    operator.reconciler(
+        Mgors,
+        owns=_OWNED,
+        watches=[Watch(Pod, cluster_of_pod), Watch(MgorsBackup, cluster_of), Watch(MgorsRestore, cluster_of)],
+        workers=4,
+    )(sets.reconcile).cleanup(sets.cleanup)
+    backups = MgorsBackupReconciler(dial)
     operator.reconciler(MgorsBackup, workers=2)(backups.reconcile).cleanup(backups.cleanup)
-    restores = MgorsRestoreReconciler(connect)
+    restores = MgorsRestoreReconciler(dial)
     operator.reconciler(MgorsRestore, workers=2)(restores.reconcile).cleanup(restores.cleanup)
     # Secrets and disks are looked up by their names, never listed and never watched.
     operator.permit(Secret, "get", "create", "patch")

@@ -13,8 +13,9 @@ Indexes are created before documents are loaded: on an empty collection that nee
 build waits for all voters by default. Indexes that let documents expire come after the comparison.
 """
 
+import asyncio
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, assert_never
@@ -26,7 +27,7 @@ from pymongo.errors import OperationFailure
 from mgors.api.mgors_restore_v1 import Phase
 from mgors.connections import Member
 from mgors.dump import BUCKETS, RAW, REPLACED, STAGED, documents
-from mgors.manifest import Collection, DamagedError, Manifest, batches, check_file
+from mgors.manifest import Collection, DamagedError, Manifest, batches, check_file, offset_of
 
 _MAJORITY: dict[str, Any] = {"writeConcern": {"w": "majority", "wtimeout": 60_000}}
 #: Batches that one step loads.
@@ -65,6 +66,8 @@ class Restoring:
     #: Distinguishes the collections of this restore from those of others.
     tag: str
     users_and_roles: bool = False
+    #: Where in its file each collection goes on: (documents before it, offset). Found again when lost.
+    _offsets: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     async def step(self, progress: Progress) -> Progress:
         """Take one step, and return where the restore is after it."""
@@ -88,7 +91,7 @@ class Restoring:
     async def _do(self, phase: Phase, item: Any) -> None:
         match phase:
             case "Checking":
-                self._check(item)
+                await self._check(item)
             case "SettingAside":
                 await self._set_others_aside(item)
             case "Swapping":
@@ -107,8 +110,8 @@ class Restoring:
 
     # Checking and loading.
 
-    def _check(self, one: Collection) -> None:
-        check_file(self.folder, one)
+    async def _check(self, one: Collection) -> None:
+        await asyncio.to_thread(check_file, self.folder, one)
         longest = f"{one.db}.{BUCKETS}{self._staged(one)}"
         if len(longest.encode()) > _LONGEST:
             raise DamagedError(f"{one.place}: the name is too long to load it beside the existing collection")
@@ -157,13 +160,17 @@ class Restoring:
         collection = self.primary.mongo[one.db].get_collection(
             name, codec_options=RAW, write_concern=WriteConcern("majority", wtimeout=60_000)
         )
-        loaded = 0
-        for number, batch in enumerate(batches(self.folder / one.file, skip), start=1):
+        loaded, file = 0, self.folder / one.file
+        known, offset = self._offsets.get(one.file, (0, 0))
+        if known != skip:
+            offset = await asyncio.to_thread(offset_of, file, skip)
+        for number, batch in enumerate(batches(file, offset), start=1):
             found = decode_all(batch, RAW)
             # Documents may be older than the rules of their collection.
             insert = partial(collection.insert_many, found, bypass_document_validation=True)
             await self.primary.change(f"insert {name}", insert)
-            loaded += len(found)
+            loaded, offset = loaded + len(found), offset + len(batch)
+            self._offsets[one.file] = (skip + loaded, offset)
             if number == most:
                 break
         return loaded

@@ -43,9 +43,8 @@ from redisfailover.settings import is_same
 class RedisServers:
     """Speaks with servers and sentinels."""
 
-    def __init__(self, connection: type[Connection] = Connection) -> None:
-        """Speak by connections of a class; know nothing yet."""
-        self._connection = connection
+    def __init__(self) -> None:
+        """Know nothing yet."""
         #: How Redis writes a value that it was given, where it writes it otherwise. Found out again when lost.
         self._written: dict[tuple[str, str], str] = {}
 
@@ -61,7 +60,7 @@ class RedisServers:
         if node.address is None:
             return node
         try:
-            async with self._connection.to(node.address, password) as redis:
+            async with Connection.to(node.address, password) as redis:
                 info = await redis.info()
                 drift = await self._drift(redis, terms)
                 acl = await redis.execute_command("ACL GETUSER", "default")
@@ -78,7 +77,7 @@ class RedisServers:
         if node.address is None:
             return node
         try:
-            async with self._connection.to(node.address) as redis:
+            async with Connection.to(node.address) as redis:
                 try:
                     master = await redis.sentinel_master(MASTER)
                 except ResponseError:
@@ -96,32 +95,20 @@ class RedisServers:
 
     async def save(self, source: Address, target: Path, terms: Terms) -> Snapshot:
         """Write the data of a server to a file, which is there as a whole or not at all; raises `Unreachable`."""
-        partial = target.with_suffix(".partial")
-        digest, size = hashlib.sha256(), 0
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("wb") as file:
-                async for piece in receive_snapshot(source, terms.password):
-                    size += file.write(piece)
-                    digest.update(piece)
-        except (OSError, EOFError, ValueError) as error:
-            partial.unlink(missing_ok=True)
-            raise Unreachable(f"no backup of {source}: {error}") from error
-        partial.replace(target)
-        return Snapshot(digest.hexdigest(), size)
+        return await terms.write("write a backup", lambda: _save(source, target, terms.password))
 
     async def _act(self, action: Action, terms: Terms) -> None:
         match action:
             case Promote(node):
-                await tell(self._connection, node, "REPLICAOF", "NO", "ONE")
+                await tell(node, terms, "REPLICAOF", "NO", "ONE")
             case Follow(node, master):
-                await tell(self._connection, node, "REPLICAOF", master.host, master.port)
+                await tell(node, terms, "REPLICAOF", master.host, master.port)
             case Configure(node, settings):
-                await self._configure(node, dict(settings))
+                await self._configure(node, dict(settings), terms)
             case Accept() | Link() | Require():
                 await self._change_password(action, terms)
             case Monitor() | Release() | Adjust() | Reset() | Failover() | Tell():
-                await direct(self._connection, action, terms)
+                await direct(action, terms)
             case Replace(node):
                 raise TypeError(f"{node.pod} is a pod: replacing it is no matter of Redis")
             case _:
@@ -129,7 +116,7 @@ class RedisServers:
 
     async def _change_password(self, action: Accept | Link | Require, terms: Terms) -> None:
         wanted = [f">{one}" for one in dict.fromkeys((terms.password, terms.previous)) if one]
-        async with self._connection.to(address_of(action.node), action.node.password) as redis:
+        async with Connection.to(address_of(action.node), action.node.password, write=terms.write) as redis:
             match action:
                 case Accept():
                     await redis.execute_command("ACL SETUSER", "default", *(wanted if terms.password else ["nopass"]))
@@ -153,8 +140,8 @@ class RedisServers:
 
         return {name: value for name, value in terms.settings.items() if differs(name, value)}
 
-    async def _configure(self, node: RedisNode, settings: dict[str, str]) -> None:
-        async with self._connection.to(address_of(node), node.password) as redis:
+    async def _configure(self, node: RedisNode, settings: dict[str, str], terms: Terms) -> None:
+        async with Connection.to(address_of(node), node.password, write=terms.write) as redis:
             for name, value in settings.items():
                 try:
                     await redis.config_set(name, value)
@@ -162,3 +149,19 @@ class RedisServers:
                     raise Rejected(f"{name} {value}: {error}") from error
                 written: dict[str, str] = await redis.config_get(name)
                 self._written[name, value] = written.get(name, value)
+
+
+async def _save(source: Address, target: Path, password: str) -> Snapshot:
+    partial = target.with_suffix(".partial")
+    digest, size = hashlib.sha256(), 0
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            async for piece in receive_snapshot(source, password):
+                size += file.write(piece)
+                digest.update(piece)
+    except (OSError, EOFError, ValueError) as error:
+        partial.unlink(missing_ok=True)
+        raise Unreachable(f"no backup of {source}: {error}") from error
+    partial.replace(target)
+    return Snapshot(digest.hexdigest(), size)

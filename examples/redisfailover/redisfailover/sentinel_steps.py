@@ -21,35 +21,33 @@ def address_of(node: RedisNode | SentinelNode) -> Address:
     return node.address
 
 
-async def tell(connection: type[Connection], node: RedisNode | SentinelNode, *words: Any) -> None:
+async def tell(node: RedisNode | SentinelNode, terms: Terms, *words: Any) -> None:
     """Send a command to a server, with the password that it was reached with, or to a sentinel."""
     password = node.password if isinstance(node, RedisNode) else ""
-    async with connection.to(address_of(node), password) as redis:
+    async with Connection.to(address_of(node), password, write=terms.write) as redis:
         await redis.execute_command(*words)
 
 
-async def direct(
-    connection: type[Connection], action: Monitor | Release | Adjust | Reset | Failover | Tell, terms: Terms
-) -> None:
+async def direct(action: Monitor | Release | Adjust | Reset | Failover | Tell, terms: Terms) -> None:
     """Take a step that a sentinel is to take."""
     match action:
         case Monitor() | Reset():
-            await _monitor(connection, action, terms)
+            await _monitor(action, terms)
         case Release(node):
-            await tell(connection, node, "SENTINEL REMOVE", MASTER)
+            await tell(node, terms, "SENTINEL REMOVE", MASTER)
         case Tell(node):
-            async with connection.to(address_of(node)) as redis:
+            async with Connection.to(address_of(node), write=terms.write) as redis:
                 await _authenticate(redis, terms)
         case Adjust(node, options):
-            await _adjust(connection, node, dict(options))
+            await _adjust(node, dict(options), terms)
         case Failover():
-            await _fail_over(connection, action)
+            await _fail_over(action, terms)
         case _:
             assert_never(action)
 
 
-async def _adjust(connection: type[Connection], node: SentinelNode, options: dict[str, str]) -> None:
-    async with connection.to(address_of(node)) as redis:
+async def _adjust(node: SentinelNode, options: dict[str, str], terms: Terms) -> None:
+    async with Connection.to(address_of(node), write=terms.write) as redis:
         for name, value in options.items():
             try:
                 await redis.execute_command("SENTINEL SET", MASTER, name, value)
@@ -57,17 +55,17 @@ async def _adjust(connection: type[Connection], node: SentinelNode, options: dic
                 raise Rejected(f"{name} {value}: {error}") from error
 
 
-async def _monitor(connection: type[Connection], action: Monitor | Reset, terms: Terms) -> None:
+async def _monitor(action: Monitor | Reset, terms: Terms) -> None:
     # ``SENTINEL RESET`` would do for one that is to forget, but it asks its master for the replicas every ten seconds
     # only, and knows none until then. A master that it is told of it asks at once.
-    async with connection.to(address_of(action.node)) as redis:
+    async with Connection.to(address_of(action.node), write=terms.write) as redis:
         if action.node.watches is not None:
             await redis.execute_command("SENTINEL REMOVE", MASTER)
         master = action.master
         await redis.execute_command("SENTINEL MONITOR", MASTER, master.host, master.port, action.quorum)
         if terms.password:
             await _authenticate(redis, terms)
-    await _adjust(connection, action.node, dict(terms.options))
+    await _adjust(action.node, dict(terms.options), terms)
 
 
 async def _authenticate(redis: Connection, terms: Terms) -> None:
@@ -76,13 +74,13 @@ async def _authenticate(redis: Connection, terms: Terms) -> None:
     await redis.execute_command("SENTINEL SET", MASTER, "auth-pass", terms.password)
 
 
-async def _fail_over(connection: type[Connection], action: Failover) -> None:
+async def _fail_over(action: Failover, terms: Terms) -> None:
     if action.paused is not None:
-        await tell(connection, action.paused, "CLIENT PAUSE", _PAUSE, "WRITE")
+        await tell(action.paused, terms, "CLIENT PAUSE", _PAUSE, "WRITE")
     try:
-        await tell(connection, action.node, "SENTINEL FAILOVER", MASTER)
+        await tell(action.node, terms, "SENTINEL FAILOVER", MASTER)
     except ResponseError as error:
         if "NOGOODSLAVE" in str(error):
-            await tell(connection, action.otherwise, "REPLICAOF", "NO", "ONE")
+            await tell(action.otherwise, terms, "REPLICAOF", "NO", "ONE")
         elif "INPROG" not in str(error):
             raise

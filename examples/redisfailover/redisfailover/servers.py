@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from redisfailover.actions import Action
+from redisfailover.external_writes import ExternalWrite, unfenced
 from redisfailover.observation import Address, RedisNode, SentinelNode
 
 
@@ -27,6 +28,8 @@ class Terms:
     others: tuple[str, ...] = field(default=(), repr=False)
     #: Settings of servers, and options of sentinels.
     settings: Mapping[str, str] = field(default_factory=dict)
+    #: What carries out commands that change something, and writes backups.
+    write: ExternalWrite = unfenced
     options: Mapping[str, str] = field(default_factory=dict)
 
 

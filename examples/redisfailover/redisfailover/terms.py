@@ -4,6 +4,7 @@ from steersman import Context, meta
 from steersman.kinds.core_v1 import Secret
 
 from redisfailover.api.redis_failover_v1 import RedisFailover
+from redisfailover.external_writes import fenced
 from redisfailover.names import labels_of, passwords_name
 from redisfailover.passwords import Record
 from redisfailover.servers import Terms
@@ -36,6 +37,7 @@ async def find_terms(failover: RedisFailover, ctx: Context[RedisFailover]) -> tu
         password=password,
         previous=previous,
         others=tuple(one for one in reversed(record.passwords) if one != password),
+        write=fenced(ctx),
         settings=parse_settings(failover.spec.redis.custom_config),
         options=sentinel_options(failover.spec.sentinel.custom_config),
     )

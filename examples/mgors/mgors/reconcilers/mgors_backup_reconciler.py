@@ -1,7 +1,6 @@
 """Reconciles a MgorsBackup: a dump of a secondary, which is removed with the object."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +9,7 @@ from steersman import Context, Retry
 from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, destination_of, folder_at
-from mgors.connections import Connector, Limit, MemberError
+from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
 from mgors.dump import NotSupportedError, dump
 from mgors.maintenance import let_go, try_hold
@@ -25,7 +24,7 @@ _AT_ONCE, _SOON = 0.001, 2.0
 class MgorsBackupReconciler:
     """Reconciles backups."""
 
-    connect: Callable[[str], Connector]
+    dial: Dial
 
     async def reconcile(self, backup: MgorsBackup, ctx: Context[MgorsBackup]) -> None:
         """Wait for the Lease and for a member; then say so, and then do it: what runs is seen to run."""
@@ -55,7 +54,7 @@ class MgorsBackupReconciler:
 
     async def _dump(self, backup: MgorsBackup, mgors: Mgors, ctx: Context[MgorsBackup]) -> None:
         """Dump a secondary: that costs the primary nothing. A set with one member has only that."""
-        connector = await find_connector(mgors, ctx, self.connect)
+        connector = await find_connector(mgors, ctx, self.dial)
         found = await find_members(mgors, ctx, connector)
         source = found.get(State.SECONDARY) or found.get(State.PRIMARY)
         if source is None:

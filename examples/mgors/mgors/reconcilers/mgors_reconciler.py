@@ -1,7 +1,6 @@
 """Reconciles a Mgors: observe, decide on one action, report, apply, execute."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from steersman import Context, Retry
@@ -13,7 +12,7 @@ from mgors.access import SecretError, ensure_keyfile, give_access
 from mgors.actions import Rest
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import keep_backups
-from mgors.connections import Connector, MemberError
+from mgors.connections import Connector, Dial, MemberError, fenced
 from mgors.disks import drop_disks, grow_disks
 from mgors.execution import Executor
 from mgors.history import remember_initiated
@@ -33,14 +32,14 @@ _FAREWELL = 120.0
 class MgorsReconciler:
     """Reconciles replica sets."""
 
-    connect: Callable[[str], Connector]
+    dial: Dial
     metrics: Metrics
 
     async def reconcile(self, mgors: Mgors, ctx: Context[Mgors]) -> None:
         """Bring a replica set one step nearer to what its object says."""
         settings = Settings.read(os.environ)
         try:
-            connector = self.connect(await ensure_keyfile(mgors, ctx))
+            connector = Connector(await ensure_keyfile(mgors, ctx), fenced(ctx), self.dial)
         except SecretError as error:
             report_blind(mgors, ctx, error.reason, str(error))
             ctx.requeue_after(settings.look_again)

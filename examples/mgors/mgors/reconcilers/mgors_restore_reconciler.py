@@ -1,7 +1,7 @@
 """Reconciles a MgorsRestore: a backup is loaded beside what exists, compared, and swapped in, step by step."""
 
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from mgors.api.mgors_backup_v1 import MgorsBackup
 from mgors.api.mgors_restore_v1 import MgorsRestore, Phase
 from mgors.api.mgors_v1 import Mgors
 from mgors.backups import PlaceError, folder_at
-from mgors.connections import Connector, Limit, MemberError
+from mgors.connections import Dial, Limit, MemberError
 from mgors.discovery import find_connector, find_members
 from mgors.maintenance import let_go, try_hold
 from mgors.manifest import DamagedError, read_manifest
@@ -21,7 +21,7 @@ from mgors.settings import Settings
 
 _AT_ONCE, _SOON = 0.001, 1.0
 #: Seconds of work after which the status is written.
-_REPORT_EVERY = 2.0
+_REPORT_EVERY = 4.0
 #: Phases in which nothing that existed before has been touched.
 _UNTOUCHED: tuple[Phase, ...] = ("Checking", "Loading")
 
@@ -30,7 +30,7 @@ _UNTOUCHED: tuple[Phase, ...] = ("Checking", "Loading")
 class MgorsRestoreReconciler:
     """Reconciles restores."""
 
-    connect: Callable[[str], Connector]
+    dial: Dial
 
     async def reconcile(self, restore: MgorsRestore, ctx: Context[MgorsRestore]) -> None:
         """Wait for the Lease and for a primary; then take some steps, and write down how far it is."""
@@ -88,7 +88,7 @@ class MgorsRestoreReconciler:
     ) -> AsyncIterator[Restoring]:
         folder = folder_at(backup.status.destination, Settings.read(os.environ).backups)
         manifest = read_manifest(folder, backup.status.sha256)
-        connector = await find_connector(mgors, ctx, self.connect)
+        connector = await find_connector(mgors, ctx, self.dial)
         primary = (await find_members(mgors, ctx, connector)).get(State.PRIMARY)
         if primary is None:
             raise MemberError(f"{mgors.name} has no primary now")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bson import decode_all, encode
 from bson.codec_options import CodecOptions
 from mongod_world import NAME, StartWorld, World
 from pymongo import AsyncMongoClient
@@ -18,6 +19,7 @@ from mgors.api.mgors_restore_v1 import MgorsRestore, MgorsRestoreSpec
 from mgors.api.mgors_v1 import BackupPlan, Mgors, MgorsSpec
 from mgors.dump import NotSupportedError, kind_of
 from mgors.main import operator
+from mgors.manifest import batches, offset_of
 from mgors.operator import mgors_operator
 
 #: Enough to take several batches, with an odd one at the end.
@@ -250,7 +252,7 @@ async def test_what_is_there_stays_until_the_backup_is_loaded_and_verified(start
             await world.write(1_000_000, 1)
         spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
         await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
-        await run_until_crash(world.cluster, lambda fuse: mgors_operator(fuse.carry_out), AtTheSecondInsert())
+        await run_until_crash(world.cluster, lambda: mgors_operator(), AtTheSecondInsert())
         assert await world.count() == 25_001
         file = max((settings / backup.status.destination).glob("*.bson"), key=lambda found: found.stat().st_size)
         data = bytearray(file.read_bytes())
@@ -275,7 +277,7 @@ async def test_a_restore_that_is_deleted_leaves_nothing_beside(start: StartWorld
             await backed_up(world)
         spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
         restore = await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
-        await run_until_crash(world.cluster, lambda fuse: mgors_operator(fuse.carry_out), AtTheSecondInsert())
+        await run_until_crash(world.cluster, lambda: mgors_operator(), AtTheSecondInsert())
         await world.cluster.client.delete(restore)
         async with world.cluster.running(operator):
             await world.cluster.client.wait_deleted(restore, timeout=30)
@@ -291,7 +293,7 @@ class AtTheSecondInsert:
 
     def comes(self, writes: Sequence[str]) -> bool:
         """Return whether that was the second batch."""
-        return sum(1 for write in writes if write.startswith("insert mgors-new.") and ".orders" in write) == 2
+        return sum(1 for write in writes if write.startswith("mongodb: insert mgors-new.") and ".orders" in write) == 2
 
 
 def files(folder: Path) -> list[Path]:
@@ -306,7 +308,7 @@ class AtTheDump:
 
     def comes(self, writes: Sequence[str]) -> bool:
         """Tell whether that was the dump."""
-        return writes[-1].startswith("dump")
+        return writes[-1].startswith("mongodb: dump")
 
 
 async def test_a_backup_that_nobody_could_tell_of_leaves_no_data(start: StartWorld, settings: Path) -> None:
@@ -318,7 +320,7 @@ async def test_a_backup_that_nobody_could_tell_of_leaves_no_data(start: StartWor
             await world.write(0, 10)
         spec = MgorsBackupSpec(cluster_name=NAME)
         backup = await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
-        await run_until_crash(world.cluster, lambda fuse: mgors_operator(fuse.carry_out), AtTheDump())
+        await run_until_crash(world.cluster, lambda: mgors_operator(), AtTheDump())
         assert [file.name for file in files(settings)] == ["0000.bson", "manifest.json"]
         await world.cluster.client.delete(backup)
         async with world.cluster.running(operator):
@@ -377,3 +379,13 @@ async def test_a_schedule_is_kept(start: StartWorld, settings: Path) -> None:
         await world.until(lambda: all(one.is_finished for one in world.cluster.list(MgorsBackup)))
         await world.until(lambda: len(names()) == len(list(settings.rglob("manifest.json"))) == 2)
         assert {one.status.documents for one in world.cluster.list(MgorsBackup)} <= {0, 10}
+
+
+def test_a_file_is_read_from_any_document_on(tmp_path: Path) -> None:
+    """A restore that was interrupted goes on in the middle of a file."""
+    documents = [encode({"_id": number, "text": "x" * number}) for number in range(2_500)]
+    file = tmp_path / "0000.bson"
+    file.write_bytes(b"".join(documents))
+    assert [len(decode_all(batch)) for batch in batches(file)] == [1000, 1000, 500]
+    assert b"".join(batches(file, offset_of(file, 1_234))) == b"".join(documents[1_234:])
+    assert list(batches(file, offset_of(file, 2_500))) == []

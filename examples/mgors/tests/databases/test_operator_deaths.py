@@ -15,7 +15,7 @@ import pytest
 from mongod_phases import BEFORE, PATIENCE, PHASES, Phase
 from mongod_world import StartWorld, World, running
 from steersman import Operator
-from steersman.testing import VARIABLE, Cluster, Crash, Fuse, dying_once, dying_once_at_each_write
+from steersman.testing import VARIABLE, Cluster, Crash, dying_once, dying_once_at_each_write
 
 from mgors.main import operator
 from mgors.operator import mgors_operator
@@ -24,9 +24,9 @@ from mgors.operator import mgors_operator
 log = logging.getLogger("deaths")
 
 
-def made(fuse: Fuse) -> Operator:
-    """Make an instance of the operator whose every change passes through its fuse."""
-    return mgors_operator(fuse.carry_out)
+def made() -> Operator:
+    """Create an instance of the operator, which remembers nothing."""
+    return mgors_operator()
 
 
 async def prepared(world: World, phase: Phase) -> None:

@@ -1,5 +1,6 @@
 """A long run: a hundred operators die while twenty things change, and a client writes all the time."""
 
+import logging
 import os
 from typing import Any
 
@@ -14,6 +15,8 @@ from steersman.testing import VARIABLE, Crash, run_until_crash
 from mgors.main import operator
 from mgors.operator import mgors_operator
 
+#: ``pytest -o log_cli=true -o log_cli_level=INFO`` shows how much was written.
+log = logging.getLogger("soak")
 OPERATORS, PER_CHANGE = 100, 5
 _USER = {"name": "app", "db": "app", "passwordSecretRef": {"name": "app"}, "roles": [{"name": "read", "db": "app"}]}
 #: What people ask for, one after the other; some of it before the last was done.
@@ -58,6 +61,7 @@ async def test_a_hundred_operators_die_while_twenty_things_change(start: StartWo
                 await live_and_die(world, chance)
             async with world.cluster.running(operator):
                 await world.until_ready(3, within=180)
+        log.info("%d documents were acknowledged meanwhile", len(acknowledged))
         assert set(range(100)) | set(acknowledged) == await world.documents()
         assert "ForcedReconfig" not in world.events
         assert world.events.count("ReplicaSetInitiated") == 1
@@ -66,7 +70,7 @@ async def test_a_hundred_operators_die_while_twenty_things_change(start: StartWo
 async def live_and_die(world: World, chance: Randomness) -> None:
     """Run an operator for some seconds, at the end of which it is gone, if it is not before."""
     death = Crash(int(chance.between(1, 12)), "before" if chance.between(0, 1) < 0.5 else "after")
-    life = run_until_crash(world.cluster, lambda fuse: mgors_operator(fuse.carry_out), death)
+    life = run_until_crash(world.cluster, lambda: mgors_operator(), death)
 
     async def live() -> None:
         await life

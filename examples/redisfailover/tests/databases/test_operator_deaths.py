@@ -29,15 +29,15 @@ from redis_world.world import World
 PODS = "DELETE /api/v1/namespaces/default/pods"
 #: What somebody must have died of in each part of a life, whatever the sentinels do by themselves meanwhile.
 FATAL: dict[Story, set[str]] = {
-    it_is_made: {"REPLICAOF", "SENTINEL MONITOR", "SENTINEL SET failover-timeout"},
+    it_is_made: {"redis: REPLICAOF", "redis: SENTINEL MONITOR", "redis: SENTINEL SET failover-timeout"},
     the_master_dies: set(),
-    settings_change: {"CONFIG SET maxmemory", "CONFIG SET hz"},
-    it_is_updated: {"REPLICAOF", f"{PODS}/rfr-a-0", f"{PODS}/rfr-a-1", f"{PODS}/rfr-a-2"},
-    backups_are_made: {"write a backup"},
+    settings_change: {"redis: CONFIG SET maxmemory", "redis: CONFIG SET hz"},
+    it_is_updated: {"redis: REPLICAOF", f"{PODS}/rfr-a-0", f"{PODS}/rfr-a-1", f"{PODS}/rfr-a-2"},
+    backups_are_made: {"redis: write a backup"},
     it_is_deleted: set(),
-    all_sentinels_go: {"SENTINEL MONITOR", "SENTINEL SET failover-timeout"},
-    sentinels_come_and_go: {"SENTINEL SET quorum", "SENTINEL REMOVE", "SENTINEL MONITOR"},
-    servers_come_and_go: {"REPLICAOF", "SENTINEL REMOVE", "SENTINEL MONITOR"},
+    all_sentinels_go: {"redis: SENTINEL MONITOR", "redis: SENTINEL SET failover-timeout"},
+    sentinels_come_and_go: {"redis: SENTINEL SET quorum", "redis: SENTINEL REMOVE", "redis: SENTINEL MONITOR"},
+    servers_come_and_go: {"redis: REPLICAOF", "redis: SENTINEL REMOVE", "redis: SENTINEL MONITOR"},
     all_servers_die: set(),
 }
 
