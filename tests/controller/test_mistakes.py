@@ -49,6 +49,21 @@ def test_what_is_not_a_kind_is_named(kind: Any, message: str) -> None:
         Operator("op").reconciler(kind)
 
 
+@pytest.mark.parametrize(
+    ("owns", "message"),
+    [
+        (Widget, r"owns is a list of kinds: write owns=\[Widget\]"),
+        ("Widget", r"owns is a list of kinds: write owns=\[Widget\]"),
+        (["Widget"], "owns is a list of classes of kinds, and 'Widget' is not a class"),
+        ([dict], "builtins.dict is not a kind"),
+    ],
+)
+def test_what_is_not_a_list_of_kinds_is_named(owns: Any, message: str) -> None:
+    """It failed at the start, with a text about the framework's own code."""
+    with pytest.raises(DeclarationError, match=message):
+        Operator("op").reconciler(Widget, owns=owns)
+
+
 def test_annotations_of_a_reconciler_are_not_evaluated() -> None:
     """They may name what is imported for type checkers only; since Python 3.14 without quotes."""
     name = "Unknown" if sys.version_info >= (3, 14) else "'Unknown'"

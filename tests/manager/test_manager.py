@@ -178,6 +178,16 @@ async def test_only_the_leader_works_and_the_successor_begins_at_once() -> None:
             assert (await cluster.client.get(Lease, "op")).spec.holder_identity == "b"
 
 
+async def test_a_replica_that_waits_for_leadership_is_ready_but_for_having_started() -> None:
+    """It serves webhooks and must not stop a rollout: the Deployment probes /readyz?exclude=started."""
+    async with Cluster.start(clock=FakeClock()) as cluster, replica(cluster, copier([], "a"), "a"):
+        standby = Manager([copier([], "b")], cluster.transport, election("b"), clock=cluster.clock)
+        async with background(standby.run(), name="standby"):
+            await clock_of(cluster).advance(5.0)
+            assert standby.readiness.failing(exclude=["started"]) == {}
+            assert set(standby.readiness.failing()) == {"started"}
+
+
 async def test_a_leader_without_its_server_stops_writing_and_leaves() -> None:
     """After the renew deadline nothing of it reaches the cluster any more."""
     runs: list[str] = []

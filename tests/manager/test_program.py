@@ -103,7 +103,7 @@ def test_steer_run_ends_well_on_a_signal(tmp_path: Path, number: signal.Signals)
     messages = [line["message"] for line in lines]
     assert messages[0] == "starting"
     assert {"steersman", "operators", "server", "context", "namespaces", "identity"} <= lines[0].keys()
-    assert messages[-3:] == ["stopping", "released leadership", "stopped"]
+    assert messages[-3:] == ["stopping: a second signal ends it at once", "released leadership", "stopped"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from steersman.objects.codec import encode_json
 from steersman.objects.resource import Status
 
@@ -45,3 +47,10 @@ def test_transition_time_has_whole_seconds() -> None:
     status = Status()
     status.set_condition("Ready", status=True, reason="Made", now=NOON.replace(microsecond=123456))
     assert b'"lastTransitionTime":"2026-01-01T12:00:00Z"' in encode_json(status)
+
+
+@pytest.mark.parametrize("status", ["True", "yes", 1])
+def test_a_status_that_is_not_a_boolean_is_rejected_by_name(status: object) -> None:
+    """Conditions are read as texts and written as booleans, so a text is an easy mistake."""
+    with pytest.raises(TypeError, match="the status of the condition Ready must be True, False or None"):
+        Status().set_condition("Ready", status, "Fine", now=NOON)  # type: ignore[arg-type] # the mistake

@@ -47,7 +47,7 @@ async def test_no_failure_shows_the_credentials(
         shown = io.StringIO()
         traceback.TracebackException.from_exception(caught.value, capture_locals=True).print(file=shown)
         seen = shown.getvalue() + caplog.text + repr(transport) + repr(transport.__dict__)
-    assert "http.py" in shown.getvalue()
+    assert "transport.py" in shown.getvalue()
     assert CANARY not in seen
     assert "dXNlcjpjYW5hcnk" not in seen, "the login in base64"
 

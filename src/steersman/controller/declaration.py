@@ -40,9 +40,12 @@ def check_function(function: Callable[..., object], arguments: tuple[str, ...], 
         return
     try:
         signature.bind(*arguments)
-    except TypeError as error:
-        wanted = f"async def {getattr(function, '__name__', 'function')}({', '.join(arguments)})"
-        raise DeclarationError(f"{name}{signature}: {error}; {what} is declared as {wanted}") from None
+    except TypeError:
+        wanted = f"{getattr(function, '__name__', 'function')}({', '.join(arguments)})"
+        raise DeclarationError(
+            f"{name}{signature} cannot be called with {len(arguments)} arguments; {what} is declared as "
+            f"async def {wanted} or def {wanted}"
+        ) from None
 
 
 def _signature(function: Callable[..., object]) -> inspect.Signature:

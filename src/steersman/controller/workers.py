@@ -28,11 +28,14 @@ class Workers:
         self._clock = clock
         #: Set before the workers are cancelled: any cancellation before that is the doing of an author's code.
         self._stopping = False
+        #: Whether they were started: a replica that does not lead is ready without workers.
+        self._started = False
         self._working = 0
         self._last_error = ""
 
     async def run(self) -> None:
         """Work until all workers are done or this is cancelled."""
+        self._started = True
         async with asyncio.TaskGroup() as tasks:
             workers = [
                 tasks.create_task(self._keep_working(), name=f"worker/{self._name}/{number}")
@@ -59,8 +62,8 @@ class Workers:
         _log.error(what, exc_info=error, extra={"controller": self._name, "error": self._last_error})
 
     def problem(self) -> str:
-        """Return why fewer workers work than there should be; empty if all do."""
-        if self._working >= self._count:
+        """Return why fewer workers work than there should be; empty if all do, or if they were not started yet."""
+        if not self._started or self._working >= self._count:
             return ""
         return f"{self._working} of {self._count} workers run; {self._last_error}".rstrip("; ")
 

@@ -318,6 +318,10 @@ class Manager:
 
     async def _lead(self, leadership: Leadership | None) -> None:
         if leadership is not None and self._options.election is not None:
+            election = self._options.election
+            if not leadership.is_valid:
+                lease = f"{election.namespace}/{election.name}"
+                _log.info("waiting for leadership", extra={"lease": lease, "identity": election.identity})
             await leadership.wait_acquired()
             self.metrics.leader.labels(self._options.election.name).set(1)
 

@@ -71,9 +71,9 @@ class Operator(AdmissionDeclarations):
         """
         _check_kind(kind)
         options = ReconcilerOptions(
-            owns=tuple(owns),
+            owns=_kinds(owns, "owns"),
             watches=tuple(watches),
-            waits_for=tuple(waits_for),
+            waits_for=_kinds(waits_for, "waits_for"),
             when=when,
             owns_when=owns_when,
             workers=workers,
@@ -179,6 +179,19 @@ class Operator(AdmissionDeclarations):
 
     def __repr__(self) -> str:
         return f"<Operator {self.name} reconcilers={[reconciler.name for reconciler in self._reconcilers]}>"
+
+
+def _kinds(given: object, option: str) -> tuple[type[KubeObject], ...]:
+    """Return the kinds of an option as a tuple; reject anything else."""
+    if isinstance(given, (str, type)) or not isinstance(given, Iterable):
+        shown = given.__name__ if isinstance(given, type) else repr(given)
+        raise DeclarationError(f"{option} is a list of kinds: write {option}=[{shown.strip(chr(39))}]")
+    kinds = tuple(given)
+    for kind in kinds:
+        if not isinstance(kind, type):
+            raise DeclarationError(f"{option} is a list of classes of kinds, and {kind!r} is not a class")
+        _check_kind(kind)
+    return kinds
 
 
 def _check_kind(kind: object) -> None:

@@ -82,7 +82,8 @@ class _Stopping:
 
     def _begin(self, number: signal.Signals) -> None:
         # Logged by the event loop: the log may be what is blocked, and the thread must hear the next signal.
-        _log.info("stopping", extra={"signal": number.name})
+        grace = {} if self._grace is None else {"grace": self._grace}
+        _log.info("stopping: a second signal ends it at once", extra={"signal": number.name, **grace})
         self._stop.set()
 
     def _leave(self, number: signal.Signals) -> None:

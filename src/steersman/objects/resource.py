@@ -139,7 +139,9 @@ class Status(Model):
 
         ``status`` None means Unknown. The transition time moves only when the status itself changes.
         """
-        value = {True: "True", False: "False", None: "Unknown"}[status]
+        if status is not None and status.__class__ is not bool:
+            raise TypeError(f"the status of the condition {type_} must be True, False or None, not {status!r}")
+        value = "Unknown" if status is None else str(status)
         old = self.condition(type_)
         new = Condition(
             type=type_,

@@ -260,7 +260,14 @@ class InstanceMaker:
     def _made(self, fuse: Fuse) -> Operator:
         if self._function is None:
             raise ConfigError("the operator is imported: no function makes it")
-        return self._function(fuse) if inspect.signature(self._function).parameters else self._function()
+        return self._function(fuse) if _takes_fuse(self._function) else self._function()
+
+
+def _takes_fuse(function: Callable[..., Operator]) -> bool:
+    """Return whether a function has a parameter that must be given by position."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    return any(parameter.kind in positional and parameter.default is parameter.empty for parameter in parameters)
 
 
 class _Lives:

@@ -1,7 +1,8 @@
 from typing import Any
 
 from steersman.kinds.batch_v1 import CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec
-from steersman.localcluster.workloads import cron_jobs, jobs
+from steersman.localcluster.workloads.jobs import cron_reconciler as cron_jobs
+from steersman.localcluster.workloads.jobs import reconciler as jobs
 from steersman.objects.meta import meta
 from steersman.objects.times import format_time
 from steersman.testing.cluster import Cluster

@@ -4,7 +4,8 @@ import pytest
 
 from steersman.kinds.apps_v1 import Deployment, DeploymentStrategy, ReplicaSet
 from steersman.kinds.core_v1 import Pod
-from steersman.localcluster.workloads import deployments, replica_sets
+from steersman.localcluster.workloads import replica_sets
+from steersman.localcluster.workloads.deployments import reconciler as deployments
 from steersman.localcluster.workloads.pods import is_active, is_ready
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock

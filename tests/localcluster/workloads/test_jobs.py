@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from steersman.kinds.batch_v1 import Job, JobStatus, PodFailurePolicy, PodFailurePolicyRule
 from steersman.kinds.batch_v1 import PodFailurePolicyOnPodConditionsPattern as Pattern
 from steersman.kinds.core_v1 import Pod
-from steersman.localcluster.workloads import finished_jobs, jobs
+from steersman.localcluster.workloads.jobs import reconciler as jobs
+from steersman.localcluster.workloads.jobs import ttl as finished_jobs
 from steersman.localcluster.workloads.jobs.counts import FINALIZER, format_indexes, parse_indexes
 from steersman.protocol.options import DeleteOptions, PropagationPolicy
 from steersman.testing.cluster import Cluster

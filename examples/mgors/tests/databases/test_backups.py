@@ -252,7 +252,7 @@ async def test_what_is_there_stays_until_the_backup_is_loaded_and_verified(start
             await world.write(1_000_000, 1)
         spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
         await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
-        await run_until_crash(world.cluster, lambda: mgors_operator(), AtTheSecondInsert())
+        await run_until_crash(world.cluster, mgors_operator, AtTheSecondInsert())
         assert await world.count() == 25_001
         file = max((settings / backup.status.destination).glob("*.bson"), key=lambda found: found.stat().st_size)
         data = bytearray(file.read_bytes())
@@ -277,7 +277,7 @@ async def test_a_restore_that_is_deleted_leaves_nothing_beside(start: StartWorld
             await backed_up(world)
         spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
         restore = await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
-        await run_until_crash(world.cluster, lambda: mgors_operator(), AtTheSecondInsert())
+        await run_until_crash(world.cluster, mgors_operator, AtTheSecondInsert())
         await world.cluster.client.delete(restore)
         async with world.cluster.running(operator):
             await world.cluster.client.wait_deleted(restore, timeout=30)
@@ -320,7 +320,7 @@ async def test_a_backup_that_nobody_could_tell_of_leaves_no_data(start: StartWor
             await world.write(0, 10)
         spec = MgorsBackupSpec(cluster_name=NAME)
         backup = await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
-        await run_until_crash(world.cluster, lambda: mgors_operator(), AtTheDump())
+        await run_until_crash(world.cluster, mgors_operator, AtTheDump())
         assert [file.name for file in files(settings)] == ["0000.bson", "manifest.json"]
         await world.cluster.client.delete(backup)
         async with world.cluster.running(operator):

@@ -70,7 +70,7 @@ async def test_a_hundred_operators_die_while_twenty_things_change(start: StartWo
 async def live_and_die(world: World, chance: Randomness) -> None:
     """Run an operator for some seconds, at the end of which it is gone, if it is not before."""
     death = Crash(int(chance.between(1, 12)), "before" if chance.between(0, 1) < 0.5 else "after")
-    life = run_until_crash(world.cluster, lambda: mgors_operator(), death)
+    life = run_until_crash(world.cluster, mgors_operator, death)
 
     async def live() -> None:
         await life
