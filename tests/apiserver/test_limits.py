@@ -151,6 +151,27 @@ async def test_an_object_that_etcd_would_not_store_is_refused() -> None:
     assert "reason" not in status
 
 
+async def test_defaults_count_towards_the_size_of_an_object() -> None:
+    """A request of a few kilobytes can become an object of megabytes."""
+    api = Api()
+    item = {"type": "object", "properties": {f"p{i}": {"type": "string", "default": "x" * 300} for i in range(60)}}
+    schema = {"type": "object", "properties": {"items": {"type": "array", "items": item}}}
+    names = {"plural": "boxes", "singular": "box", "kind": "Box", "listKind": "BoxList"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boxes.example.com"},
+        "spec": {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]},
+    }
+    await api.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd, content_type=JSON)
+    box = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "a"}, "items": [{}] * 100}
+    boxes = "/apis/example.com/v1/namespaces/default/boxes"
+    status = await api.ask("POST", boxes, box, content_type=JSON)
+    assert (status["code"], status["message"]) == (500, "etcdserver: request is too large")
+    assert (await api.ask("POST", boxes, {**box, "items": [{}]}, content_type=JSON))["metadata"]["name"] == "a"
+
+
 async def test_managed_fields_are_dropped_before_an_object_is_refused_for_its_size() -> None:
     """They can be larger than the object; kube-apiserver tries again without them."""
     api = Api()

@@ -32,7 +32,7 @@ def live(*managers: str, controller: str = "", name: str = "b") -> PartialObject
             uid="uid-of-child",
             resource_version="7",
             owner_references=[reference] if controller else [],
-            managed_fields=[ManagedFieldsEntry(manager=manager) for manager in managers],
+            managed_fields=[ManagedFieldsEntry(manager=manager, operation="Apply") for manager in managers],
         )
     )
 
@@ -78,11 +78,27 @@ def test_an_object_without_a_controller_is_ours_by_its_field_manager() -> None:
     """It must still be as it was read when it gets our controller reference."""
     guarded = Preconditions(uid="uid-of-child", resource_version="7")
     assert claimant().claim_live(INTENT, live("op", "kubectl")) == guarded
-    assert claimant(owned=False).claim_live(INTENT, live("op")) == Preconditions(uid="uid-of-child")
+    assert claimant(owned=False).claim_live(INTENT, live("op")) == guarded
     assert claimant(adopt=True).claim_live(INTENT, live("kubectl")) == guarded
     for managers, named in ((("kubectl", "helm"), "field managers: kubectl, helm"), ((), "no field manager")):
         with pytest.raises(AlreadyOwned, match=named):
             claimant().claim_live(INTENT, live(*managers))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        ManagedFieldsEntry(manager="op", operation="Update"),
+        ManagedFieldsEntry(manager="op", operation="Update", subresource="status"),
+        ManagedFieldsEntry(manager="op", operation="Apply", subresource="status"),
+    ],
+)
+def test_a_status_or_a_finalizer_of_ours_does_not_make_an_object_ours(entry: ManagedFieldsEntry) -> None:
+    """An operator writes both into objects that people created."""
+    found = live("kubectl")
+    found.metadata.managed_fields.append(entry)
+    with pytest.raises(AlreadyOwned, match="field managers: kubectl, op"):
+        claimant().claim_live(INTENT, found)
 
 
 def test_a_cached_object_is_ours_only_by_its_controller_reference() -> None:

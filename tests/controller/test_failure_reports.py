@@ -1,12 +1,15 @@
 """What `kubectl` shows of runs that keep failing: the status so far, a condition, an event, and their end."""
 
+import json
 from base64 import b64encode
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
 
 import pytest
 
 from steersman.controller.context import Context
 from steersman.controller.failure_text import LIMIT, failure_text
-from steersman.errors import Conflict, Invalid, Retry
+from steersman.errors import Conflict, Invalid, Permanent, Retry
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.kinds.events_v1 import Event
 from steersman.manager.operator import Operator
@@ -320,6 +323,39 @@ def test_what_a_run_has_read_from_secrets_is_masked_in_every_form() -> None:
     assert failure_text(error, [secret, b"line two\nline three"]) == (
         "RuntimeError: <secret>, <secret>, b'<secret>', <secret>"
     )
+
+
+def _of_text(write: Callable[[str], str]) -> Callable[[bytes], str]:
+    return lambda secret: write(secret.decode())
+
+
+@pytest.mark.parametrize("write", [repr, bytes.hex, *map(_of_text, (ascii, json.dumps, quote, quote_plus, str))])
+def test_secrets_with_quotes_blanks_and_accents_are_masked_as_they_are_written(write: Callable[[bytes], str]) -> None:
+    """Content of Secrets is bytes, and messages show those in many ways."""
+    secret = 'p\u00e4"s/s w\u00f6rd'.encode()
+    shown = failure_text(RuntimeError(f"cannot log in with {write(secret)}"), [secret])
+    assert shown.removeprefix("RuntimeError: cannot log in with ").strip("b'\"") == "<secret>"
+
+
+@pytest.mark.parametrize("raised", [lambda text: Permanent("Bad", text), lambda text: Retry(text, after=1.0)])
+async def test_what_an_author_raises_on_purpose_is_masked_too(raised: Callable[[str], Exception]) -> None:
+    """The message goes to the same conditions and events."""
+    operator = Operator("leaking")
+    operator.permit(Secret, "get")
+
+    @operator.reconciler(Widget)
+    async def reconcile(_: Widget, ctx: Ctx) -> None:
+        secret = await ctx.get(Secret, "login")
+        assert secret is not None
+        raise raised(f"cannot log in with {(secret.data or {})['password'].decode()}")
+
+    async with running(operator) as cluster:
+        await cluster.client.create(Secret(meta("login"), data={"password": b"open sesame"}))
+        await create(cluster)
+        await clock_of(cluster).advance(30.0)
+        (condition,) = [one for one in only(cluster).status.conditions if one.type == "Ready"]
+        assert condition.message == "cannot log in with <secret>"
+        assert all("sesame" not in (event.note or "") for event in cluster.list(Event))
 
 
 def test_messages_are_short_and_values_of_servers_are_not_quoted() -> None:

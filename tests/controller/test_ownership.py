@@ -66,6 +66,18 @@ async def test_an_object_that_a_person_made_is_not_taken_over(*, owned: bool, wa
         assert [(event.type, event.reason) for event in cluster.list(Event)] == [("Warning", "AlreadyOwned")]
 
 
+async def test_an_object_into_which_the_operator_only_wrote_a_label_is_not_taken_over() -> None:
+    """Its field manager is in the object then, as after a status or a finalizer, and has made nothing of it."""
+    async with running(applying()) as cluster:
+        await cluster.client.as_manager("kubectl-create").create(ConfigMap(meta("shared"), data={"mine": "yes"}))
+        found = await shared(cluster)
+        await cluster.client.as_manager("applying").patch(found, {"metadata": {"labels": {"seen": "yes"}}})
+        await create(cluster)
+        kept = await shared(cluster)
+        assert (kept.data, kept.metadata.owner_references) == ({"mine": "yes"}, [])
+        assert ready_of(only(cluster)).reason == "AlreadyOwned"
+
+
 @pytest.mark.parametrize("watched", [True, False])
 async def test_the_condition_clears_by_itself_once_the_object_is_gone(*, watched: bool) -> None:
     """A watched kind wakes the owner at once, any other is looked at again within half a minute."""

@@ -37,6 +37,13 @@ class UnspeakableError(Exception):
     __repr__ = __str__
 
 
+class UnspeakableBaseError(BaseException):
+    """Cannot be shown, and is not an ``Exception`` when it is tried."""
+
+    def __str__(self) -> str:
+        raise UnspeakableBaseError
+
+
 def current() -> asyncio.Task[object]:
     """Return the task that runs the author's code."""
     task = asyncio.current_task()
@@ -124,6 +131,7 @@ MISDEEDS = [
     raising(AuthorsError("mine")),
     raising(BaseExceptionGroup("many", [AuthorsError("mine"), asyncio.CancelledError()])),
     raising(UnspeakableError()),
+    raising(UnspeakableBaseError()),
     raising(StopIteration()),
 ]
 

@@ -18,7 +18,7 @@ from steersman.clock import Clock
 from steersman.concurrency import take_back_cancellation
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
-from steersman.controller.failure_text import failure_text
+from steersman.controller.failure_text import failure_text, without_secrets
 from steersman.controller.finalizers import add_finalizer, is_cleanup_due, remove_finalizer
 from steersman.controller.outcome import (
     Done,
@@ -255,9 +255,11 @@ class Attempt(Generic[K]):
         """Say in the object's conditions and events why it is not as it should be."""
         match outcome:
             case GaveUp(reason, message):
+                message = without_secrets(message, self._record.secrets())
                 self._report(reason, message)
                 self._ctx.event(reason, message, kind="Warning")
             case Waiting(reason, message, kind, key):
+                message = without_secrets(message, self._record.secrets())
                 if reason != AlreadyOwned.REASON:
                     message = waiting_message(message, f"{kind.__name__} {key}")
                 if self._report(reason, message):
@@ -266,6 +268,7 @@ class Attempt(Generic[K]):
                 self._tell_failure(failed, failure_text(error, self._record.secrets()), after=FAILURES_REPORTED)
             case RetryLater(message):
                 if not self._record.said_ready:
+                    message = without_secrets(message, self._record.secrets())
                     self._tell_failure(RETRYING, message, after=RETRIES_REPORTED)
             case _:
                 pass

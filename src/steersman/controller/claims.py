@@ -2,7 +2,7 @@
 
 Applying writes our controller reference into an object, and the owner's deletion then deletes it. So an object is
 applied only if it is this operator's own: it does not exist yet, the reconciled object controls it, or nothing controls
-it and this operator's field manager has written it before.
+it and this operator's field manager has applied it before.
 
 What the decider cannot know: a cache lags behind, drops ``managedFields`` and does not hold every kind; and an object
 can be created, replaced or taken between the look and the write. So each decision comes with preconditions that the API
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from steersman.errors import AlreadyOwned, ApiError, Invalid, Retry
 from steersman.informer.record import Record
-from steersman.objects.meta import OwnerReference
+from steersman.objects.meta import ManagedFieldsEntry, OwnerReference
 from steersman.objects.resource import KubeObject, PartialObjectMetadata, resource_of
 from steersman.protocol.options import Preconditions
 
@@ -54,13 +54,18 @@ class Claimant(Struct, frozen=True):
             if not self._is_ours(intent, controller.uid):
                 raise self._refusal(intent, controller)
             return Preconditions(uid=live.uid)
-        managers = dict.fromkeys(entry.manager or "unknown" for entry in live.metadata.managed_fields)
-        if self.manager not in managers and not self.adopt:
-            raise _made_by_others(intent, list(managers))
-        if self.owned:
-            # Another owner may take it at the same moment: it must still be as it was read.
-            return Preconditions(uid=live.uid, resource_version=live.resource_version)
-        return Preconditions(uid=live.uid)
+        entries = live.metadata.managed_fields
+        if not self.adopt and not any(self._has_applied(entry) for entry in entries):
+            raise _made_by_others(intent, list(dict.fromkeys(entry.manager or "unknown" for entry in entries)))
+        # Another owner may take it at the same moment: it must still be as it was read.
+        return Preconditions(uid=live.uid, resource_version=live.resource_version)
+
+    def _has_applied(self, entry: ManagedFieldsEntry) -> bool:
+        """Return whether an entry is that of an earlier apply by this operator.
+
+        Its statuses, finalizers and patches are no proof: it writes those into objects of others, too.
+        """
+        return entry.manager == self.manager and entry.operation == "Apply" and not entry.subresource
 
     def _is_ours(self, intent: KubeObject, controller: str) -> bool:
         """Return whether a controller is the reconciled object, or one that the author names in the intent."""

@@ -6,11 +6,12 @@ passwords in URLs, ``password=…``, bearer tokens, private keys, long random te
 in an earlier run, and looks like a word, cannot be recognised.
 """
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 from steersman.errors import text_of
 from steersman.protocol.confidential import without_quoted_values
@@ -38,7 +39,7 @@ _SUSPECT: Final = (
 def failure_text(error: BaseException, secrets: Iterable[bytes] = ()) -> str:
     """Return a failure as one line for people; the contents of ``secrets`` are masked wherever they occur."""
     error = _cause_in_group(error)
-    text = _without_secrets(text_of(error), secrets)
+    text = without_secrets(text_of(error), secrets)
     for pattern, mask in _SUSPECT:
         text = pattern.sub(mask, text)
     text = " ".join(without_quoted_values(text).split())
@@ -53,7 +54,8 @@ def _cause_in_group(error: BaseException) -> BaseException:
     return error
 
 
-def _without_secrets(text: str, secrets: Iterable[bytes]) -> str:
+def without_secrets(text: str, secrets: Iterable[bytes]) -> str:
+    """Return a text with the contents of ``secrets`` masked, in whatever form they occur."""
     forms = {form for secret in secrets for form in _forms_of(secret) if len(form) >= _SHORTEST}
     # The longest first: one secret may be the beginning of another.
     for form in sorted(forms, key=len, reverse=True):
@@ -68,5 +70,12 @@ def _forms_of(secret: bytes) -> Iterable[str]:
     yield text.strip()
     yield from (line.strip() for line in text.splitlines())
     yield repr(text)[1:-1]
+    yield repr(secret)[2:-1]
+    yield ascii(text)[1:-1]
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
     yield b64encode(secret).decode()
+    yield secret.hex()
     yield quote(text, safe="")
+    yield quote(text)
+    yield quote_plus(text)

@@ -40,6 +40,7 @@ class CustomStrategy(Strategy):
         self._crd = crd
         self._version = version
         self._schema: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        self.has_defaults = b'"default":' in encode_json(self._schema)
         self._kind: CustomKind | None = None
         #: The schemas of other versions, by which objects are stored.
         self._others: dict[str, CustomKind | None] = {}

@@ -49,6 +49,8 @@ class Strategy(ABC):
     goes_by_phase = False
     #: Whether dependents are orphaned when a delete names no policy.
     orphans_by_default = False
+    #: Whether an object may become larger than what was sent: a schema fills in defaults.
+    has_defaults = False
     #: What stands in every stored object of which some is not served; see `shown`.
     hides = b""
     #: Objects written before this version of the store were written under other rules.

@@ -199,7 +199,7 @@ class Writing:
             # Nothing gives the object a version, so it shows the one that it came with.
             shown = {**obj, "metadata": {**metadata, "resourceVersion": version}} if version else obj
             return self._ledger.preview(served, shown)
-        _fit_into_storage(obj, len(call.request.body), is_apply=is_owned)
+        _fit_into_storage(served, obj, len(call.request.body), is_apply=is_owned)
         raw = self._ledger.put(served, obj, is_whole=is_whole)
         served.strategy.after_commit(obj, None)
         return raw
@@ -365,7 +365,7 @@ class Writing:
             return self._ledger.raw(served, record, shows_all=shows_all)
         if options.dry_run:
             return self._ledger.preview(served, obj, shows_all=shows_all)
-        _fit_into_storage(obj, len(call.request.body) + len(record.raw), is_apply=change.is_owned)
+        _fit_into_storage(served, obj, len(call.request.body) + len(record.raw), is_apply=change.is_owned)
         raw = self._ledger.put(served, obj, is_whole=is_whole, shows_all=shows_all)
         served.strategy.after_commit(obj, live)
         return raw
@@ -386,12 +386,14 @@ class Writing:
         return raw
 
 
-def _fit_into_storage(obj: Document, size: int, *, is_apply: bool) -> None:
+def _fit_into_storage(served: Served, obj: Document, size: int, *, is_apply: bool) -> None:
     """Reject an object that etcd would not store; like kube-apiserver try it without its managed fields first.
 
-    ``size`` is that of all that the object was made of: most are so small that nothing needs to be looked at.
+    ``size`` is that of all that the object was made of: most are so small that nothing needs to be looked at, unless a
+    schema has filled in defaults.
     """
-    if size < _SURELY_STORED or len(encode_json(obj)) <= STORAGE_LIMIT:
+    is_small = size < _SURELY_STORED and not served.strategy.has_defaults
+    if is_small or len(encode_json(obj)) <= STORAGE_LIMIT:
         return
     if not is_apply and obj["metadata"].pop("managedFields", None) and len(encode_json(obj)) <= STORAGE_LIMIT:
         return
