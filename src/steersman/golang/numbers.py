@@ -1,5 +1,6 @@
 """How the API server writes numbers down: JSON from Go keeps no difference between ``1.0``, ``1e0`` and ``1``."""
 
+import math
 import struct
 from typing import Final
 
@@ -51,7 +52,11 @@ _NOT_FINITE: Final = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
 
 def _single(number: float) -> float:
     """Round to a 32-bit float; what is too large becomes infinite."""
-    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    try:
+        rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    except OverflowError:
+        # Since Python 3.14; before, the result was infinite by itself.
+        return math.copysign(math.inf, number)
     return rounded
 
 
