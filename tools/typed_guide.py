@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Self
 
@@ -105,8 +106,8 @@ def follow(
     Raises `AssertionError` at the first command that fails or prints something else than the page shows.
     """
     commands: list[str] = []
-    with Terminal(folder, environment) as first:
-        terminal: Terminal = first
+    with ExitStack() as stack:
+        first = terminal = stack.enter_context(Terminal(folder, environment))
         for content in _contents(page):
             if not isinstance(content, Step):
                 name, text, is_more = content
@@ -116,11 +117,10 @@ def follow(
             commands.append(content.command)
             if content.command.split()[:2] == ["steer", "dev"]:
                 first.start(content.command, _STARTED)
-                terminal = Terminal(first.folder, environment)
+                terminal = stack.enter_context(Terminal(first.folder, environment))
             elif is_typed(content.command):
                 _expect(terminal, content)
         if terminal is not first:
-            terminal.__exit__()
             code = first.stop()
             assert code == 0, f"steer dev ended with {code} after Ctrl-C"  # noqa: S101 - a check is what this is
     return commands
