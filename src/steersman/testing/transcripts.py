@@ -135,5 +135,7 @@ async def _background(command: str, folder: Path, environment: Mapping[str, str]
             yield
         finally:
             if process.returncode is None:
-                os.killpg(process.pid, signal.SIGINT)
+                # A program that was started in the background ignores SIGINT, and so does everything that it starts.
+                is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+                os.killpg(process.pid, signal.SIGTERM if is_ignored else signal.SIGINT)
             await process.wait()
