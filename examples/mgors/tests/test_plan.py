@@ -463,7 +463,7 @@ def test_features_are_raised_when_all_have_the_version() -> None:
     assert decide(Situation(slots=tuple(slots))) == Rest()
 
 
-# Laws, for everything that can be seen.
+# Laws, foreverything that can be seen.
 
 configs = st.builds(
     lambda numbers, version, term, set_id: config(*sorted(numbers), version=version, term=term, set_id=set_id),

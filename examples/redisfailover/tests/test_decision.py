@@ -111,7 +111,7 @@ def test_a_rolling_update_waits_for_every_server(trouble: dict[str, Any]) -> Non
 
 
 def test_a_pod_that_cannot_run_is_replaced_once_it_is_meant_otherwise() -> None:
-    """An image that is not there, and then corrected: the update would wait for ever for the pod that it is to help."""
+    """An image that is not there, and then corrected: the update would wait forever for the pod that it is to help."""
     stuck = server(2, role=None, is_stuck=True, is_current=False, problem="ErrImagePull")
     assert decide(GOAL, with_redis(stuck)).actions == (Replace(stuck),)
     assert decide(GOAL, with_redis(replace(stuck, is_current=True))).actions == ()

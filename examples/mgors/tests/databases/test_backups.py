@@ -223,7 +223,7 @@ async def test_users_come_back_where_that_is_asked_for(start: StartWorld) -> Non
 
 
 async def test_a_restore_with_indexes_ends_while_a_member_is_down(start: StartWorld) -> None:
-    """An index build waits for all voters by default; each retry dropped all databases again, for ever."""
+    """An index build waits for all voters by default; each retry dropped all databases again, forever."""
     async with start() as world:
         await world.create(3)
         await world.until_ready()
@@ -267,7 +267,7 @@ async def test_what_is_there_stays_until_the_backup_is_loaded_and_verified(start
 
 
 async def test_a_restore_that_is_deleted_leaves_nothing_beside(start: StartWorld) -> None:
-    """Somebody changed their mind while it loaded: half a copy of everything would stay for ever."""
+    """Somebody changed their mind while it loaded: half a copy of everything would stay forever."""
     async with start(is_operated=False) as world:
         async with world.cluster.running(operator):
             await world.create(1)

@@ -1,7 +1,7 @@
 """The operator is gone after each of its writes, to the API server and to members, all through the life of a set.
 
 In each phase of that life an instance dies at the first write at which none died before it, until all that is written
-was the end of one. With STEERSMAN_KILLS=all each phase is told once for every single write, on a fresh cluster.
+was the end of one. With STEERSMAN_KILLS=all each phase is told once forevery single write, on a fresh cluster.
 """
 
 import itertools
@@ -70,7 +70,7 @@ async def test_operators_die_at_each_of_their_writes(start: StartWorld, phase: P
 @pytest.mark.skipif(os.environ.get(VARIABLE) != "all", reason=f"takes long: {VARIABLE}=all runs it")
 @pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.name)
 async def test_an_operator_dies_at_any_one_write(tmp_path: Path, phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that dies and one that takes over, for every write that there is in the phase."""
+    """One that dies and one that takes over, forevery write that there is in the phase."""
     for number in itertools.count(1):
         folder = tmp_path / str(number)
         monkeypatch.setenv("MGORS_BACKUPS", str(folder / "backups"))

@@ -46,7 +46,7 @@ async def test_a_backup_holds_the_data_and_old_ones_go(tmp_path: Path) -> None:
 
 
 class SlowServers(RedisServers):
-    """Servers whose data takes for ever to copy."""
+    """Servers whose data takes forever to copy."""
 
     def __init__(self) -> None:
         """Begin with no copy under way."""

@@ -108,7 +108,7 @@ async def test_clients_may_have_the_previous_password_for_a_while(tmp_path: Path
 
 
 async def test_a_set_that_runs_without_a_password_gets_one(tmp_path: Path) -> None:
-    """It was locked out for ever, and the advice was to delete the pods: without a claim, with all data."""
+    """It was locked out forever, and the advice was to delete the pods: without a claim, with all data."""
     async with World.start(tmp_path) as world, world.cluster.running(world.operator):
         created = await world.create(failover_spec())
         await world.write()

@@ -12,7 +12,7 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def partial_metadata(obj: Document, version: str = "v1") -> Document:
-    """Give an object without its content."""
+    """Return an object without its content."""
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
