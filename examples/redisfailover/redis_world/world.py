@@ -178,11 +178,14 @@ class World:
     @asynccontextmanager
     async def redis(self, pod: str, *, within: float = _ANSWER) -> AsyncIterator[Connection]:
         """Connect with a server by its pod's name."""
+        async with Connection.to(self.address(pod), self.password or "", within=within) as client:
+            yield client
+
+    def address(self, pod: str) -> Address:
+        """Return where the server or sentinel of a pod listens."""
         [found] = [one for one in self.cluster.list(Pod) if one.name == pod]
         port = 26379 if found.labels["app.kubernetes.io/component"] == "sentinel" else 6379
-        address = Address(found.status.pod_ip or "", port)
-        async with Connection.to(address, self.password or "", within=within) as client:
-            yield client
+        return Address(found.status.pod_ip or "", port)
 
     async def write(self, begin: int = 0) -> None:
         """Write keys through the master, and wait until every replica has them."""
@@ -281,7 +284,8 @@ class World:
         assert keys
         async with self.redis(self.seen.status.master) as redis:
             kept = await redis.mget(keys)
-        assert [key for key, value in zip(keys, kept, strict=True) if value is None] == []
+        lost = [key for key, value in zip(keys, kept, strict=True) if value is None]
+        assert not lost, f"{len(lost)} of {len(keys)} confirmed keys are lost, from {lost[0]} to {lost[-1]}"
 
     async def wait_synced(self) -> None:
         """Wait until every server has all that its master has."""

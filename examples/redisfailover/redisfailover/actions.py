@@ -69,13 +69,28 @@ class Reset:
 class Failover:
     """Let a sentinel replace the master now. If it finds no good replica, ``otherwise`` becomes master.
 
-    A master that is there is asked to hold back writes meanwhile: what it has confirmed is then nowhere lost.
+    A master that still runs is fenced first (`Fence`).
     """
 
     node: SentinelNode
     otherwise: RedisNode
     why: str
-    paused: RedisNode | None = None
+    fence: "Fence | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Stop a master from confirming writes that its successor will not have.
+
+    A pause holds writes back while the sentinels work. It ends by time, and nobody knows how long the failover takes or
+    whether the operator lives to see its end. So the master also refuses every write from the moment the first of
+    its replicas leaves it, until it is demoted.
+    """
+
+    master: RedisNode
+    replicas: tuple[RedisNode, ...]
+    #: How many connected replicas it needs from now on before it accepts a write.
+    write_quorum: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from redisfailover.actions import (
     Adjust,
     Configure,
     Failover,
+    Fence,
     Follow,
     Link,
     Monitor,
@@ -34,7 +35,7 @@ REFUSED = "refuses the password"
 def decide(goal: Goal, seen: Observation) -> Plan:
     """Say what is to be done next, and what is true now; the same for the same, whatever happened before."""
     found = mastership(goal, seen)
-    configure = tuple(Configure(node, node.drift) for node in seen.answering if node.drift)
+    configure = tuple(Configure(node, settings) for node in seen.answering if (settings := _settings(goal, node)))
     # Who cannot speak with the others any more neither follows nor is watched: the password comes first.
     actions = (*password_steps(goal, seen), *found.actions, *configure)
     plan = Plan(master=found.master, actions=actions, roles=_roles(seen, found.master))
@@ -46,6 +47,14 @@ def decide(goal: Goal, seen: Observation) -> Plan:
     if is_calm and (found.master is not None or not seen.answering):
         plan = replace(plan, actions=(*plan.actions, *_unstick(seen)))
     return replace(plan, conditions=_conditions(goal, seen, found, plan))
+
+
+def _settings(goal: Goal, node: RedisNode) -> dict[str, str]:
+    """Return the settings to change in a server. A master that is to go keeps its fence: it may be handing over."""
+    is_going = node.role == "master" and goal.replicas > 1 and (not node.is_current or node.ordinal >= goal.stays)
+    if node.write_quorum == goal.write_quorum or is_going:
+        return dict(node.drift)
+    return {**node.drift, "min-replicas-to-write": str(goal.write_quorum)}
 
 
 def _around(goal: Goal, seen: Observation, master: RedisNode, address: Address, plan: Plan) -> Plan:
@@ -90,9 +99,11 @@ def _handover(goal: Goal, seen: Observation, master: RedisNode) -> list[Action]:
     informed = [node for node in seen.watching(master.address) if node.replicas == goal.replicas - 1]
     if len(informed) < goal.quorum or len(informed) < len(seen.watchers):
         return []
-    best = max((node for node in seen.answering if node is not master), key=lambda node: node.newest)
+    replicas = tuple(node for node in seen.answering if node is not master)
+    best = max(replicas, key=lambda node: node.newest)
     why = f"{master.pod}, the master, is to be replaced or to go"
-    return [Failover(informed[0], best, why, paused=master)]
+    fence = Fence(master, replicas, write_quorum=max(len(replicas), goal.write_quorum))
+    return [Failover(informed[0], best, why, fence)]
 
 
 def _unstick(seen: Observation) -> list[Action]:

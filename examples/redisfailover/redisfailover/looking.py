@@ -11,6 +11,7 @@ from steersman.schema import lost_fields
 from redisfailover.api.redis_failover_v1 import RedisFailover
 from redisfailover.names import ROLE, SENTINEL_PORT
 from redisfailover.observation import Address, Goal, RedisNode, SentinelNode
+from redisfailover.settings import parse_settings, split_write_quorum
 
 _REVISION = "controller-revision-hash"
 
@@ -32,6 +33,7 @@ def goal_of(failover: RedisFailover, pods: list[Pod]) -> Goal:
         sentinels=spec.sentinel.replicas,
         outside=Address(outside.host, int(outside.port)) if outside else None,
         watches_outside=outside is not None and outside.allow_sentinels,
+        write_quorum=split_write_quorum(parse_settings(spec.redis.custom_config))[1],
     )
 
 

@@ -53,6 +53,8 @@ class RedisNode:
     links: bool = True
     #: Settings that differ from what is asked for, as they should be.
     drift: Mapping[str, str] = field(default_factory=dict)
+    #: How many replicas must be connected before it accepts a write (``min-replicas-to-write``).
+    write_quorum: int = 0
 
     @property
     def ordinal(self) -> int:
@@ -110,6 +112,8 @@ class Goal:
     outside: Address | None = None
     #: Whether sentinels watch over the one outside.
     watches_outside: bool = False
+    #: What ``customConfig`` says of ``min-replicas-to-write``.
+    write_quorum: int = 0
 
     @property
     def quorum(self) -> int:

@@ -37,7 +37,7 @@ from redisfailover.rdb_stream import receive_snapshot
 from redisfailover.replies import node_from_info, sentinel_from_master
 from redisfailover.sentinel_steps import address_of, direct, tell
 from redisfailover.servers import Rejected, Snapshot, Terms, Unreachable
-from redisfailover.settings import is_same
+from redisfailover.settings import WRITE_QUORUM, is_same
 
 
 class RedisServers:
@@ -64,12 +64,13 @@ class RedisServers:
                 info = await redis.info()
                 drift = await self._drift(redis, terms)
                 acl = await redis.execute_command("ACL GETUSER", "default")
-                link = await redis.config_get("masterauth", "masteruser")
+                link = await redis.config_get("masterauth", "masteruser", WRITE_QUORUM)
         except (AuthenticationError, AuthenticationWrongNumberOfArgsError) as error:
             return replace(node, problem=f"{REFUSED}: {error}")
         except (RedisError, OSError) as error:
             return replace(node, problem=node.problem or f"does not answer at {node.address}: {error}")
-        reached = judged(replace(node, problem="", password=password), acl, link, (terms.password, terms.previous))
+        node = replace(node, problem="", password=password, write_quorum=int(link[WRITE_QUORUM]))
+        reached = judged(node, acl, link, (terms.password, terms.previous))
         return node_from_info(reached, info, drift)
 
     async def look_at_sentinel(self, node: SentinelNode, terms: Terms) -> SentinelNode:

@@ -4,11 +4,12 @@ from typing import Any, assert_never
 
 from redis.exceptions import ResponseError
 
-from redisfailover.actions import Adjust, Failover, Monitor, Release, Reset, Tell
+from redisfailover.actions import Adjust, Failover, Fence, Monitor, Release, Reset, Tell
 from redisfailover.connection import Connection
 from redisfailover.names import MASTER
 from redisfailover.observation import Address, RedisNode, SentinelNode
 from redisfailover.servers import Rejected, Terms, Unreachable
+from redisfailover.settings import WRITE_QUORUM
 
 #: Milliseconds for which a master that is to be replaced holds back writes.
 _PAUSE = 10_000
@@ -74,9 +75,25 @@ async def _authenticate(redis: Connection, terms: Terms) -> None:
     await redis.execute_command("SENTINEL SET", MASTER, "auth-pass", terms.password)
 
 
+async def _fence(fence: Fence, terms: Terms) -> None:
+    """Hold back writes; raises `Unreachable` if a replica does not have all that the master confirmed before."""
+    master = fence.master
+    async with Connection.to(address_of(master), master.password, write=terms.write) as redis:
+        await redis.config_set(WRITE_QUORUM, fence.write_quorum)
+        await redis.execute_command("CLIENT PAUSE", _PAUSE, "WRITE")
+        confirmed = int((await redis.info("replication"))["master_repl_offset"])
+    for replica in fence.replicas:
+        async with Connection.to(address_of(replica), replica.password) as redis:
+            reached = int((await redis.info("replication")).get("slave_repl_offset", 0))
+        if reached < confirmed:
+            raise Unreachable(
+                f"{replica.pod} has the data up to {reached} of {confirmed}: {master.pod} hands over later"
+            )
+
+
 async def _fail_over(action: Failover, terms: Terms) -> None:
-    if action.paused is not None:
-        await tell(action.paused, terms, "CLIENT PAUSE", _PAUSE, "WRITE")
+    if action.fence is not None:
+        await _fence(action.fence, terms)
     try:
         await tell(action.node, terms, "SENTINEL FAILOVER", MASTER)
     except ResponseError as error:

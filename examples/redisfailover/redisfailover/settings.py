@@ -1,7 +1,7 @@
 """Lines of settings, as people write them in ``customConfig``: ``maxmemory 100mb``. Rules on text."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 #: What every server is started with, before the lines of its user: spotahome's.
 _DEFAULTS = ["tcp-keepalive 60", "save 900 1", "save 300 10"]
@@ -11,6 +11,8 @@ _SENTINEL_DEFAULTS = {"down-after-milliseconds": "5000", "failover-timeout": "10
 RESERVED = frozenset(
     {"bind", "bind-source-addr", "masterauth", "masteruser", "port", "replicaof", "requirepass", "slaveof"}
 )
+#: How many replicas a master needs before it accepts writes, and the older name of it.
+WRITE_QUORUM, _WRITE_QUORUM_BEFORE = "min-replicas-to-write", "min-slaves-to-write"
 _UNITS = {"b": 1, "k": 1000, "kb": 1 << 10, "m": 1000**2, "mb": 1 << 20, "g": 1000**3, "gb": 1 << 30}
 _SIZE = re.compile(rf"(\d+)({'|'.join(sorted(_UNITS, key=len, reverse=True))})")
 
@@ -47,6 +49,19 @@ def redis_conf(lines: Iterable[str]) -> str:
     named = parse_settings(own)
     defaults = [line for line in _DEFAULTS if line.partition(" ")[0] not in named]
     return "\n".join([*defaults, *own, ""])
+
+
+def split_write_quorum(settings: Mapping[str, str]) -> tuple[dict[str, str], int]:
+    """Return the settings without the number of replicas that a write needs, and that number.
+
+    The operator raises that number while a master hands over, so it is compared by other rules than settings are. What
+    is not a number stays a setting: Redis refuses it, and says why.
+    """
+    rest, quorum = dict(settings), 0
+    for name in (WRITE_QUORUM, _WRITE_QUORUM_BEFORE):
+        if rest.get(name, "").isdecimal():
+            quorum = int(rest.pop(name))
+    return rest, quorum
 
 
 def sentinel_options(lines: Iterable[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from redisfailover.external_writes import fenced
 from redisfailover.names import labels_of, passwords_name
 from redisfailover.passwords import Record
 from redisfailover.servers import Terms
-from redisfailover.settings import parse_settings, sentinel_options
+from redisfailover.settings import parse_settings, sentinel_options, split_write_quorum
 
 _KEY = "record"
 
@@ -38,7 +38,7 @@ async def find_terms(failover: RedisFailover, ctx: Context[RedisFailover]) -> tu
         previous=previous,
         others=tuple(one for one in reversed(record.passwords) if one != password),
         write=fenced(ctx),
-        settings=parse_settings(failover.spec.redis.custom_config),
+        settings=split_write_quorum(parse_settings(failover.spec.redis.custom_config))[0],
         options=sentinel_options(failover.spec.sentinel.custom_config),
     )
     return terms, record

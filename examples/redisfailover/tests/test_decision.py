@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redisfailover.actions import Adjust, Configure, Failover, Follow, Monitor, Promote, Release, Replace, Reset
+from redisfailover.actions import Adjust, Configure, Failover, Fence, Follow, Monitor, Promote, Release, Replace, Reset
 from redisfailover.decision import decide
 from redisfailover.observation import Address, Goal, Observation, RedisNode, SentinelNode
 
@@ -134,13 +134,37 @@ def test_a_server_that_hangs_is_not_replaced_by_an_update() -> None:
 
 
 def test_the_master_hands_over_before_it_is_replaced() -> None:
-    """By way of the sentinels, whom clients ask; writes are held back meanwhile."""
+    """By way of the sentinels, whom clients ask; it confirms nothing that its successor will not have."""
     old = server(0, is_current=False)
     [action] = decide(GOAL, with_redis(old)).actions
     assert isinstance(action, Failover)
-    assert action.paused == old
+    assert action.fence == Fence(old, WELL.redis[1:], write_quorum=2)
     unaware = with_sentinels(sentinel(0, replicas=0))
     assert decide(GOAL, replace(unaware, redis=(old, *WELL.redis[1:]))).actions == ()
+
+
+def test_a_master_that_is_to_go_stays_fenced_until_it_is_demoted() -> None:
+    """The failover may be under way, unseen: whoever opened it again would let it confirm writes that are lost."""
+    handing_over = server(0, is_current=False, write_quorum=2)
+    for successor in (server(1), server(1, role="master", follows=None, history="b", before="a", before_until=9)):
+        actions = decide(GOAL, with_redis(handing_over, successor)).actions
+        assert not any(isinstance(action, Configure) for action in actions)
+
+
+@pytest.mark.parametrize("left", [server(0, write_quorum=2), server(1, write_quorum=2, is_current=False)])
+def test_a_fence_that_is_not_needed_any_more_is_taken_away(left: RedisNode) -> None:
+    """A hand-over that was called off, or is done: one missing replica must not stop all writes."""
+    assert Configure(left, {"min-replicas-to-write": "0"}) in decide(GOAL, with_redis(left)).actions
+
+
+def test_a_fence_is_never_lower_than_what_the_user_asks_for() -> None:
+    """``customConfig`` may ask for more than the replicas there are."""
+    asked = replace(GOAL, write_quorum=5)
+    nodes = [server(number, write_quorum=5, is_current=bool(number)) for number in range(3)]
+    [action] = decide(asked, with_redis(*nodes)).actions
+    assert isinstance(action, Failover)
+    assert action.fence is not None
+    assert action.fence.write_quorum == 5
 
 
 def test_a_single_server_is_replaced_as_it_is() -> None:

@@ -2,7 +2,14 @@
 
 import pytest
 
-from redisfailover.settings import is_same, parse_settings, redis_conf, reserved_in, sentinel_options
+from redisfailover.settings import (
+    is_same,
+    parse_settings,
+    redis_conf,
+    reserved_in,
+    sentinel_options,
+    split_write_quorum,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +59,11 @@ def test_sentinels_judge_by_what_their_user_says() -> None:
     """Defaults fill the rest."""
     options = sentinel_options(["down-after-milliseconds 1000"])
     assert options == {"down-after-milliseconds": "1000", "failover-timeout": "10000", "parallel-syncs": "2"}
+
+
+def test_the_number_of_replicas_that_a_write_needs_is_no_setting_like_others() -> None:
+    """The operator raises it for a while: compared as a setting it would be set back in the middle of a hand-over."""
+    assert split_write_quorum({"hz": "20", "min-replicas-to-write": "1"}) == ({"hz": "20"}, 1)
+    assert split_write_quorum({"min-slaves-to-write": "2"}) == ({}, 2)
+    assert split_write_quorum({"min-replicas-to-write": "many"}) == ({"min-replicas-to-write": "many"}, 0)
+    assert split_write_quorum({}) == ({}, 0)

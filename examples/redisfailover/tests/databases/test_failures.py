@@ -2,11 +2,16 @@
 
 from pathlib import Path
 
-from redis.exceptions import RedisError
+import pytest
+from redis.exceptions import RedisError, ResponseError
 from steersman.kinds.core_v1 import Pod
 
 from redis_world.world import World, failover_spec
+from redisfailover.actions import Failover, Fence
 from redisfailover.api.redis_failover_v1 import BootstrapNode
+from redisfailover.observation import RedisNode, SentinelNode
+from redisfailover.redis_servers import RedisServers
+from redisfailover.servers import Terms
 
 
 async def test_servers_replicate_and_the_service_leads_to_the_master(tmp_path: Path) -> None:
@@ -143,9 +148,7 @@ async def test_a_rolling_update_replaces_the_master_last_and_loses_nothing(tmp_p
         assert {pod.spec.containers[0].image for pod in world.pods("redis")} == {"redis:7.2.1-alpine"}
         await world.check()
         await world.cluster.eventually(lambda: {"RollingUpdate", "FailoverRequested"} <= world.events)
-        async with world.redis(world.seen.status.master) as redis:
-            kept = await redis.mget(confirmed)
-        assert [key for key, value in zip(confirmed, kept, strict=True) if value is None] == []
+        await world.check_confirmed(confirmed)
 
 
 async def test_a_second_master_with_newer_data_stops_everything_until_a_person_decides(tmp_path: Path) -> None:
@@ -210,3 +213,31 @@ async def test_an_image_that_is_not_there_stops_the_update_and_can_be_corrected(
         await world.cluster.client.patch(created, {"spec": {"redis": {"image": "redis:7.2-alpine"}}})
         await world.wait_ready()
         await world.check()
+
+
+async def test_a_master_that_handed_over_confirms_nothing_more_though_nobody_demotes_it(tmp_path: Path) -> None:
+    """The operator died right after it asked for the failover, and the pause is over: what is written now is lost."""
+    async with World.start(tmp_path) as world:
+        async with world.cluster.running(world.operator):
+            await world.create(failover_spec())
+            await world.write()
+        master = world.seen.status.master
+        nodes = {pod.name: RedisNode(pod=pod.name, address=world.address(pod.name)) for pod in world.pods("redis")}
+        replicas = tuple(node for name, node in nodes.items() if name != master)
+        first = world.pods("sentinel")[0].name
+        fence = Fence(nodes[master], replicas, write_quorum=2)
+        sentinel = SentinelNode(pod=first, address=world.address(first))
+        await RedisServers().act(Failover(sentinel, replicas[0], "it is to go", fence), Terms())
+        await world.cluster.eventually(lambda: _another_is_master(world, master))
+        async with world.redis(master) as redis:
+            await redis.execute_command("CLIENT UNPAUSE")
+            with pytest.raises(ResponseError, match=r"NOREPLICAS|READONLY"):
+                await redis.set("late", "lost")
+
+
+async def _another_is_master(world: World, than: str) -> bool:
+    for pod in world.pods("redis"):
+        async with world.redis(pod.name) as redis:
+            if pod.name != than and (await redis.info("replication"))["role"] == "master":
+                return True
+    return False
