@@ -8,7 +8,7 @@ import shutil
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -33,6 +33,17 @@ from mgors.main import operator
 NAME = "shop"
 #: Documents that are written while something happens begin with this number.
 _MEANWHILE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """The numbers of documents that a client wrote.
+
+    One that was attempted and not acknowledged may be there or not: its answer may have been lost, or the write.
+    """
+
+    attempted: set[int] = field(default_factory=set)
+    acknowledged: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -189,30 +200,36 @@ class World:
             return int(await client.shop.orders.count_documents({}))
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[list[int]]:
-        """Write one document after the other inside the block, as a client does that lives through all of it.
-
-        Gives those that a majority acknowledged so far. What fails was never promised to anybody.
-        """
-        acknowledged: list[int] = []
+    async def writing(self) -> AsyncIterator[Writes]:
+        """Write one document after the other inside the block, as a client does that lives through all of it."""
+        writes = Writes()
 
         async def write() -> None:
             async with self.connected() as client:
                 for number in itertools.count(_MEANWHILE):
+                    writes.attempted.add(number)
                     try:
                         await client.shop.orders.insert_one({"_id": number, "n": number})
                     except PyMongoError:
                         continue
                     else:
-                        acknowledged.append(number)
+                        writes.acknowledged.add(number)
                     finally:
                         await self.cluster.clock.sleep(0.02)
 
         async with background(write(), name="client"):
-            yield acknowledged
+            yield writes
 
-    async def documents(self) -> set[int]:
-        """Give the numbers of all documents that a majority has."""
+    async def check(self, before: int, writes: Writes) -> None:
+        """Fail unless exactly those documents are there which may be: the first ``before``, and what was written."""
+        found, kept = await self._documents(), set(range(before))
+        lost = (kept | writes.acknowledged) - found
+        assert not lost, f"{len(lost)} acknowledged documents are lost, from {min(lost)} to {max(lost)}"
+        strange = found - kept - writes.attempted
+        assert not strange, f"{len(strange)} documents are there that nobody wrote: {min(strange)} to {max(strange)}"
+
+    async def _documents(self) -> set[int]:
+        """Return the numbers of all documents that a majority has."""
         async with self.connected() as client:
             orders = client.shop.get_collection("orders", read_concern=ReadConcern("majority"))
             return {one["_id"] async for one in orders.find({}, {"_id": 1})}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from mongod_phases import BEFORE, PATIENCE, PHASES, Phase
-from mongod_world import StartWorld, World, running
+from mongod_world import StartWorld, World, Writes, running
 from steersman import Operator
 from steersman.testing import VARIABLE, Cluster, Crash, dying_once, dying_once_at_each_write
 
@@ -44,15 +44,15 @@ async def prepared(world: World, phase: Phase) -> None:
 @asynccontextmanager
 async def watched(world: World, phase: Phase) -> AsyncIterator[None]:
     """Check at the end of the block that all documents are there that a majority acknowledged before it and in it."""
-    acknowledged: list[int] = []
+    writes = Writes()
     if phase.is_open:
-        async with world.writing() as acknowledged:
+        async with world.writing() as writes:
             yield
-            await world.until(lambda: acknowledged)
+            await world.until(lambda: writes.acknowledged)
     else:
         yield
     if phase.stays:
-        assert set(range(BEFORE)) | set(acknowledged) <= await world.documents()
+        await world.check(BEFORE, writes)
 
 
 @pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.name)

@@ -27,7 +27,7 @@ async def test_a_keyfile_that_is_lost_is_not_replaced_by_another(start: StartWor
         pods = await made(world)
         content = world.secret(f"{NAME}-keyfile")
         [secret] = [one for one in world.cluster.list(Secret) if one.name == f"{NAME}-keyfile"]
-        async with world.writing() as acknowledged:
+        async with world.writing() as writes:
             await world.cluster.client.delete(secret)
             await world.until(lambda: world.condition("Ready") == ("False", "KeyfileMissing"))
             assert (world.primary, world.condition("QuorumAvailable")[0]) == ("", "Unknown")
@@ -38,7 +38,7 @@ async def test_a_keyfile_that_is_lost_is_not_replaced_by_another(start: StartWor
             data = {key: value.encode() for key, value in content.items()}
             await world.cluster.client.create(Secret(meta(f"{NAME}-keyfile", namespace="default"), data=data))
             await world.until(lambda: world.is_ready() and not uids(world) & pods, within=90)
-        assert set(range(100)) | set(acknowledged) <= await world.documents()
+        await world.check(100, writes)
 
 
 async def test_a_wrong_keyfile_is_named_and_no_pod_is_deleted(start: StartWorld) -> None:
