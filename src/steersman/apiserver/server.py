@@ -22,8 +22,8 @@ from steersman.apiserver.background.expiry import EventExpiry
 from steersman.apiserver.background.hand import Hand
 from steersman.apiserver.background.housekeeping import Housekeeper, Housekeeping, HousekeepingOptions, controllers
 from steersman.apiserver.bootstrap import bootstrap
-from steersman.apiserver.builtin.strategies.registry import Strategies
-from steersman.apiserver.builtin.table import add_builtin_kinds
+from steersman.apiserver.builtin.discovery import add_builtin_kinds
+from steersman.apiserver.builtin.registry import Strategies
 from steersman.apiserver.builtin.types import load_types
 from steersman.apiserver.custom.conversion import Conversions
 from steersman.apiserver.custom.definition_strategy import DEFINITION, DefinitionStrategy

@@ -1,6 +1,6 @@
 from typing import Any
 
-from steersman.apiserver.builtin.validation.job_changes import job_change_errors
+from steersman.apiserver.builtin.workloads.job_update_validation import job_change_errors
 
 POD: dict[str, Any] = {"containers": [{"name": "a", "image": "i", "resources": {}}], "restartPolicy": "Never"}
 

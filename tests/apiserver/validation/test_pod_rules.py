@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.builtin.defaults.pods import default_pod
-from steersman.apiserver.builtin.validation.pod_changes import pod_errors
-from steersman.apiserver.builtin.validation.pod_warnings import pod_warnings
+from steersman.apiserver.builtin.pods.defaults import default_pod
+from steersman.apiserver.builtin.pods.update_validation import pod_errors
+from steersman.apiserver.builtin.pods.warnings import pod_warnings
 
 Document = dict[str, Any]
 

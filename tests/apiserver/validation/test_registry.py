@@ -1,4 +1,4 @@
-from steersman.apiserver.builtin.table import builtin_resources
+from steersman.apiserver.builtin.discovery import builtin_resources
 from steersman.apiserver.builtin.validation.registry import CHECKS, check_of
 from steersman.apiserver.builtin.validation.warnings import validation_warnings
 from steersman.objects.identity import GroupVersionKind

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
+from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.custom.definitions import FINALIZER
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Document

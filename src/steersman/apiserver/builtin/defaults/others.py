@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from steersman.apiserver.builtin.defaults.pods import set_default
+from steersman.apiserver.builtin.pods.defaults import set_default
 
 Document = dict[str, Any]
 _RBAC = "rbac.authorization.k8s.io"

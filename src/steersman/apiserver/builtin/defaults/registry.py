@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from steersman.apiserver.builtin.defaults import others, pods, workloads
+from steersman.apiserver.builtin.defaults import others
+from steersman.apiserver.builtin.pods import defaults as pods
+from steersman.apiserver.builtin.workloads import deployments as workloads
 from steersman.objects.identity import GroupVersionKind
 
 Default = Callable[[dict[str, Any]], None]

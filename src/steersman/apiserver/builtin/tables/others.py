@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from steersman.apiserver.builtin.tables.cells import (
+from steersman.apiserver.builtin.common.cells import (
     NONE,
     UNSET,
     at,

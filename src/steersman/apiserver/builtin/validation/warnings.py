@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from steersman.apiserver.builtin.validation.quantities import amount_of
+from steersman.apiserver.builtin.common.quantities import amount_of
 from steersman.objects.identity import GroupVersionKind
 from steersman.validation.names import label_faults
 
@@ -81,7 +81,7 @@ def _at(obj: Document, path: tuple[str, ...]) -> Document:
 
 
 def _pod_warnings(pod: Document, path: str) -> list[str]:
-    from steersman.apiserver.builtin.validation.pod_warnings import pod_warnings  # noqa: PLC0415 - loaded with the first pod
+    from steersman.apiserver.builtin.pods.warnings import pod_warnings  # noqa: PLC0415 - loaded with the first pod
 
     return pod_warnings(pod, path)
 

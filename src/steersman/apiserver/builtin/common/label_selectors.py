@@ -1,0 +1,85 @@
+"""Label selectors inside built-in kinds, and whether they fit the labels of a template."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from steersman.apiserver.builtin.common.names import label_value_errors, labels_errors, qualified_errors
+from steersman.golang.text import GoStruct
+from steersman.validation.field_errors import FieldError, forbidden, invalid, required
+
+Document = dict[str, Any]
+Errors = list[FieldError]
+_SETS = ("In", "NotIn")
+_PRESENCE = ("Exists", "DoesNotExist")
+
+
+def selector_errors(selector: Document | None, path: str) -> Errors:
+    """Complain about a label selector."""
+    if not selector:
+        return []
+    errors = labels_errors(selector.get("matchLabels"), f"{path}.matchLabels")
+    for index, requirement in enumerate(selector.get("matchExpressions") or ()):
+        errors += _requirement_errors(requirement, f"{path}.matchExpressions[{index}]")
+    return errors
+
+
+def _requirement_errors(requirement: Document, path: str) -> Errors:
+    operator, values = requirement.get("operator", ""), requirement.get("values") or ()
+    errors: Errors = []
+    if operator in _SETS:
+        if not values:
+            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in _PRESENCE:
+        if values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(f"{path}.values", text))
+    else:
+        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    errors += qualified_errors(requirement.get("key", ""), f"{path}.key")
+    for index, value in enumerate(values):
+        errors += label_value_errors(value, f"{path}.values[{index}]")
+    return errors
+
+
+def shown_selector(selector: Document | None) -> Any:
+    """Give a selector as messages show it: in the order of its fields."""
+    if selector is None:
+        return None
+    shown = GoStruct()
+    if selector.get("matchLabels"):
+        shown["matchLabels"] = selector["matchLabels"]
+    if selector.get("matchExpressions"):
+        shown["matchExpressions"] = [
+            GoStruct({key: item[key] for key in ("key", "operator", "values") if key in item})
+            for item in selector["matchExpressions"]
+        ]
+    return shown
+
+
+def is_empty(selector: Document | None) -> bool:
+    """Tell whether a selector asks for nothing."""
+    return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
+
+
+def is_usable(selector: Document | None) -> bool:
+    """Tell whether a selector can be evaluated."""
+    return not selector_errors(selector, "")
+
+
+def selects(selector: Document | None, labels: Mapping[str, str] | None) -> bool:
+    """Tell whether a usable selector selects labels; one that is not there selects nothing."""
+    if selector is None:
+        return False
+    found = labels or {}
+    if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_fits(requirement, found) for requirement in selector.get("matchExpressions") or ())
+
+
+def _fits(requirement: Document, labels: Mapping[str, str]) -> bool:
+    key: str = requirement.get("key", "")
+    operator: str = requirement["operator"]
+    if operator in _PRESENCE:
+        return (key in labels) == (operator == "Exists")
+    is_listed = key in labels and labels[key] in (requirement.get("values") or ())
+    return is_listed if operator == "In" else not is_listed

@@ -1,0 +1,130 @@
+"""Events and Leases: what components tell each other."""
+
+from typing import Any
+
+from steersman.apiserver.builtin.common.names import qualified_errors
+from steersman.apiserver.builtin.common.numbers import negative_errors
+from steersman.golang.empty_values import same_content
+from steersman.golang.text import GoStruct
+from steersman.validation.field_errors import FieldError, invalid, required
+
+Document = dict[str, Any]
+Errors = list[FieldError]
+_OPEN_NAMESPACES = ("", "default")
+_SYSTEM_NAMESPACES = ("default", "kube-system")
+_LIMITS = (("reportingInstance", 128), ("action", 128), ("reason", 128))
+_NOTE_LIMIT = 1024
+_FEWEST = 2
+_MISMATCH = "does not match event.namespace"
+
+
+def lease_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Complain about a Lease."""
+    del old, subresource
+    spec = obj.get("spec") or {}
+    seconds = spec.get("leaseDurationSeconds")
+    errors: Errors = []
+    if seconds is not None and seconds <= 0:
+        errors.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
+    return errors + negative_errors(spec, ("leaseTransitions",), "spec")
+
+
+def core_event_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Complain about an event of the core group."""
+    del old, subresource
+    return _event_errors(obj, obj.get("involvedObject") or {}, "reportingComponent", obj.get("message") or "")
+
+
+def new_event_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Complain about an event of events.k8s.io, under the names that its fields have in the core group."""
+    del subresource
+    errors = _event_errors(obj, obj.get("regarding") or {}, "reportingController", obj.get("note") or "")
+    if old is not None:
+        return errors + _change_errors(obj, old)
+    errors += _series_errors(obj.get("series"))
+    if not obj.get("eventTime"):
+        errors.append(required("eventTime"))
+    if obj.get("type") not in ("Normal", "Warning"):
+        errors.append(invalid("type", "", f"has invalid value: {obj.get('type') or ''}"))
+    source = obj.get("deprecatedSource") or {}
+    if source.get("component") or source.get("host"):
+        errors.append(invalid("source", "", "needs to be unset"))
+    return errors + [invalid(told, "", "needs to be unset") for field, told in _DEPRECATED if obj.get(field)]
+
+
+_DEPRECATED = (
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedCount", "count"),
+)
+
+
+def _event_errors(obj: Document, about: Document, reporter: str, note: str) -> Errors:
+    namespace, own = about.get("namespace") or "", obj["metadata"].get("namespace") or ""
+    field = "involvedObject.namespace"
+    if not obj.get("eventTime"):
+        fits = own in _OPEN_NAMESPACES if not namespace else own == namespace
+        return [] if fits else [invalid(field, namespace, _MISMATCH)]
+    errors: Errors = []
+    if not namespace and own not in _SYSTEM_NAMESPACES:
+        errors.append(invalid(field, namespace, _MISMATCH))
+    name = obj.get(reporter) or ""
+    if not name:
+        errors.append(required(reporter))
+    errors += qualified_errors(name, reporter)
+    for text, limit in _LIMITS:
+        if not obj.get(text):
+            errors.append(required(text))
+        elif len(obj[text]) > limit:
+            errors.append(invalid(text, "", f"can have at most {limit} characters"))
+    if len(note) > _NOTE_LIMIT:
+        errors.append(invalid("message", "", f"can have at most {_NOTE_LIMIT} characters"))
+    return errors
+
+
+def _series_errors(series: Document | None) -> Errors:
+    if series is None:
+        return []
+    errors: Errors = []
+    if (series.get("count") or 0) < _FEWEST:
+        errors.append(invalid("series.count", "", f"should be at least {_FEWEST}"))
+    if not series.get("lastObservedTime"):
+        errors.append(required("series.lastObservedTime"))
+    return errors
+
+
+#: What never changes, with its name in the core group; a reason is looked at twice.
+_FIXED = (
+    ("regarding", "involvedObject"),
+    ("reason", "reason"),
+    ("note", "message"),
+    ("deprecatedSource", "source"),
+    ("deprecatedFirstTimestamp", "firstTimestamp"),
+    ("deprecatedLastTimestamp", "lastTimestamp"),
+    ("deprecatedCount", "count"),
+    ("reason", "reason"),
+    ("type", "type"),
+    ("eventTime", "eventTime"),
+    ("action", "action"),
+    ("related", "related"),
+    ("reportingController", "reportingController"),
+    ("reportingInstance", "reportingInstance"),
+)
+
+
+def _change_errors(obj: Document, old: Document) -> Errors:
+    errors = [] if same_content(obj.get("series"), old.get("series")) else _series_errors(obj.get("series"))
+    errors += [
+        invalid(told, _shown(obj.get(field)), "field is immutable")
+        for field, told in _FIXED
+        if not same_content(obj.get(field), old.get(field))
+    ]
+    return errors
+
+
+def _shown(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return "" if value is None else value
+    names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+    go_names = ("Kind", "Namespace", "Name", "UID", "APIVersion", "ResourceVersion", "FieldPath")
+    return GoStruct({go: value.get(name) or "" for name, go in zip(names, go_names, strict=True)})

@@ -1,0 +1,112 @@
+"""What the LimitRanges of a namespace give its pods, and what they do not let them have."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from steersman.apiserver.builtin.common.quantities import amount_of
+from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.status import forbidden
+from steersman.objects.codec import decode_json
+from steersman.objects.quantity import Quantity
+
+Document = dict[str, Any]
+_NOTE = "kubernetes.io/limit-ranger"
+
+
+def limit_pod(ledger: Ledger, obj: Document) -> None:
+    """Fill in what a pod's containers request and may use; refuse a pod that wants too much or too little."""
+    records = ledger.records_of("limitranges", obj["metadata"].get("namespace", ""))
+    if not records:
+        return
+    limits = [limit for record in records for limit in decode_json(record.raw)["spec"].get("limits") or ()]
+    _fill_in(obj, [limit for limit in limits if limit.get("type") == "Container"])
+    faults = list(_faults(obj["spec"], limits))
+    if faults:
+        why = faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
+        raise forbidden("pods", "", obj["metadata"].get("name", ""), why)
+
+
+def _containers(spec: Document) -> list[Document]:
+    return [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+
+
+def _fill_in(obj: Document, limits: list[Document]) -> None:
+    given: dict[str, Document] = {"requests": {}, "limits": {}}
+    for limit in limits:
+        given["requests"] |= limit.get("defaultRequest") or {}
+        given["limits"] |= limit.get("default") or {}
+    notes: list[str] = []
+    for kind in ("containers", "initContainers"):
+        for container in obj["spec"].get(kind) or ():
+            what = "container" if kind == "containers" else "init container"
+            notes += _filled(container, given, f"{what} {container.get('name', '')}")
+    if notes:
+        annotations = obj["metadata"].get("annotations") or {}
+        text = f"LimitRanger plugin set: {'; '.join(notes)}"
+        obj["metadata"]["annotations"] = {**annotations, _NOTE: text}
+
+
+def _filled(container: Document, given: dict[str, Document], where: str) -> Iterator[str]:
+    resources = dict(container.get("resources") or {})
+    for part, what in (("requests", "request"), ("limits", "limit")):
+        own = dict(resources.get(part) or {})
+        added = sorted(name for name in given[part] if name not in own)
+        if added:
+            resources[part] = {**own, **{name: given[part][name] for name in added}}
+            yield f"{', '.join(added)} {what} for {where}"
+    if resources:
+        container["resources"] = resources
+
+
+def _faults(spec: Document, limits: list[Document]) -> Iterator[str]:
+    for limit in limits:
+        if limit.get("type") == "Container":
+            for container in _containers(spec):
+                yield from _part_faults(container.get("resources") or {}, limit, "Container")
+        elif limit.get("type") == "Pod":
+            yield from _part_faults(_summed(spec), limit, "Pod")
+
+
+def _summed(spec: Document) -> Document:
+    """Give what all containers of a pod request and may use together."""
+    whole: Document = {"requests": {}, "limits": {}}
+    for container in spec.get("containers") or ():
+        for part in whole:
+            for name, text in ((container.get("resources") or {}).get(part) or {}).items():
+                whole[part][name] = (Quantity(whole[part].get(name, "0")) + Quantity(text)).canonical()
+    return whole
+
+
+def _part_faults(resources: Document, limit: Document, kind: str) -> Iterator[str]:
+    requests, most = resources.get("requests") or {}, resources.get("limits") or {}
+    for name, text in (limit.get("min") or {}).items():
+        rule = f"minimum {name} usage per {kind} is {amount_of(text).canonical()}"
+        yield from _bound_faults(rule, text, requests.get(name), "request")
+    for name, text in (limit.get("max") or {}).items():
+        rule = f"maximum {name} usage per {kind} is {amount_of(text).canonical()}"
+        yield from _bound_faults(rule, text, most.get(name), "limit")
+    for name, text in (limit.get("maxLimitRequestRatio") or {}).items():
+        yield from _ratio_faults(name, text, requests.get(name), most.get(name), kind)
+
+
+def _bound_faults(rule: str, bound: str, given: str | None, what: str) -> Iterator[str]:
+    if given is None:
+        yield f"{rule}.  No {what} is specified"
+        return
+    amount, edge = amount_of(given), amount_of(bound)
+    if (amount.value < edge.value) if what == "request" else (amount.value > edge.value):
+        yield f"{rule}, but {what} is {amount.canonical()}"
+
+
+def _ratio_faults(name: str, text: str, request: str | None, most: str | None, kind: str) -> Iterator[str]:
+    rule = f"{name} max limit to request ratio per {kind} is {amount_of(text).canonical()}"
+    if request is None or most is None or not amount_of(request).value:
+        yield (
+            f"{rule}, but no request is specified or request is 0"
+            if most is not None
+            else (f"{rule}, but no limit is specified or limit is 0")
+        )
+        return
+    ratio = float(amount_of(most).value / amount_of(request).value)
+    if ratio > float(amount_of(text).value):
+        yield f"{rule}, but provided ratio is {ratio:f}"
