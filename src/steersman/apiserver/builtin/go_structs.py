@@ -26,7 +26,6 @@ from steersman.validation.wire_types import BOOL, FLOAT64, INT32, INT64, STRING,
 
 Document = dict[str, Any]
 Read = Callable[[Any, str, Reading], Any]
-
 _INLINE, _OMIT_EMPTY, _POINTER = 1, 2, 4
 _QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"

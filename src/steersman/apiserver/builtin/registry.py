@@ -1,133 +1,74 @@
-"""Which strategy each built-in kind has."""
+"""Every built-in kind, collected from the families, and the strategies of one server."""
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
-from steersman.apiserver.builtin.admission_registration.webhook_configurations import (
-    NetworkPolicyStrategy,
-    WebhookConfigurationStrategy,
-)
-from steersman.apiserver.builtin.certificates.signing_requests import SigningRequestStrategy
-from steersman.apiserver.builtin.cluster.namespaces import NamespaceStrategy
+from steersman.apiserver.builtin.admission_registration import family as admission_registration
+from steersman.apiserver.builtin.certificates import family as certificates
+from steersman.apiserver.builtin.cluster import family as cluster
+from steersman.apiserver.builtin.config import family as config
+from steersman.apiserver.builtin.coordination import family as coordination
+from steersman.apiserver.builtin.devices import family as devices
 from steersman.apiserver.builtin.discovery import builtin_resources
-from steersman.apiserver.builtin.networking.service_allocation import ServiceAllocation
-from steersman.apiserver.builtin.networking.services import ServiceStrategy
-from steersman.apiserver.builtin.pods.strategy import PodStrategy
-from steersman.apiserver.builtin.storage import claims as kinds
+from steersman.apiserver.builtin.kind import BuiltinKind, ServedKind, ServerContext
+from steersman.apiserver.builtin.networking import family as networking
+from steersman.apiserver.builtin.pods import family as pods
+from steersman.apiserver.builtin.rbac import family as rbac
+from steersman.apiserver.builtin.reviews import family as reviews
+from steersman.apiserver.builtin.scaling import family as scaling
+from steersman.apiserver.builtin.storage import family as storage
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
-from steersman.apiserver.builtin.workloads import jobs as workloads
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.objects.identity import GroupVersionKind
-from steersman.randomness import Randomness
+from steersman.apiserver.builtin.workloads import family as workloads
+from steersman.apiserver.resources.catalog import Catalog
+from steersman.apiserver.resources.served import Served
 
 #: A group and a kind.
 GroupKind = tuple[str, str]
-StrategyFactory = Callable[..., BuiltinStrategy]
-
-_RBAC = "rbac.authorization.k8s.io"
-#: Kinds that count generations.
-_COUNTED = frozenset(
-    {
-        ("", "Pod"),
-        ("", "PodTemplate"),
-        ("resource.k8s.io", "DeviceClass"),
-        ("resource.k8s.io", "ResourceSlice"),
-        ("", "ReplicationController"),
-        ("apps", "Deployment"),
-        ("apps", "ReplicaSet"),
-        ("apps", "StatefulSet"),
-        ("apps", "DaemonSet"),
-        ("batch", "Job"),
-        ("batch", "CronJob"),
-        ("networking.k8s.io", "Ingress"),
-        ("networking.k8s.io", "IngressClass"),
-        ("networking.k8s.io", "NetworkPolicy"),
-        ("policy", "PodDisruptionBudget"),
-        ("discovery.k8s.io", "EndpointSlice"),
-        ("scheduling.k8s.io", "PriorityClass"),
-        ("apiextensions.k8s.io", "CustomResourceDefinition"),
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
-        ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
-        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
-    }
+StrategyFactory = Callable[[ServedKind, ServerContext], BuiltinStrategy]
+KINDS: Final[tuple[BuiltinKind, ...]] = (
+    *pods.KINDS,
+    *workloads.KINDS,
+    *scaling.KINDS,
+    *networking.KINDS,
+    *storage.KINDS,
+    *config.KINDS,
+    *cluster.KINDS,
+    *coordination.KINDS,
+    *certificates.KINDS,
+    *devices.KINDS,
+    *rbac.KINDS,
+    *reviews.KINDS,
+    *admission_registration.KINDS,
 )
-_OWN: dict[tuple[str, str], type[BuiltinStrategy]] = {
-    ("", "Namespace"): NamespaceStrategy,
-    ("", "Pod"): PodStrategy,
-    ("", "Service"): ServiceStrategy,
-    ("", "ConfigMap"): kinds.DataStrategy,
-    ("", "Secret"): kinds.SecretStrategy,
-    ("", "PersistentVolumeClaim"): kinds.ClaimStrategy,
-    ("", "PersistentVolume"): kinds.VolumeStrategy,
-    ("", "ServiceAccount"): kinds.AnsweringWithObject,
-    ("", "ResourceQuota"): kinds.AnsweringWithObject,
-    ("", "PodTemplate"): kinds.AnsweringWithObject,
-    ("", "Node"): kinds.NodeStrategy,
-    ("", "Endpoints"): kinds.CreatedOnUpdate,
-    ("", "LimitRange"): kinds.CreatedOnUpdate,
-    ("", "ReplicationController"): workloads.ReplicationControllerStrategy,
-    ("apps", "StatefulSet"): workloads.StatefulSetStrategy,
-    ("apps", "Deployment"): workloads.DeploymentStrategy,
-    ("discovery.k8s.io", "EndpointSlice"): kinds.SliceStrategy,
-    ("scheduling.k8s.io", "PriorityClass"): kinds.NeverCounting,
-    ("apps", "DaemonSet"): workloads.DaemonSetStrategy,
-    ("certificates.k8s.io", "CertificateSigningRequest"): SigningRequestStrategy,
-    ("batch", "Job"): workloads.JobStrategy,
-    ("resource.k8s.io", "ResourceSlice"): kinds.DeviceSliceStrategy,
-    ("storage.k8s.io", "StorageClass"): kinds.AnsweringWithObject,
-    ("storage.k8s.io", "VolumeAttachment"): kinds.OnlyStatus,
-    ("storage.k8s.io", "VolumeAttributesClass"): kinds.ProtectedClass,
-    ("coordination.k8s.io", "Lease"): kinds.LeaseStrategy,
-    ("policy", "PodDisruptionBudget"): kinds.BudgetStrategy,
-    ("", "Event"): kinds.EventStrategy,
-    ("events.k8s.io", "Event"): kinds.NewEventStrategy,
-    ("autoscaling", "HorizontalPodAutoscaler"): kinds.AutoscalerStrategy,
-    (_RBAC, "Role"): kinds.UrlNamed,
-    (_RBAC, "RoleBinding"): kinds.UrlNamed,
-    (_RBAC, "ClusterRole"): kinds.UrlNamed,
-    (_RBAC, "ClusterRoleBinding"): kinds.UrlNamed,
-    ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): WebhookConfigurationStrategy,
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): WebhookConfigurationStrategy,
-    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): kinds.OnlyStatus,
-    ("apiregistration.k8s.io", "APIService"): kinds.OnlyStatus,
-    ("flowcontrol.apiserver.k8s.io", "FlowSchema"): kinds.OnlyStatus,
-    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): kinds.OnlyStatus,
-    ("networking.k8s.io", "ServiceCIDR"): kinds.OnlyStatus,
-}
+_BY_NAME: Final[Mapping[GroupKind, BuiltinKind]] = {(kind.group, kind.kind): kind for kind in KINDS}
 
 
-class Strategies:
-    """The strategies of one server.
+def builtin_kind(group: str, kind: str) -> BuiltinKind:
+    """Return what is registered about a built-in kind; raises KeyError for a kind that is not built in."""
+    return _BY_NAME[group, kind]
 
-    ``others`` are the strategies of kinds that belong to other rooms: CustomResourceDefinitions.
+
+def add_builtin_kinds(
+    catalog: Catalog, server: ServerContext, custom: Mapping[GroupKind, StrategyFactory] | None = None
+) -> None:
+    """Serve every built-in kind in every version that discovery lists.
+
+    ``custom`` are the strategies of kinds whose behaviour belongs to another room: CustomResourceDefinitions.
     """
-
-    def __init__(self, ledger: Ledger, randomness: Randomness, others: Mapping[GroupKind, StrategyFactory]) -> None:
-        self._made: dict[GroupVersionKind, BuiltinStrategy] = {}
-        for resource, _, parts in builtin_resources():
-            key = (resource.gvk.group, resource.gvk.kind)
-            kind: StrategyFactory = others.get(key) or _OWN.get(key, BuiltinStrategy)
-            self._made[resource.gvk] = kind(
-                resource.gvk, namespaced=resource.namespaced, has_status="status" in parts, counts=key in _COUNTED
+    for resource, verbs, subresources in builtin_resources():
+        kind = builtin_kind(resource.gvk.group, resource.gvk.kind)
+        create: StrategyFactory = (custom or {}).get((kind.group, kind.kind)) or kind.strategy or BuiltinStrategy
+        served = ServedKind(
+            gvk=resource.gvk, kind=kind, namespaced=resource.namespaced, has_status="status" in subresources
+        )
+        catalog.add(
+            Served(
+                resource=resource,
+                strategy=create(served, server),
+                verbs=verbs,
+                subresources=subresources,
+                stored_as=kind.stored_as,
+                stored_version=kind.stored_version,
+                deprecation=kind.deprecation,
             )
-        for strategy in self._made.values():
-            if isinstance(strategy, (PodStrategy, kinds.ClaimStrategy)):
-                strategy.ledger = ledger
-            if isinstance(strategy, ServiceStrategy):
-                strategy.allocation = ServiceAllocation(ledger, randomness)
-
-    def strategy_for(self, gvk: GroupVersionKind) -> BuiltinStrategy:
-        """Give the strategy of a kind."""
-        return self._made[gvk]
-
-    @property
-    def signing_requests(self) -> SigningRequestStrategy:
-        """The strategy of certificate signing requests."""
-        strategy = self._made[GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest")]
-        assert isinstance(strategy, SigningRequestStrategy)  # noqa: S101 - the table above says so
-        return strategy
+        )

@@ -20,9 +20,7 @@ _DIRECTIVE: Final = "$patch"
 _RETAIN_KEYS: Final = "$retainKeys"
 _ORDER: Final = "$setElementOrder"
 _DELETE_FROM: Final = "$deleteFromPrimitiveList"
-
 _DROPPED: Final[Any] = object()
-
 _Map = dict[str, Any]
 
 

@@ -5,12 +5,10 @@ from functools import cache
 from typing import Any
 
 from steersman.apiserver.builtin import types as builtin_types
-from steersman.apiserver.builtin.defaults.registry import defaults_of
 from steersman.apiserver.builtin.discovery import builtin_resources
 from steersman.apiserver.builtin.go_structs import message_of, struct
+from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategic_merge import apply_strategic_merge_patch
-from steersman.apiserver.builtin.validation.registry import validation_errors
-from steersman.apiserver.builtin.validation.warnings import validation_warnings
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.metadata_rules import MetadataReview
@@ -44,16 +42,14 @@ class BuiltinStrategy(Strategy):
     #: Whether the rules of the kind are told what was given empty.
     tells_empties = True
 
-    def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
-        self.gvk = gvk
-        self.namespaced = namespaced
-        self.has_status = has_status
-        #: Whether the kind counts generations.
-        self.counts = counts
-        self._struct = struct(message_of(gvk))
-        self._defaults = defaults_of(gvk)
-        self._metadata_review = MetadataReview(gvk, namespaced=namespaced, name_faults=self.name_faults)
-        if has_status:
+    def __init__(self, served: ServedKind, server: ServerContext) -> None:
+        self.gvk = served.gvk
+        self.has_status = served.has_status
+        self._kind = served.kind
+        self._server = server
+        self._struct = struct(message_of(served.gvk))
+        self._metadata_review = MetadataReview(served.gvk, namespaced=served.namespaced, name_faults=self.name_faults)
+        if served.has_status:
             kept = [("metadata", name) for name in self.kept_in_status]
             self.reset_fields = {"": set_of(("status",)), "status": set_of(("spec",), *kept)}
 
@@ -74,8 +70,8 @@ class BuiltinStrategy(Strategy):
 
     def default(self, obj: Document) -> None:
         """Fill in what an author may leave out."""
-        if self._defaults is not None:
-            self._defaults(obj)
+        if self._kind.defaults is not None:
+            self._kind.defaults(obj)
 
     def reread(self, stored: Document) -> Document:
         """Built-in kinds do not change while the server runs."""
@@ -106,7 +102,7 @@ class BuiltinStrategy(Strategy):
         del subresource
         if self.has_status:
             obj["status"] = self.initial_status(obj)
-        if self.counts:
+        if self._kind.counts_generations:
             obj["metadata"]["generation"] = 1
         _forget_empty_lists(obj)
 
@@ -124,7 +120,7 @@ class BuiltinStrategy(Strategy):
             return
         if self.has_status:
             take(obj, old, "status")
-        if self.counts and self.is_new_generation(obj, old):
+        if self._kind.counts_generations and self.is_new_generation(obj, old):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def prepare_status(self, obj: Document, old: Document) -> None:
@@ -150,14 +146,12 @@ class BuiltinStrategy(Strategy):
             errors = self._metadata_review.of_new(metadata)
         else:
             errors = self._metadata_review.of_changed(metadata, old["metadata"], subresource)
-        errors += validation_errors(self.gvk, obj, old, subresource)
-        return Verdict(errors, validation_warnings(self.gvk, obj, old, subresource))
+        errors += self._kind.validation_errors(obj, old, subresource)
+        return Verdict(errors, self._kind.validation_warnings(obj, old, subresource))
 
     def columns(self) -> tuple[Column, ...]:
         """Return the columns that ``kubectl get`` prints for the kind."""
-        from steersman.apiserver.builtin.workloads.columns import builtin_columns  # noqa: PLC0415 - only tables need it
-
-        return builtin_columns(self.gvk)
+        return self._kind.table_columns()
 
     def ownership_type(self) -> Any:
         """Give the type tree of the kind."""

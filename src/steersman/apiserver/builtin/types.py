@@ -16,7 +16,6 @@ from steersman.apiserver.messages.protobuf import unset_object
 from steersman.objects.identity import GroupVersionKind
 
 Schema = Mapping[str, Any]
-
 _REF_PREFIX: Final = "#/components/schemas/"
 
 

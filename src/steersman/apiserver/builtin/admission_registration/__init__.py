@@ -1,1 +1,4 @@
-"""Built-in kinds of one family."""
+"""Webhook configurations and admission policies as objects. ``family.py`` lists the kinds.
+
+``apiserver/admission`` evaluates them.
+"""

@@ -1,15 +1,13 @@
 """What webhooks and admission policies apply to: rules, selectors and match conditions."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import qualified_errors
-from steersman.validation.field_errors import FieldError, duplicate, invalid, not_supported, required, too_many
+from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_many
 from steersman.validation.names import path_segment_faults
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 FAILURE_POLICIES = ("Fail", "Ignore")
 MATCH_POLICIES = ("Equivalent", "Exact")

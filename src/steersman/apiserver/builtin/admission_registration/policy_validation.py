@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from steersman.apiserver.builtin.admission_registration.match_validation import (
     FAILURE_POLICIES,
@@ -11,14 +10,13 @@ from steersman.apiserver.builtin.admission_registration.match_validation import 
     expression_errors,
     match_resources_errors,
 )
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import qualified_errors, required_name, subdomain_errors
 from steersman.golang.empty_values import same_content
-from steersman.validation.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 from steersman.validation.names import kind_faults, path_segment_faults
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS = ("Audit", "Deny", "Warn")
 _NOTHING = "validations or auditAnnotations must contain at least one item"
@@ -213,3 +211,9 @@ def _param_ref_errors(reference: Document, path: str) -> Errors:
     elif action not in ("Deny", "Allow"):
         errors.append(not_supported(f"{path}.parameterNotFoundAction", action, ["Deny", "Allow"]))
     return errors
+
+
+def mutating_policy_warnings(obj: Document, old: Document | None) -> list[str]:
+    """Return a warning for a new object, because this server stores the kind without acting on it."""
+    del obj
+    return ["this server does not evaluate MutatingAdmissionPolicies"] if old is None else []

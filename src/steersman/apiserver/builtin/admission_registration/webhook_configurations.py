@@ -1,16 +1,34 @@
-"""Kinds whose generation counts whatever was given: an empty list where there was none is a change."""
+"""Webhook configurations: defaults and strategy."""
 
+from steersman.apiserver.builtin.common.defaults import set_default
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
-from steersman.apiserver.resources.strategy import Document
 from steersman.golang.equality import json_equal
 
 
-class NetworkPolicyStrategy(BuiltinStrategy):
-    """NetworkPolicies compare their spec as it is in memory."""
+def _default_webhook(hook: Document) -> None:
+    set_default(hook, failurePolicy="Fail", matchPolicy="Equivalent", timeoutSeconds=10)
+    for name in ("namespaceSelector", "objectSelector"):
+        if hook.get(name) is None:
+            hook[name] = {}
+    for rule in hook.get("rules") or ():
+        set_default(rule, scope="*")
+    service = (hook.get("clientConfig") or {}).get("service")
+    if service is not None:
+        set_default(service, port=443)
 
-    def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether the spec is another one, be it only in what is empty."""
-        return not json_equal(obj.get("spec"), old.get("spec"))
+
+def default_webhooks(obj: Document) -> None:
+    """Fill in a ValidatingWebhookConfiguration."""
+    for hook in obj.get("webhooks") or ():
+        _default_webhook(hook)
+
+
+def default_mutating_webhooks(obj: Document) -> None:
+    """Fill in a MutatingWebhookConfiguration."""
+    for hook in obj.get("webhooks") or ():
+        _default_webhook(hook)
+        set_default(hook, reinvocationPolicy="Never")
 
 
 class WebhookConfigurationStrategy(BuiltinStrategy):

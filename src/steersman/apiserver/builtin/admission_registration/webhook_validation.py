@@ -1,6 +1,5 @@
 """Configurations of admission webhooks."""
 
-from typing import Any
 from urllib.parse import urlsplit
 
 from steersman.apiserver.builtin.admission_registration.match_validation import (
@@ -10,15 +9,14 @@ from steersman.apiserver.builtin.admission_registration.match_validation import 
     condition_errors,
     rule_errors,
 )
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.numbers import PORT_RULE, port_errors
 from steersman.golang.equality import json_equal
-from steersman.validation.field_errors import FieldError, duplicate, invalid, not_supported, required
+from steersman.validation.field_errors import duplicate, invalid, not_supported, required
 from steersman.validation.names import dns1035_faults, subdomain_faults
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _NO_EFFECTS = ("None", "NoneOnDryRun")
 _REVIEWS = ("v1", "v1beta1")
 _REINVOCATIONS = ("IfNeeded", "Never")

@@ -1,1 +1,1 @@
-"""Built-in kinds of one family."""
+"""CertificateSigningRequests. ``family.py`` registers the kind."""

@@ -1,21 +1,18 @@
 """CertificateSigningRequests: who asks is said by the server, approvers change conditions, signers the rest."""
 
-from collections.abc import Callable
-
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy, take
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.messages.api_request import User
-from steersman.apiserver.resources.strategy import Document
-from steersman.objects.identity import GroupVersionKind
 
 
 class SigningRequestStrategy(BuiltinStrategy):
     """The rules of CertificateSigningRequests; they are selected by their signer."""
 
-    def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
-        super().__init__(gvk, namespaced=namespaced, has_status=has_status, counts=counts)
-        #: Returns the time of the request.
-        self.now: Callable[[], str] = str
+    def __init__(self, served: ServedKind, server: ServerContext) -> None:
+        super().__init__(served, server)
+        self._now = server.now
         self.reset_fields = {
             "": set_of(("spec",), ("status",)),
             "status": set_of(("spec",), ("status", "conditions")),
@@ -40,7 +37,7 @@ class SigningRequestStrategy(BuiltinStrategy):
         before = _conditions_of(old)
         for condition in conditions:
             if not condition.get("lastUpdateTime"):
-                condition["lastUpdateTime"] = self.now()
+                condition["lastUpdateTime"] = self._now()
             if not condition.get("lastTransitionTime"):
                 same = [
                     one["lastTransitionTime"]
@@ -48,7 +45,7 @@ class SigningRequestStrategy(BuiltinStrategy):
                     if one.get("lastTransitionTime")
                     and (one.get("type"), one.get("status")) == (condition.get("type"), condition.get("status"))
                 ]
-                condition["lastTransitionTime"] = same[0] if same else self.now()
+                condition["lastTransitionTime"] = same[0] if same else self._now()
 
     def created_by(self, obj: Document, user: User) -> None:
         """Set who asks, whatever the request says."""

@@ -1,10 +1,8 @@
 """Namespaces: their own name as a label, a finalizer in the spec, a phase."""
 
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
-from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import Refusal, details
-from steersman.structural.verdict import Verdict
-from steersman.validation.field_errors import invalid
 from steersman.validation.names import label_faults
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -50,18 +48,6 @@ class NamespaceStrategy(BuiltinStrategy):
         super().prepare_update(obj, old, subresource)
         if subresource == "":
             obj["spec"] = old.get("spec", {})
-
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
-        """Judge the phase: only what is being deleted may say so."""
-        verdict = super().check(obj, old, subresource)
-        phase = (obj.get("status") or {}).get("phase", "Active")
-        errors = list(verdict.errors)
-        is_going = "deletionTimestamp" in obj["metadata"]
-        wanted = "Terminating" if is_going else "Active"
-        if subresource == "status" and phase != wanted:
-            text = f"may only be '{wanted}' if `deletionTimestamp` is {'not ' if is_going else ''}empty"
-            errors.append(invalid("status.Phase", phase, text))
-        return Verdict(errors, verdict.warnings)
 
     def may_finish(self, obj: Document) -> bool:
         """Tell whether the content is gone: somebody has emptied the finalizers in the spec."""

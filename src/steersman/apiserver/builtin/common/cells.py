@@ -1,12 +1,12 @@
-"""How values become cells, for kinds of every family."""
+"""Cells of tables, for kinds of every family."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import Cell, Column, age
 
-Document = dict[str, Any]
 NONE = "<none>"
 UNSET = "<unset>"
 _SHOWN = 3
@@ -95,6 +95,36 @@ def selector(*path: str) -> Cell:
     return cell
 
 
+def labels(*path: str) -> Cell:
+    """Show the labels at a path."""
+
+    def cell(obj: Document, _now: datetime) -> str:
+        return labels_text(at(obj, *path))
+
+    return cell
+
+
 def column(title: str, cell: Cell, *, type_: str = "string", wide: bool = False) -> Column:
     """Describe a column; a wide one is shown on request."""
     return Column(title, cell, type=type_, priority=1 if wide else 0)
+
+
+AGE = column("Age", created)
+
+
+def joined(*path: str, empty: str = NONE) -> Callable[[Document, datetime], str]:
+    """Show the texts of a list, separated by commas."""
+
+    def cell(obj: Document, _now: datetime) -> str:
+        return ",".join(at(obj, *path, default=())) or empty
+
+    return cell
+
+
+def length(*path: str) -> Callable[[Document, datetime], int]:
+    """Show the number of items of a list."""
+
+    def cell(obj: Document, _now: datetime) -> int:
+        return len(at(obj, *path, default=()))
+
+    return cell

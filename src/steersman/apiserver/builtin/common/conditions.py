@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
-from steersman.validation.field_errors import FieldError, duplicate, invalid, not_supported, required, too_long
+from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_long
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _STATUSES = ("False", "True", "Unknown")
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _REASON_RULE = (

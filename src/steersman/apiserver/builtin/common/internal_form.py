@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.label_selectors import shown_selector
 from steersman.apiserver.builtin.common.quantities import shown
 from steersman.golang.text import GoStruct
 
-Document = dict[str, Any]
 #: Name in Go, name on the wire, type; a field without names is a struct whose fields stand among the others.
 Field = tuple[str, str, str]
 #: What a pod's spec has on the wire, and its security context inside.

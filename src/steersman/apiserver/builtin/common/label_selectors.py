@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import label_value_errors, labels_errors, qualified_errors
 from steersman.golang.text import GoStruct
-from steersman.validation.field_errors import FieldError, forbidden, invalid, required
+from steersman.validation.field_errors import forbidden, invalid, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _SETS = ("In", "NotIn")
 _PRESENCE = ("Exists", "DoesNotExist")
 

@@ -1,20 +1,13 @@
-"""Names, labels and addresses inside built-in kinds: each function gives the errors of one field."""
+"""Validation of names, labels and addresses; each function returns the errors of one field."""
 
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from steersman.validation.field_errors import FieldError, invalid, required
-from steersman.validation.names import (
-    label_faults,
-    label_value_faults,
-    qualified_name_faults,
-    subdomain_faults,
-)
+from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.validation.field_errors import invalid, required
+from steersman.validation.names import label_faults, label_value_faults, qualified_name_faults, subdomain_faults
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _PORT_NAME_LIMIT = 15
 _KEY_LIMIT = 253
 _KEY_RULE = (
@@ -181,3 +174,20 @@ def cidr_errors(text: str, field: str) -> Errors:
     except ValueError:
         return [invalid(field, text, CIDR_RULE)]
     return []
+
+
+_PREFIXED_RULE = 'must be a domain-prefixed path (such as "acme.io/foo")'
+
+
+def domain_prefixed_errors(text: str, field: str) -> Errors:
+    """Complain about what is not a domain and a path."""
+    if not text:
+        return [required(field)]
+    host, slash, rest = text.partition("/")
+    if not slash or not host or not rest:
+        return [invalid(field, text, _PREFIXED_RULE)]
+    errors = subdomain_errors(host, field)
+    if not re.fullmatch(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", rest):
+        text_ = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
+        errors.append(invalid(field, rest, text_))
+    return errors

@@ -4,11 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import port_name_faults
-from steersman.validation.field_errors import FieldError, invalid, not_supported, required
+from steersman.validation.field_errors import invalid, not_supported, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"

@@ -1,15 +1,13 @@
 """Amounts of resources inside built-in kinds: their names, signs and grain."""
 
 from functools import lru_cache
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.apiserver.builtin.common.numbers import NEGATIVE, NOT_POSITIVE
 from steersman.objects.quantity import Quantity
-from steersman.validation.field_errors import FieldError, forbidden, invalid, required
+from steersman.validation.field_errors import forbidden, invalid, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
 _QUOTA = frozenset(
     {

@@ -1,1 +1,4 @@
-"""Built-in kinds of one family."""
+"""ConfigMaps, Secrets, ServiceAccounts, LimitRanges and ResourceQuotas. ``family.py`` lists the kinds.
+
+What a LimitRange does to new pods is in ``pods/limit_ranges.py``.
+"""

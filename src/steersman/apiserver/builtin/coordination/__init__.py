@@ -1,1 +1,1 @@
-"""Built-in kinds of one family."""
+"""Leases, and Events of both API groups. ``family.py`` lists the kinds."""

@@ -1,32 +1,19 @@
-"""Events and Leases: what components tell each other."""
+"""Validation of Events of both API groups."""
 
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
-from steersman.apiserver.builtin.common.numbers import negative_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
-from steersman.validation.field_errors import FieldError, invalid, required
+from steersman.validation.field_errors import invalid, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _OPEN_NAMESPACES = ("", "default")
 _SYSTEM_NAMESPACES = ("default", "kube-system")
 _LIMITS = (("reportingInstance", 128), ("action", 128), ("reason", 128))
 _NOTE_LIMIT = 1024
 _FEWEST = 2
 _MISMATCH = "does not match event.namespace"
-
-
-def lease_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a Lease."""
-    del old, subresource
-    spec = obj.get("spec") or {}
-    seconds = spec.get("leaseDurationSeconds")
-    errors: Errors = []
-    if seconds is not None and seconds <= 0:
-        errors.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
-    return errors + negative_errors(spec, ("leaseTransitions",), "spec")
 
 
 def core_event_errors(obj: Document, old: Document | None, subresource: str) -> Errors:

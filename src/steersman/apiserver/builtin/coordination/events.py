@@ -1,8 +1,8 @@
-"""Built-in kinds that two API versions serve from one store: events of both groups, autoscalers of v1 and v2."""
+"""Events of both API groups: strategies, and conversion between the groups."""
 
-from typing import Any
-
-Document = dict[str, Any]
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.validation.object_meta import subdomain_name_faults, url_name_faults
 
 #: Names of an event's fields in events.k8s.io → in core.
 _EVENT_NAMES = {
@@ -38,34 +38,55 @@ def event_from_core(event: Document) -> Document:
     return made
 
 
-def autoscaler_to_v2(scaler: Document) -> Document:
-    """Give an autoscaling/v1 autoscaler as v2 knows it."""
-    spec = dict(scaler.get("spec") or {})
-    target = spec.pop("targetCPUUtilizationPercentage", None)
-    if target is not None:
-        metric = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}}
-        spec["metrics"] = [{"type": "Resource", "resource": metric}]
-    status = dict(scaler.get("status") or {})
-    current = status.pop("currentCPUUtilizationPercentage", None)
-    status["currentMetrics"] = None
-    if current is not None:
-        value = {"name": "cpu", "current": {"averageUtilization": current, "averageValue": "0"}}
-        status["currentMetrics"] = [{"type": "Resource", "resource": value}]
-    return {**scaler, "apiVersion": "autoscaling/v2", "spec": spec, "status": status}
+class EventStrategy(BuiltinStrategy):
+    """Events of the core group: nobody looks at their names but whoever makes a URL of them."""
+
+    create_on_update = True
+
+    def name_faults(self, name: str, prefix: bool) -> list[str]:
+        """Complain about what no URL can carry."""
+        return url_name_faults(name, prefix)
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Give what events are selected by, under the names of both groups."""
+        core = self.to_stored(obj)
+        about = core.get("involvedObject") or {}
+        found = {f"involvedObject.{name}": str(about.get(name, "")) for name in _REFERENCE}
+        found |= {f"regarding.{name}": str(about.get(name, "")) for name in _REFERENCE}
+        source = (core.get("source") or {}).get("component", "") or core.get("reportingComponent", "")
+        return {
+            **found,
+            "reason": core.get("reason", ""),
+            "type": core.get("type", ""),
+            "source": source,
+            "reportingComponent": core.get("reportingComponent", ""),
+            "reportingController": core.get("reportingComponent", ""),
+        }
+
+    def field_label_error(self, label: str) -> str:
+        """Events are selected by what they are about."""
+        prefix = "involvedObject" if not self.gvk.group else "regarding"
+        controller = "reportingComponent" if not self.gvk.group else "reportingController"
+        known = {f"{prefix}.{name}" for name in _REFERENCE}
+        known |= {"metadata.name", "metadata.namespace", "reason", "type", "source", controller}
+        return "" if label in known else f"field label not supported: {label}"
 
 
-def autoscaler_from_v2(scaler: Document) -> Document:
-    """Give an autoscaling/v2 autoscaler as v1 knows it."""
-    spec = dict(scaler.get("spec") or {})
-    for metric in spec.pop("metrics", None) or ():
-        resource = metric.get("resource") or {}
-        utilization = (resource.get("target") or {}).get("averageUtilization")
-        if resource.get("name") == "cpu" and utilization is not None:
-            spec["targetCPUUtilizationPercentage"] = utilization
-    spec.pop("behavior", None)
-    status = dict(scaler.get("status") or {})
-    status.pop("conditions", None)
-    status.pop("currentMetrics", None)
-    status.setdefault("currentReplicas", 0)
-    status.setdefault("desiredReplicas", 0)
-    return {**scaler, "apiVersion": "autoscaling/v1", "spec": spec, "status": status}
+class NewEventStrategy(EventStrategy):
+    """Events of events.k8s.io, which are kept as core events."""
+
+    def name_faults(self, name: str, prefix: bool) -> list[str]:
+        """Complain about names that are no subdomains."""
+        return subdomain_name_faults(name, prefix)
+
+    def to_stored(self, obj: Document) -> Document:
+        """Give the event as the core group knows it."""
+        return event_to_core(obj)
+
+    def from_stored(self, stored: Document, api_version: str) -> Document:
+        """Give a core event as this group knows it."""
+        del api_version
+        return event_from_core(stored)
+
+
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")

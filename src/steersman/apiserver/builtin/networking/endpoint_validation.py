@@ -1,8 +1,8 @@
 """Endpoints and EndpointSlices: where the pods behind a Service are reached."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     endpoint_address_errors,
@@ -13,10 +13,8 @@ from steersman.apiserver.builtin.common.names import (
 )
 from steersman.apiserver.builtin.common.numbers import port_errors, protocol_errors
 from steersman.golang.empty_values import same_content
-from steersman.validation.field_errors import FieldError, duplicate, invalid, not_supported, required, too_many
+from steersman.validation.field_errors import duplicate, invalid, not_supported, required, too_many
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _TYPES = ("FQDN", "IPv4", "IPv6")
 _MOST_ENDPOINTS = 1000
 _MOST_ADDRESSES = 100

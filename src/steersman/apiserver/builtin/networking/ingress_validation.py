@@ -1,13 +1,8 @@
-"""Ingresses, IngressClasses, NetworkPolicies and ServiceCIDRs."""
+"""Validation of Ingresses and IngressClasses."""
 
-import ipaddress
-import re
-from collections.abc import Sequence
-from typing import Any
-
-from steersman.apiserver.builtin.common.label_selectors import selector_errors
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import (
-    cidr_errors,
+    domain_prefixed_errors,
     host_errors,
     label_errors,
     parsed_address,
@@ -17,21 +12,14 @@ from steersman.apiserver.builtin.common.names import (
 )
 from steersman.apiserver.builtin.common.numbers import port_errors
 from steersman.apiserver.builtin.networking.service_validation import balancer_status_errors
-from steersman.golang.empty_values import same_content
-from steersman.validation.field_errors import FieldError, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDS = ("/..", "/.")
 _CLASS_ANNOTATION = "kubernetes.io/ingress.class"
-_PROTOCOLS = ("TCP", "UDP", "SCTP")
-_DIRECTIONS = ("Ingress", "Egress")
 _IMMUTABLE = "field is immutable"
-_PREFIXED_RULE = 'must be a domain-prefixed path (such as "acme.io/foo")'
-_MOST = 2
 
 
 def ingress_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
@@ -134,20 +122,6 @@ def _tls_errors(tls: Document, path: str) -> Errors:
     return errors
 
 
-def domain_prefixed_errors(text: str, field: str) -> Errors:
-    """Complain about what is not a domain and a path."""
-    if not text:
-        return [required(field)]
-    host, slash, rest = text.partition("/")
-    if not slash or not host or not rest:
-        return [invalid(field, text, _PREFIXED_RULE)]
-    errors = subdomain_errors(host, field)
-    if not re.fullmatch(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", rest):
-        text_ = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"
-        errors.append(invalid(field, rest, text_))
-    return errors
-
-
 def ingress_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     """Complain about an IngressClass."""
     del subresource
@@ -180,107 +154,8 @@ def _parameter_errors(parameters: Document, path: str) -> Errors:
     return errors
 
 
-def network_policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a NetworkPolicy."""
-    del old, subresource
-    spec = obj.get("spec") or {}
-    errors = selector_errors(spec.get("podSelector"), "spec.podSelector")
-    for direction, peers in (("ingress", "from"), ("egress", "to")):
-        for index, rule in enumerate(spec.get(direction) or ()):
-            here = f"spec.{direction}[{index}]"
-            for number, port in enumerate(rule.get("ports") or ()):
-                errors += _policy_port_errors(port, f"{here}.ports[{number}]")
-            for number, peer in enumerate(rule.get(peers) or ()):
-                errors += _peer_errors(peer, f"{here}.{peers}[{number}]")
-    return errors + _direction_errors(spec.get("policyTypes") or [])
-
-
-def _direction_errors(directions: Sequence[str]) -> Errors:
-    if len(directions) > len(_DIRECTIONS):
-        return [invalid("spec.policyTypes", directions, "may not specify more than two policyTypes")]
-    return [
-        not_supported(f"spec.policyTypes[{index}]", direction, _DIRECTIONS)
-        for index, direction in enumerate(directions)
-        if direction not in _DIRECTIONS
-    ]
-
-
-def _policy_port_errors(port: Document, path: str) -> Errors:
-    errors: Errors = []
-    protocol, number, end = port.get("protocol"), port.get("port"), port.get("endPort")
-    if protocol is not None and protocol not in _PROTOCOLS:
-        errors.append(not_supported(f"{path}.protocol", protocol, _PROTOCOLS))
-    if number is None:
-        if end is not None:
-            errors.append(invalid(f"{path}.endPort", end, "may not be specified when `port` is not specified"))
-    elif number.__class__ is str:
-        if end is not None:
-            errors.append(invalid(f"{path}.endPort", end, "may not be specified when `port` is non-numeric"))
-        errors += [invalid(f"{path}.port", number, fault) for fault in port_name_faults(number)]
-    else:
-        errors += port_errors(number, f"{path}.port") + _end_errors(number, end, path)
-    return errors
-
-
-def _end_errors(number: int, end: int | None, path: str) -> Errors:
-    if end is None:
-        return []
-    errors = port_errors(end, f"{path}.endPort")
-    if end < number:
-        # The value that is told is the port's, not the end's.
-        errors.append(invalid(f"{path}.endPort", number, "must be greater than or equal to `port`"))
-    return errors
-
-
-def _peer_errors(peer: Document, path: str) -> Errors:
-    errors: Errors = []
-    others = [name for name in ("podSelector", "namespaceSelector") if peer.get(name) is not None]
-    for name in others:
-        errors += selector_errors(peer[name], f"{path}.{name}")
-    block = peer.get("ipBlock")
-    if block is not None:
-        errors += _block_errors(block, f"{path}.ipBlock")
-    if block is None and not others:
-        errors.append(required(path, "must specify a peer"))
-    elif block is not None and others:
-        errors.append(forbidden(path, "may not specify both ipBlock and another peer"))
-    return errors
-
-
-def _block_errors(block: Document, path: str) -> Errors:
-    cidr = block.get("cidr") or ""
-    if not cidr:
-        return [required(f"{path}.cidr")]
-    errors = cidr_errors(cidr, f"{path}.cidr")
-    if errors:
-        return errors
-    whole = ipaddress.ip_network(cidr, strict=False)
-    for index, text in enumerate(block.get("except") or ()):
-        field = f"{path}.except[{index}]"
-        found = cidr_errors(text, field)
-        errors += found
-        if not found and not _is_part(ipaddress.ip_network(text, strict=False), whole):
-            errors.append(invalid(field, text, "must be a strict subset of `cidr`"))
-    return errors
-
-
-def _is_part(part: Any, whole: Any) -> bool:
-    return bool(part.version == whole.version and part != whole and part.subnet_of(whole))
-
-
-def service_cidr_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a range of addresses of Services."""
-    if subresource == "status":
-        return []
-    ranges = (obj.get("spec") or {}).get("cidrs") or []
-    path = "spec.cidrs"
-    if not ranges:
-        return [required(path, "at least one CIDR required")]
-    if len(ranges) > _MOST:
-        return [invalid(path, ranges, "may only hold up to 2 values")]
-    errors: Errors = []
-    for index, text in enumerate(ranges):
-        errors += cidr_errors(text, f"{path}[{index}]")
-    if old is not None and not same_content(ranges, (old.get("spec") or {}).get("cidrs")):
-        errors.append(invalid(path, ranges, _IMMUTABLE))
-    return errors
+def ingress_warnings(obj: Document, old: Document | None) -> list[str]:
+    """Return a warning for the annotation that ``spec.ingressClassName`` replaced."""
+    if old is None and _CLASS_ANNOTATION in (obj["metadata"].get("annotations") or {}):
+        return [f"annotation \"{_CLASS_ANNOTATION}\" is deprecated, please use 'spec.ingressClassName' instead"]
+    return []

@@ -6,13 +6,10 @@ nothing is kept beside it that could differ from it.
 
 import ipaddress
 from collections.abc import Iterable
-from typing import Any
 
-from steersman.apiserver.builtin.networking.service_validation import (
-    address_field_errors,
-    is_headless,
-    needs_health_check,
-)
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.networking.service_addresses import address_field_errors
+from steersman.apiserver.builtin.networking.service_types import EXTERNAL_TYPES, is_headless, needs_health_check
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.status import Refusal, internal_error
 from steersman.apiserver.status import invalid as refuse
@@ -21,12 +18,10 @@ from steersman.objects.codec import decode_json
 from steersman.randomness import Randomness
 from steersman.validation.field_errors import FieldError, invalid
 
-Document = dict[str, Any]
 _RANGE = ipaddress.IPv4Network("10.0.0.0/24")
 #: Addresses from here on are handed out; those before are for Services that name theirs.
 _FIRST = 17
 _PORTS = range(30000, 32768)
-_OPEN = ("NodePort", "LoadBalancer")
 _FAMILY = "IPv4"
 _BOTH = ("IPv4", "IPv6")
 _POLICY = "spec.ipFamilyPolicy"
@@ -37,8 +32,8 @@ _DUAL = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are sp
 class ServiceAllocation:
     """Gives Services what must be theirs alone."""
 
-    def __init__(self, ledger: Ledger, randomness: Randomness) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: Ledger, randomness: Randomness) -> None:
+        self._objects = objects
         self._randomness = randomness
         #: What each Service had when it was last looked at, with its version.
         self._known: dict[str, tuple[int, list[str], set[int]]] = {}
@@ -52,7 +47,7 @@ class ServiceAllocation:
         addresses, ports = self._taken(obj["metadata"].get("uid", ""))
         if spec.get("type") != "ExternalName" and not is_headless(spec):
             self._allocate_address(obj, addresses, has_one=bool(before.get("clusterIPs")))
-        if spec.get("type") in _OPEN:
+        if spec.get("type") in EXTERNAL_TYPES:
             self._allocate_ports(obj, ports, before)
         if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
             spec["healthCheckNodePort"] = self._free_port(ports)
@@ -67,7 +62,7 @@ class ServiceAllocation:
         addresses: set[str] = set()
         ports: set[int] = set()
         known: dict[str, tuple[int, list[str], set[int]]] = {}
-        for record in self._ledger.records_of("services"):
+        for record in self._objects.records_of("services"):
             held = self._known.get(record.uid)
             if held is None or held[0] != record.version:
                 held = _held(record)

@@ -1,19 +1,27 @@
-"""Services: ports, addresses, and what each type may have. Handing out addresses and ports is not done here."""
+"""Validation of Services: ports, addresses, what each type allows, and which fields cannot change."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     cidr_errors,
     endpoint_address_errors,
     label_errors,
     labels_errors,
-    parsed_address,
     qualified_errors,
     subdomain_errors,
 )
 from steersman.apiserver.builtin.common.numbers import port_errors, port_or_name_errors, protocol_errors
+from steersman.apiserver.builtin.networking.service_addresses import ADDRESSES, address_field_errors
+from steersman.apiserver.builtin.networking.service_types import (
+    EXTERNAL_TYPES,
+    HEADLESS_ADDRESS,
+    is_external,
+    is_headless,
+    needs_health_check,
+)
 from steersman.validation.field_errors import (
     OMITTED,
     ErrorType,
@@ -25,25 +33,12 @@ from steersman.validation.field_errors import (
     required,
 )
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
-_OPEN = ("NodePort", "LoadBalancer")
 _POLICIES = ("Cluster", "Local")
-_FAMILIES = ("IPv4", "IPv6")
-_FAMILY_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 _BALANCER_ONLY = "may only be used when `type` is 'LoadBalancer'"
-_ADDRESSES = "spec.clusterIPs"
-_MOST_ADDRESSES = 2
 _MAX_AFFINITY = 86_400
-_NONE = "None"
 _FIXED = "may not change once set"
-
-
-def is_headless(spec: Document) -> bool:
-    """Tell whether a Service has no address on purpose."""
-    return bool(spec.get("clusterIPs") == [_NONE])
 
 
 def service_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
@@ -72,8 +67,8 @@ def _type_errors(spec: Document) -> Errors:
     kind = spec.get("type") or ""
     if kind not in _TYPES:
         return [not_supported("spec.type", kind, _TYPES)] if kind else [required("spec.type")]
-    if kind in _OPEN and is_headless(spec):
-        return [invalid(f"{_ADDRESSES}[0]", _NONE, f"may not be set to 'None' for {kind} services")]
+    if kind in EXTERNAL_TYPES and is_headless(spec):
+        return [invalid(f"{ADDRESSES}[0]", HEADLESS_ADDRESS, f"may not be set to 'None' for {kind} services")]
     return _external_errors(spec) if kind == "ExternalName" else []
 
 
@@ -159,71 +154,6 @@ def _affinity_errors(spec: Document) -> Errors:
     ]
 
 
-def address_field_errors(spec: Document) -> Errors:
-    """Complain about addresses and families that contradict each other."""
-    if spec.get("type") == "ExternalName":
-        return []
-    own, addresses = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
-    errors: Errors = []
-    if own and not addresses:
-        errors.append(required(_ADDRESSES))
-    elif own and addresses[0] != own:
-        errors.append(invalid(_ADDRESSES, addresses, "first value must match `clusterIP`"))
-    elif addresses and not own:
-        errors.append(invalid(_ADDRESSES, addresses, "must be empty when `clusterIP` is not specified"))
-    errors += _family_errors(spec)
-    bad = _bad_addresses(addresses)
-    errors += bad
-    if len(addresses) > _MOST_ADDRESSES:
-        errors.append(invalid(_ADDRESSES, addresses, "may only hold up to 2 values"))
-    return errors if bad else errors + _matching_errors(spec, addresses)
-
-
-def _family_errors(spec: Document) -> Errors:
-    errors: Errors = []
-    families = spec.get("ipFamilies") or []
-    for index, family in enumerate(families):
-        if family not in _FAMILIES:
-            errors.append(not_supported(f"spec.ipFamilies[{index}]", family, _FAMILIES))
-        if family in families[:index]:
-            errors.append(duplicate(f"spec.ipFamilies[{index}]", family))
-    policy = spec.get("ipFamilyPolicy")
-    if policy is not None and policy not in _FAMILY_POLICIES:
-        errors.append(not_supported("spec.ipFamilyPolicy", policy, _FAMILY_POLICIES))
-    return errors
-
-
-def _bad_addresses(addresses: Sequence[str]) -> Errors:
-    errors: Errors = []
-    for index, address in enumerate(addresses):
-        if index == 0 and address == _NONE:
-            if len(addresses) > 1:
-                errors.append(invalid(_ADDRESSES, addresses, "'None' must be the first and only value"))
-            continue
-        errors += address_errors(address, f"{_ADDRESSES}[{index}]")
-    return errors
-
-
-def _matching_errors(spec: Document, addresses: Sequence[str]) -> Errors:
-    if is_headless(spec):
-        return []
-    versions = [_version(address) for address in addresses]
-    errors: Errors = []
-    if len(versions) > 1 and len(set(versions)) == 1:
-        text = "may specify no more than one IP for each IP family"
-        errors.append(invalid(_ADDRESSES, addresses, text))
-    for index, (address, family) in enumerate(zip(addresses, spec.get("ipFamilies") or (), strict=False)):
-        if family in _FAMILIES and family != versions[index]:
-            text = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            errors.append(invalid(f"{_ADDRESSES}[{index}]", address, text))
-    return errors
-
-
-def _version(address: str) -> str:
-    parsed = parsed_address(address)
-    return f"IPv{parsed.version}" if parsed is not None else ""
-
-
 def _balancer_errors(spec: Document) -> Errors:
     is_balancer = spec.get("type") == "LoadBalancer"
     errors: Errors = []
@@ -243,16 +173,6 @@ def _balancer_errors(spec: Document) -> Errors:
     return errors
 
 
-def is_open(spec: Document) -> bool:
-    """Tell whether a Service is reached from outside."""
-    return spec.get("type") in _OPEN or (spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs")))
-
-
-def needs_health_check(spec: Document) -> bool:
-    """Tell whether balancers must be told which nodes have a pod of the Service."""
-    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
-
-
 def _traffic_errors(spec: Document) -> Errors:
     errors = _external_policy_errors(spec)
     port = spec.get("healthCheckNodePort") or 0
@@ -262,7 +182,7 @@ def _traffic_errors(spec: Document) -> Errors:
         text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         errors.append(invalid("spec.healthCheckNodePort", port, text))
     internal = spec.get("internalTrafficPolicy")
-    if internal is None and spec.get("type") in ("ClusterIP", *_OPEN):
+    if internal is None and spec.get("type") in ("ClusterIP", *EXTERNAL_TYPES):
         errors.append(required("spec.internalTrafficPolicy"))
     elif internal is not None and internal not in _POLICIES:
         errors.append(not_supported("spec.internalTrafficPolicy", internal, _POLICIES))
@@ -274,7 +194,7 @@ def _traffic_errors(spec: Document) -> Errors:
 
 def _external_policy_errors(spec: Document) -> Errors:
     external, field = spec.get("externalTrafficPolicy") or "", "spec.externalTrafficPolicy"
-    if not is_open(spec):
+    if not is_external(spec):
         return [invalid(field, external, "may only be set for externally-accessible services")] if external else []
     if not external:
         return [required(field)]
@@ -286,9 +206,9 @@ def _change_errors(spec: Document, old: Document) -> Errors:
     if "ExternalName" not in (spec.get("type"), old.get("type")) and not (is_headless(spec) and is_headless(old)):
         after, before = spec.get("clusterIPs") or [], old.get("clusterIPs") or []
         if before and not after:
-            errors.append(invalid(f"{_ADDRESSES}[0]", after, "primary clusterIP can not be unset"))
+            errors.append(invalid(f"{ADDRESSES}[0]", after, "primary clusterIP can not be unset"))
         errors += [
-            invalid(f"{_ADDRESSES}[{index}]", after, _FIXED)
+            invalid(f"{ADDRESSES}[{index}]", after, _FIXED)
             for index, (new, known) in enumerate(zip(after, before, strict=False))
             if new != known
         ]
@@ -326,3 +246,25 @@ def balancer_status_errors(ingresses: Sequence[Document], path: str) -> Errors:
         if ingress.get("hostname"):
             errors += subdomain_errors(ingress["hostname"], f"{here}.hostname")
     return errors
+
+
+def service_warnings(obj: Document, old: Document | None) -> list[str]:
+    """Return warnings about fields of a Service that have no effect or are deprecated."""
+    del old
+    spec = obj["spec"]
+    kind, outside = spec.get("type"), spec.get("externalIPs")
+    headless = kind == "ClusterIP" and spec.get("clusterIP") == HEADLESS_ADDRESS
+    warnings = {
+        "spec.loadBalancerIP is ignored for headless services": headless and spec.get("loadBalancerIP"),
+        "spec.externalIPs is ignored for headless services": headless and outside,
+        "spec.SessionAffinity is ignored for headless services": headless and spec.get("sessionAffinity") != "None",
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters": outside
+        and not headless
+        and kind != "ExternalName",
+        'spec.externalIPs is ignored when spec.type is "ExternalName"': outside and kind == "ExternalName",
+        'spec.externalName is ignored when spec.type is not "ExternalName"': spec.get("externalName")
+        and kind != "ExternalName",
+        'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"': spec.get("trafficDistribution")
+        == "PreferClose",
+    }
+    return [text for text, applies in warnings.items() if applies]

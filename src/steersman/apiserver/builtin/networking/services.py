@@ -1,13 +1,39 @@
-"""Services: what an update keeps, and what it lets go with its type."""
+"""Services: defaults, and what an update keeps of the old Service."""
 
+from steersman.apiserver.builtin.common.defaults import set_default
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.networking.service_allocation import ServiceAllocation
-from steersman.apiserver.builtin.networking.service_validation import is_open, needs_health_check
+from steersman.apiserver.builtin.networking.service_types import EXTERNAL_TYPES, is_external, needs_health_check
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
-from steersman.apiserver.resources.strategy import Document
 from steersman.validation.object_meta import label_name_faults
 
+
+def default_service(obj: Document) -> None:
+    """Fill in a Service."""
+    spec = obj["spec"]
+    set_default(spec, sessionAffinity="None", type="ClusterIP")
+    if spec["sessionAffinity"] == "ClientIP":
+        affinity = spec.get("sessionAffinityConfig") or {}
+        if affinity.get("clientIP") is None:
+            affinity["clientIP"] = {}
+        set_default(affinity["clientIP"], timeoutSeconds=10800)
+        spec["sessionAffinityConfig"] = affinity
+    else:
+        spec.pop("sessionAffinityConfig", None)
+    for port in spec.get("ports") or ():
+        set_default(port, protocol="TCP")
+        if port.get("targetPort") in (None, 0, ""):
+            port["targetPort"] = port["port"]
+    if spec["type"] in EXTERNAL_TYPES or spec.get("externalIPs"):
+        set_default(spec, externalTrafficPolicy="Cluster")
+    if spec["type"] in ("ClusterIP", *EXTERNAL_TYPES):
+        set_default(spec, internalTrafficPolicy="Cluster")
+    if spec["type"] == "LoadBalancer":
+        set_default(spec, allocateLoadBalancerNodePorts=True)
+
+
 _ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-_OPEN = ("NodePort", "LoadBalancer")
 
 
 class ServiceStrategy(BuiltinStrategy):
@@ -16,7 +42,10 @@ class ServiceStrategy(BuiltinStrategy):
     answers_delete_with_object = True
     create_on_update = True
     hides = b'"type":"ExternalName"'
-    allocation: ServiceAllocation
+
+    def __init__(self, served: ServedKind, server: ServerContext) -> None:
+        super().__init__(served, server)
+        self._allocation = ServiceAllocation(server.objects, server.randomness)
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
         """Complain about a name that cannot stand in DNS."""
@@ -35,7 +64,7 @@ class ServiceStrategy(BuiltinStrategy):
         spec = obj["spec"]
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
-        self.allocation.allocate(obj, None)
+        self._allocation.allocate(obj, None)
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Keep addresses and ports, take or give them back when the type changes."""
@@ -49,7 +78,7 @@ class ServiceStrategy(BuiltinStrategy):
         _carry(obj["spec"], old["spec"])
         if obj["spec"]["type"] != "LoadBalancer":
             obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
-        self.allocation.allocate(obj, old)
+        self._allocation.allocate(obj, old)
 
     def shown(self, obj: Document) -> Document:
         """Hide what a Service that is a name of something outside may have kept from another type."""
@@ -88,7 +117,7 @@ def _carry(spec: Document, old: Document) -> None:
         for name in _ADDRESS:
             if spec.get(name) == old.get(name):
                 spec.pop(name, None)
-    if spec["type"] in _OPEN:
+    if spec["type"] in EXTERNAL_TYPES:
         _carry_ports(spec, old)
     else:
         _let_go(spec, old)
@@ -129,7 +158,7 @@ def _carry_health_check(spec: Document, old: Document) -> None:
 def _let_go(spec: Document, old: Document) -> None:
     """Forget what only Services that are reached from outside have, unless the update sets it anew."""
     for name in ("externalTrafficPolicy", "allocateLoadBalancerNodePorts", "loadBalancerClass"):
-        if spec.get(name) == old.get(name) and not (name == "externalTrafficPolicy" and is_open(spec)):
+        if spec.get(name) == old.get(name) and not (name == "externalTrafficPolicy" and is_external(spec)):
             spec.pop(name, None)
     for port, before in zip(spec.get("ports") or (), old.get("ports") or (), strict=False):
         if port.get("nodePort") == before.get("nodePort"):

@@ -1,12 +1,10 @@
-"""Pods and nodes."""
+"""Columns of pods and pod templates."""
 
 from datetime import datetime
-from typing import Any
 
-from steersman.apiserver.builtin.common.cells import NONE, at, column, created, field
+from steersman.apiserver.builtin.common.cells import NONE, at, column, containers, created, field, images, labels_text
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME, Column, age
-
-Document = dict[str, Any]
 
 
 def _is_sidecar(obj: Document, status: Document) -> bool:
@@ -131,53 +129,13 @@ POD: tuple[Column, ...] = (
 )
 
 
-def _node_status(obj: Document, _now: datetime) -> str:
-    ready = next((item for item in at(obj, "status", "conditions", default=()) if item["type"] == "Ready"), None)
-    word = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
-    return f"{word},SchedulingDisabled" if at(obj, "spec", "unschedulable") else word
+def _template_labels(obj: Document, _now: datetime) -> str:
+    return labels_text(at(obj, "template", "metadata", "labels"))
 
 
-def _roles(obj: Document, _now: datetime) -> str:
-    labels = at(obj, "metadata", "labels", default={})
-    prefix = "node-role.kubernetes.io/"
-    roles = {key.removeprefix(prefix) for key in labels if key.startswith(prefix) and key != prefix}
-    if labels.get("kubernetes.io/role"):
-        roles.add(labels["kubernetes.io/role"])
-    return ",".join(sorted(roles)) or NONE
-
-
-def _node_address(kind: str) -> Any:
-    def cell(obj: Document, _now: datetime) -> str:
-        found = (item["address"] for item in at(obj, "status", "addresses", default=()) if item["type"] == kind)
-        return next(found, NONE)
-
-    return cell
-
-
-def _kernel(obj: Document, _now: datetime) -> str:
-    info = at(obj, "status", "nodeInfo", default={})
-    if not info.get("kernelVersion"):
-        return "<unknown>"
-    architecture = info.get("architecture")
-    return f"{info['kernelVersion']} ({architecture})" if architecture else str(info["kernelVersion"])
-
-
-def _info(key: str) -> Any:
-    def cell(obj: Document, _now: datetime) -> str:
-        return at(obj, "status", "nodeInfo", key) or "<unknown>"
-
-    return cell
-
-
-NODE: tuple[Column, ...] = (
+POD_TEMPLATE = (
     NAME,
-    column("Status", _node_status),
-    column("Roles", _roles),
-    column("Age", created),
-    column("Version", field("status", "nodeInfo", "kubeletVersion")),
-    column("Internal-IP", _node_address("InternalIP"), wide=True),
-    column("External-IP", _node_address("ExternalIP"), wide=True),
-    column("OS-Image", _info("osImage"), wide=True),
-    column("Kernel-Version", _kernel, wide=True),
-    column("Container-Runtime", _info("containerRuntimeVersion"), wide=True),
+    column("Containers", containers("template")),
+    column("Images", images("template")),
+    column("Pod Labels", _template_labels),
 )

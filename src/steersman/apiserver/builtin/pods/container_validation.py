@@ -1,8 +1,9 @@
-"""Containers of pods: what they run, show, mount and may do."""
+"""Validation of containers: ports, mounts, devices and policies."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.file_paths import backstep_errors, descending_path_errors
 from steersman.apiserver.builtin.common.names import label_errors, port_name_faults
 from steersman.apiserver.builtin.common.numbers import PROTOCOLS, port_errors, protocol_errors
 from steersman.apiserver.builtin.common.quantities import requirements_errors
@@ -19,8 +20,6 @@ from steersman.validation.field_errors import (
     required,
 )
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _PULL = ("Always", "IfNotPresent", "Never")
 _MESSAGES = ("File", "FallbackToLogsOnError")
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
@@ -96,17 +95,6 @@ def _sub_path_errors(mount: Document, here: str, path: str) -> Errors:
             errors.append(invalid(f"{here}.subPathExpr", mount["subPathExpr"], text))
         errors += descending_path_errors(mount["subPathExpr"], f"{path}.subPathExpr")
     return errors
-
-
-def descending_path_errors(text: str, field: str) -> Errors:
-    """Complain about a path that leads out of where it starts."""
-    errors: Errors = [invalid(field, text, "must be a relative path")] if text.startswith("/") else []
-    return errors + backstep_errors(text, field)
-
-
-def backstep_errors(text: str, field: str) -> Errors:
-    """Complain about a path that goes back."""
-    return [invalid(field, text, "must not contain '..'")] if ".." in text.split("/") else []
 
 
 def _propagation_errors(mode: str, container: Document, field: str) -> Errors:

@@ -1,19 +1,12 @@
-"""Pods and pod templates."""
+"""Defaults of pods and pod templates."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from steersman.apiserver.builtin.common.defaults import set_default
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.golang.empty_values import GivenMap
 
-Document = dict[str, Any]
 _MODE = 0o644
-
-
-def set_default(document: Document, **values: Any) -> None:
-    """Fill in what is not there; names are the wire names."""
-    for name, value in values.items():
-        if document.get(name) is None:
-            document[name] = value
 
 
 def default_pull_policy(image: str) -> str:

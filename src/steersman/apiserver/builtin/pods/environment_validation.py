@@ -2,18 +2,16 @@
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import (
     config_key_faults,
     env_name_errors,
     qualified_errors,
     subdomain_errors,
 )
-from steersman.validation.field_errors import FieldError, invalid, not_supported, required
+from steersman.validation.field_errors import invalid, not_supported, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 #: Fields of a pod that have a name in the downward API, wherever they may be used.
 _KNOWN_PATHS = frozenset(
     {

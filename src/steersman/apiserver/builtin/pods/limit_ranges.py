@@ -1,15 +1,14 @@
 """What the LimitRanges of a namespace give its pods, and what they do not let them have."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import amount_of
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.status import forbidden
 from steersman.objects.codec import decode_json
 from steersman.objects.quantity import Quantity
 
-Document = dict[str, Any]
 _NOTE = "kubernetes.io/limit-ranger"
 
 

@@ -1,17 +1,19 @@
-"""Where pods may run: tolerations, affinities and how they spread."""
+"""Validation of where pods may run: tolerations, affinity and topology spread."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
-from steersman.apiserver.builtin.common.names import label_errors, label_value_errors, qualified_errors
+from steersman.apiserver.builtin.common.names import label_errors, qualified_errors
+from steersman.apiserver.builtin.common.node_selectors import (
+    TAINT_EFFECTS,
+    node_selector_errors,
+    node_selector_term_errors,
+)
 from steersman.apiserver.builtin.common.numbers import NOT_POSITIVE
-from steersman.validation.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import duplicate, invalid, not_supported, required
 from steersman.validation.names import label_value_faults
 
-Document = dict[str, Any]
-Errors = list[FieldError]
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _MAX_WEIGHT = 100
@@ -35,8 +37,8 @@ def toleration_errors(tolerations: Sequence[Document], path: str) -> Errors:
             text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             errors.append(invalid(f"{here}.effect", effect, text))
         errors += _value_errors(toleration.get("value") or "", operator, f"{here}.operator")
-        if effect and effect not in EFFECTS:
-            errors.append(not_supported(f"{here}.effect", effect, EFFECTS))
+        if effect and effect not in TAINT_EFFECTS:
+            errors.append(not_supported(f"{here}.effect", effect, TAINT_EFFECTS))
     return errors
 
 
@@ -49,60 +51,6 @@ def _value_errors(value: str, operator: str, field: str) -> Errors:
     return [not_supported(field, operator, ["Equal", "Exists"])]
 
 
-def node_selector_errors(selector: Document, path: str) -> Errors:
-    """Complain about a selector of nodes, which is a list of alternatives."""
-    terms = selector.get("nodeSelectorTerms") or ()
-    if not terms:
-        return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]
-    errors: Errors = []
-    for index, term in enumerate(terms):
-        errors += _term_errors(term, f"{path}.nodeSelectorTerms[{index}]")
-    return errors
-
-
-def _term_errors(term: Document, path: str) -> Errors:
-    errors: Errors = []
-    for index, need in enumerate(term.get("matchExpressions") or ()):
-        errors += _need_errors(need, f"{path}.matchExpressions[{index}]")
-    for index, need in enumerate(term.get("matchFields") or ()):
-        errors += _field_need_errors(need, f"{path}.matchFields[{index}]")
-    return errors
-
-
-def _need_errors(need: Document, path: str) -> Errors:
-    operator, values = need.get("operator") or "", need.get("values") or ()
-    errors: Errors = []
-    if operator in ("In", "NotIn"):
-        if not values:
-            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errors.append(forbidden(f"{path}.values", text))
-    elif operator in ("Gt", "Lt"):
-        if len(values) != 1:
-            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-            errors.append(required(f"{path}.values", text))
-    else:
-        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
-    errors += qualified_errors(need.get("key") or "", f"{path}.key")
-    for index, value in enumerate(values):
-        errors += label_value_errors(value, f"{path}.values[{index}]")
-    return errors
-
-
-def _field_need_errors(need: Document, path: str) -> Errors:
-    errors: Errors = []
-    if need.get("operator") not in ("In", "NotIn"):
-        errors.append(invalid(f"{path}.operator", need.get("operator") or "", "not a valid selector operator"))
-    elif len(need.get("values") or ()) != 1:
-        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        errors.append(required(f"{path}.values", text))
-    if need.get("key") != "metadata.name":
-        errors.append(invalid(f"{path}.key", need.get("key") or "", "not a valid field selector key"))
-    return errors
-
-
 def affinity_errors(affinity: Document, path: str) -> Errors:
     """Complain about what a pod wants to be near to."""
     errors: Errors = []
@@ -112,7 +60,7 @@ def affinity_errors(affinity: Document, path: str) -> Errors:
     for index, term in enumerate(node.get(_PREFERRED) or ()):
         here = f"{path}.nodeAffinity.{_PREFERRED}[{index}]"
         errors += _weight_errors(term, here)
-        errors += _term_errors(term.get("preference") or {}, f"{here}.preference")
+        errors += node_selector_term_errors(term.get("preference") or {}, f"{here}.preference")
     for name in ("podAffinity", "podAntiAffinity"):
         if affinity.get(name):
             errors += _pod_affinity_errors(affinity[name], f"{path}.{name}")

@@ -1,14 +1,12 @@
 """Probes and hooks of containers: exactly one handler, and one that can work."""
 
 from collections.abc import Callable
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import header_name_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors, port_errors, port_or_name_errors
-from steersman.validation.field_errors import FieldError, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _TIMES = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 
 

@@ -1,10 +1,8 @@
 """How firmly the resources of a pod are promised, which follows from what its containers ask for."""
 
-from typing import Any
-
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import amount_of
 
-Document = dict[str, Any]
 _COMPUTE = ("cpu", "memory")
 
 

@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
-from steersman.validation.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _SYSCTL = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 _SYSCTL_LIMIT = 253
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

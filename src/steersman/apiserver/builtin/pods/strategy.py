@@ -2,16 +2,15 @@
 
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.pods.limit_ranges import limit_pod
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.managed_fields.field_set import set_of
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import forbidden
 from steersman.golang.empty_values import same_content
 from steersman.objects.codec import decode_json
-from steersman.objects.identity import GroupVersionKind
 
 _PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
 #: Priority classes that every cluster has.
@@ -25,19 +24,19 @@ class PodStrategy(BuiltinStrategy):
     """The rules of pods."""
 
     answers_delete_with_object = True
-    ledger: Ledger
 
-    def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
-        super().__init__(gvk, namespaced=namespaced, has_status=has_status, counts=counts)
+    def __init__(self, served: ServedKind, server: ServerContext) -> None:
+        super().__init__(served, server)
+        self._objects = server.objects
         kept = set_of(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
         self.reset_fields = {**self.reset_fields, "status": kept}
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
         """Fill in limits, priority, tolerations and the first status."""
-        limit_pod(self.ledger, obj)
+        limit_pod(self._objects, obj)
         spec = obj["spec"]
         runtime = spec.get("runtimeClassName")
-        if runtime and self.ledger.store.get("runtimeclasses.node.k8s.io", "", runtime) is None:
+        if runtime and self._objects.store.get("runtimeclasses.node.k8s.io", "", runtime) is None:
             why = f'pod rejected: RuntimeClass "{runtime}" not found'
             raise forbidden("pods", "", obj["metadata"]["name"], why)
         if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
@@ -83,7 +82,7 @@ class PodStrategy(BuiltinStrategy):
         if name in _SYSTEM_PRIORITIES:
             value, policy = _SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
         else:
-            record = self.ledger.store.get(_PRIORITY_CLASSES, "", name)
+            record = self._objects.store.get(_PRIORITY_CLASSES, "", name)
             if record is None:
                 raise forbidden("pods", "", obj["metadata"]["name"], f"no PriorityClass with name {name} was found")
             found: Document = decode_json(record.raw)
@@ -92,7 +91,7 @@ class PodStrategy(BuiltinStrategy):
         _set_computed(obj, value, policy)
 
     def _default_class(self) -> str:
-        for record in self.ledger.records_of(_PRIORITY_CLASSES):
+        for record in self._objects.records_of(_PRIORITY_CLASSES):
             if decode_json(record.raw).get("globalDefault"):
                 return record.name
         return ""

@@ -1,7 +1,6 @@
 """Changes of pods: what a running pod may still have changed, by which endpoint."""
 
-from typing import Any
-
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form, internal_pod_spec, shown_difference
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
@@ -9,10 +8,8 @@ from steersman.apiserver.builtin.pods.placement_validation import toleration_err
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
 from steersman.apiserver.builtin.pods.validation import new_pod_errors, whole_pod_errors
 from steersman.golang.empty_values import same_content
-from steersman.validation.field_errors import FieldError, forbidden, invalid, required
+from steersman.validation.field_errors import forbidden, invalid, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _CHANGEABLE = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
     "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import (
     address_errors,
     annotations_errors,
@@ -23,10 +24,8 @@ from steersman.apiserver.builtin.pods.container_validation import (
 from steersman.apiserver.builtin.pods.placement_validation import affinity_errors, spread_errors, toleration_errors
 from steersman.apiserver.builtin.pods.security_validation import operating_system_errors, pod_security_errors
 from steersman.apiserver.builtin.pods.volume_validation import volume_errors
-from steersman.validation.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _RESTART = ("Always", "OnFailure", "Never")
 _DNS = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION = ("PreemptLowerPriority", "Never")

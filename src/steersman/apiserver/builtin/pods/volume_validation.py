@@ -1,16 +1,14 @@
 """Volumes of pods: each has one name and one source that can be found."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.file_paths import backstep_errors, descending_path_errors
 from steersman.apiserver.builtin.common.names import label_errors, required_name
 from steersman.apiserver.builtin.common.quantities import amount_of
-from steersman.apiserver.builtin.pods.container_validation import backstep_errors, descending_path_errors
 from steersman.apiserver.builtin.pods.environment_validation import FILE_PATHS, field_ref_errors, resource_ref_errors
-from steersman.validation.field_errors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _MODE_RULE = "must be a number between 0 and 0777 (octal), both inclusive"
 _MAX_MODE = 0o777
 _HOST_PATH_TYPES = (

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import amount_of
+from steersman.validation.names import label_faults
 
-Document = dict[str, Any]
+SURPRISING = "which can result in surprising behavior; a DNS label is recommended"
 _LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
@@ -41,6 +43,30 @@ _REQUIRED, _PREFERRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
     "preferredDuringSchedulingIgnoredDuringExecution",
 )
+
+
+def new_pod_warnings(obj: Document, old: Document | None) -> list[str]:
+    """Return warnings about a new pod; updates have none, because mostly controllers write them."""
+    if old is not None:
+        return []
+    faults = label_faults(obj["metadata"].get("name") or "")
+    named = [f"metadata.name: this is used in the Pod's hostname, {SURPRISING}: [{' '.join(faults)}]"] if faults else []
+    return [*named, *pod_warnings(obj, "")]
+
+
+def pod_template_warnings(obj: Document, old: Document | None) -> list[str]:
+    """Return warnings about a PodTemplate."""
+    return template_warnings(obj, old, ("template",))
+
+
+def template_warnings(obj: Document, old: Document | None, path: tuple[str, ...]) -> list[str]:
+    """Return warnings about the template at a path, unless an update left the generation as it was."""
+    if old is not None and old["metadata"].get("generation") == obj["metadata"].get("generation"):
+        return []
+    template = obj
+    for name in path:
+        template = template.get(name) or {}
+    return pod_warnings(template, f"{'.'.join(path)}.")
 
 
 def pod_warnings(pod: Document, path: str) -> list[str]:

@@ -1,1 +1,1 @@
-"""Built-in kinds of one family."""
+"""Roles and role bindings as objects. ``family.py`` lists the kinds; ``apiserver/access/rbac`` evaluates them."""

@@ -1,17 +1,15 @@
 """Roles and their bindings: whether they say something that makes sense. Who may write them is not decided here."""
 
 from collections.abc import Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import required_name, subdomain_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
-from steersman.validation.field_errors import FieldError, invalid, not_supported, required
+from steersman.validation.field_errors import invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _GROUP = "rbac.authorization.k8s.io"
 
 

@@ -1,1 +1,1 @@
-"""Built-in kinds of one family."""
+"""HorizontalPodAutoscalers (autoscaling/v1 and v2) and PodDisruptionBudgets. ``family.py`` lists the kinds."""

@@ -1,1 +1,1 @@
-"""Built-in kinds of one family."""
+"""PersistentVolumes, PersistentVolumeClaims, storage classes and CSI drivers. ``family.py`` lists the kinds."""

@@ -1,32 +1,29 @@
-"""Volumes that outlive pods: PersistentVolumes, their claims, and StorageClasses."""
+"""Validation of PersistentVolumeClaims."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form, shown_difference
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
-from steersman.apiserver.builtin.common.names import qualified_errors, subdomain_errors
+from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.quantities import amount_of, positive_errors
-from steersman.apiserver.builtin.pods.container_validation import backstep_errors
-from steersman.apiserver.builtin.pods.placement_validation import node_selector_errors
 from steersman.golang.empty_values import same_content
-from steersman.validation.field_errors import FieldError, forbidden, invalid, not_supported, required
+from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _ACCESS = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_MODES = ("Block", "Filesystem")
-_RECLAIM = ("Delete", "Recycle", "Retain")
-_BINDING = ("Immediate", "WaitForFirstConsumer")
+VOLUME_MODES = ("Block", "Filesystem")
 _IMMUTABLE = "field is immutable"
+#: The deprecated way to name a class, which volumes have, too.
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _CLAIM_CHANGES = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
 _STORAGE = "storage"
 
 
-def _access_errors(modes: Sequence[str], path: str) -> Errors:
+def access_mode_errors(modes: Sequence[str], path: str) -> Errors:
+    """Validate access modes; ``ReadWriteOncePod`` cannot be combined with another."""
     errors: Errors = [not_supported(path, mode, _ACCESS) for mode in modes if mode not in _ACCESS]
     if "ReadWriteOncePod" in modes and any(mode in _ACCESS[:3] for mode in modes):
         errors.append(forbidden(path, "may not use ReadWriteOncePod with other access modes"))
@@ -38,7 +35,7 @@ def claim_spec_errors(spec: Document, path: str) -> Errors:
     modes = spec.get("accessModes") or ()
     errors: Errors = [] if modes else [required(f"{path}.accessModes", "at least 1 access mode is required")]
     errors += selector_errors(spec.get("selector"), f"{path}.selector")
-    errors += _access_errors(modes, f"{path}.accessModes")
+    errors += access_mode_errors(modes, f"{path}.accessModes")
     size = ((spec.get("resources") or {}).get("requests") or {}).get(_STORAGE)
     field = f"{path}.resources[{_STORAGE}]"
     errors += [required(field)] if size is None else positive_errors(size, field)
@@ -46,8 +43,8 @@ def claim_spec_errors(spec: Document, path: str) -> Errors:
         if spec.get(name):
             errors += subdomain_errors(spec[name], f"{path}.{name}")
     mode = spec.get("volumeMode")
-    if mode is not None and mode not in _MODES:
-        errors.append(not_supported(f"{path}.volumeMode", mode, _MODES))
+    if mode is not None and mode not in VOLUME_MODES:
+        errors.append(not_supported(f"{path}.volumeMode", mode, VOLUME_MODES))
     return errors
 
 
@@ -112,139 +109,21 @@ def _keep(spec: Document, before: Document, name: str) -> None:
         spec[name] = before[name]
 
 
-def _host_path(source: Document, path: str) -> Errors:
-    if not source.get("path"):
-        return [required(f"{path}.path")]
-    return backstep_errors(source["path"], f"{path}.path")
+def claim_warnings(obj: Document, old: Document | None) -> list[str]:
+    """Return warnings about a PersistentVolumeClaim."""
+    del old
+    text = 'deprecated since v1.8; use "storageClassName" attribute instead'
+    annotations = obj["metadata"].get("annotations") or {}
+    warnings = [f"metadata.annotations[{CLASS_ANNOTATION}]: {text}"] if CLASS_ANNOTATION in annotations else []
+    return [*warnings, *claim_spec_warnings(obj.get("spec") or {}, "spec")]
 
 
-def _nfs(source: Document, path: str) -> Errors:
-    errors: Errors = [required(f"{path}.{name}") for name in ("server", "path") if not source.get(name)]
-    if not (source.get("path") or "").startswith("/"):
-        errors.append(invalid(f"{path}.path", source.get("path") or "", "must be an absolute path"))
-    return errors
-
-
-def _needs(*names: str) -> Callable[[Document, str], Errors]:
-    def check(source: Document, path: str) -> Errors:
-        return [required(f"{path}.{name}") for name in names if not source.get(name)]
-
-    return check
-
-
-#: In the order in which Kubernetes looks at them.
-_SOURCES: dict[str, Callable[[Document, str], Errors]] = {
-    "hostPath": _host_path,
-    "gcePersistentDisk": _needs("pdName"),
-    "awsElasticBlockStore": _needs("volumeID"),
-    "glusterfs": _needs("endpoints", "path"),
-    "flocker": _needs(),
-    "nfs": _nfs,
-    "rbd": _needs("monitors", "image"),
-    "quobyte": _needs("registry", "volume"),
-    "cephfs": _needs("monitors"),
-    "iscsi": _needs("targetPortal", "iqn"),
-    "cinder": _needs("volumeID"),
-    "fc": _needs(),
-    "flexVolume": _needs("driver"),
-    "azureFile": _needs("secretName", "shareName"),
-    "vsphereVolume": _needs("volumePath"),
-    "photonPersistentDisk": _needs("pdID"),
-    "portworxVolume": _needs("volumeID"),
-    "azureDisk": _needs("diskName", "diskURI"),
-    "scaleIO": _needs("gateway", "system", "volumeName"),
-    "local": _needs("path"),
-    "storageos": _needs(),
-    "csi": _needs("driver", "volumeHandle"),
-}
-
-
-def volume_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a PersistentVolume."""
-    if subresource == "status":
-        return []
-    spec = obj.get("spec") or {}
-    if old is not None and same_content(spec, old.get("spec")):
-        return []
-    modes = spec.get("accessModes") or ()
-    errors: Errors = [] if modes else [required("spec.accessModes")]
-    errors += _access_errors(modes, "spec.accessModes")
-    errors += _capacity_errors(spec.get("capacity"))
-    policy = spec.get("persistentVolumeReclaimPolicy")
-    if policy and policy not in _RECLAIM:
-        errors.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
-    errors += _affinity_errors(spec)
-    errors += _source_errors(spec)
-    if spec.get("storageClassName"):
-        errors += subdomain_errors(spec["storageClassName"], "spec.storageClassName")
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in _MODES:
-        errors.append(not_supported("spec.volumeMode", mode, _MODES))
-    return errors + (_volume_change_errors(spec, old.get("spec") or {}) if old is not None else [])
-
-
-def _capacity_errors(capacity: Document | None) -> Errors:
-    errors: Errors = [] if capacity else [required("spec.capacity")]
-    if list(capacity or ()) != [_STORAGE]:
-        errors.append(not_supported("spec.capacity", capacity or None, [_STORAGE]))
-    for name, text in (capacity or {}).items():
-        errors += positive_errors(text, f"spec.capacity[{name}]")
-    return errors
-
-
-def _affinity_errors(spec: Document) -> Errors:
-    wanted = (spec.get("nodeAffinity") or {}).get("required")
-    if wanted is not None:
-        return node_selector_errors(wanted, "spec.nodeAffinity.required")
-    if spec.get("nodeAffinity") is not None:
-        return [required("spec.nodeAffinity.required", "must specify required node constraints")]
-    if spec.get("local") is not None:
-        return [required("spec.nodeAffinity", "Local volume requires node affinity")]
-    return []
-
-
-def _source_errors(spec: Document) -> Errors:
-    found = [name for name in _SOURCES if spec.get(name) is not None]
-    if not found:
-        return [required("spec", "must specify a volume type")]
-    errors = _SOURCES[found[0]](spec[found[0]], f"spec.{found[0]}")
-    return errors + [forbidden(f"spec.{name}", "may not specify more than 1 volume type") for name in found[1:]]
-
-
-def _volume_change_errors(spec: Document, old: Document) -> Errors:
-    errors: Errors = []
-    before, after = (internal_form("PersistentVolumeSource", part) for part in (old, spec))
-    if before != after:
-        field = "spec.persistentvolumesource"
-        text = f"spec.persistentvolumesource is immutable after creation\n{shown_difference(before, after)}"
-        errors.append(forbidden(field, text))
-    if spec.get("volumeMode") != old.get("volumeMode"):
-        errors.append(invalid("volumeMode", spec.get("volumeMode"), _IMMUTABLE))
-    if old.get("nodeAffinity") is not None and not same_content(spec.get("nodeAffinity"), old["nodeAffinity"]):
-        errors.append(invalid("spec.nodeAffinity", spec.get("nodeAffinity"), _IMMUTABLE))
-    return errors
-
-
-def storage_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a StorageClass."""
-    del subresource
-    provisioner = obj.get("provisioner") or ""
-    errors = qualified_errors(provisioner.lower(), "provisioner") if provisioner else [required("provisioner")]
-    errors += [required("parameters", "") for key in obj.get("parameters") or () if not key]
-    for name, allowed in (("reclaimPolicy", ("Delete", "Retain")), ("volumeBindingMode", _BINDING)):
-        value = obj.get(name)
-        if value is None:
-            errors.append(required(name))
-        elif value not in allowed:
-            errors.append(not_supported(name, value, allowed))
-    if old is None:
-        return errors
-    for name, empty in (
-        ("parameters", None),
-        ("provisioner", ""),
-        ("reclaimPolicy", None),
-        ("volumeBindingMode", None),
-    ):
-        if not same_content(obj.get(name) or empty, old.get(name) or empty):
-            errors.append(invalid(name, obj.get(name) or empty, _IMMUTABLE))
-    return errors
+def claim_spec_warnings(spec: Document, path: str) -> list[str]:
+    """Return warnings about sizes that are not whole bytes; StatefulSets have them for their claim templates."""
+    resources = spec.get("resources") or {}
+    amounts = {part: (resources.get(part) or {}).get("storage") for part in ("requests", "limits")}
+    return [
+        f'{path}.resources.{part}[storage]: fractional byte value "{text}" is invalid, must be an integer'
+        for part, text in amounts.items()
+        if text and amount_of(text).value % 1
+    ]

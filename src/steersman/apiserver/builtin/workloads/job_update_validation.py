@@ -1,15 +1,12 @@
 """Changes of Jobs: what a Job may still have changed, and what only one that is suspended may."""
 
-from typing import Any
-
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.internal_form import internal_pod_spec
-from steersman.apiserver.builtin.workloads.deployment_validation import IMMUTABLE, selector_change_errors
+from steersman.apiserver.builtin.workloads.template_validation import IMMUTABLE, selector_change_errors
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
-from steersman.validation.field_errors import FieldError, invalid
+from steersman.validation.field_errors import invalid
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 #: What says where pods run; a Job whose pods do not run may still have it changed.
 _DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")

@@ -3,23 +3,21 @@
 import re
 import zoneinfo
 from collections.abc import Sequence
-from typing import Any
 
+from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.label_selectors import selector_errors, shown_selector
+from steersman.apiserver.builtin.common.names import domain_prefixed_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
-from steersman.apiserver.builtin.networking.ingress_validation import domain_prefixed_errors
 from steersman.apiserver.builtin.pods.validation import template_errors
-from steersman.apiserver.builtin.workloads.deployment_validation import mismatch_errors
 from steersman.apiserver.builtin.workloads.job_update_validation import job_change_errors
+from steersman.apiserver.builtin.workloads.template_validation import mismatch_errors
 from steersman.apiserver.resources.label_selectors import selects
 from steersman.golang.empty_values import same_content
 from steersman.golang.text import GoStruct
 from steersman.objects.cron import CronSchedule, ScheduleError
-from steersman.validation.field_errors import OMITTED, FieldError, invalid, not_supported, required
+from steersman.validation.field_errors import OMITTED, invalid, not_supported, required
 from steersman.validation.names import label_faults
 
-Document = dict[str, Any]
-Errors = list[FieldError]
 _COUNTS = (
     "parallelism",
     "completions",

@@ -1,68 +1,43 @@
-"""Kinds that make pods: each with the few rules that are its own."""
+"""Jobs and CronJobs: defaults and strategy."""
 
+from steersman.apiserver.builtin.common.defaults import set_default
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.pods.defaults import default_template
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
-from steersman.apiserver.builtin.workloads.deployments import TEMPLATE_GENERATION
-from steersman.apiserver.resources.strategy import Document
-from steersman.golang.empty_values import same_content
-from steersman.validation.object_meta import label_name_faults
 
 
-class ReplicationControllerStrategy(BuiltinStrategy):
-    """ReplicationControllers: their pods outlive them unless something else is said."""
-
-    orphans_by_default = True
-
-    def fields(self, obj: Document) -> dict[str, str]:
-        """Give how many pods there are."""
-        return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
-
-    def field_label_error(self, label: str) -> str:
-        """They are selected by name and number of pods."""
-        known = ("metadata.name", "metadata.namespace", "status.replicas")
-        return "" if label in known else f"field label not supported: {label}"
-
-
-class DeploymentStrategy(BuiltinStrategy):
-    """Deployments: annotations count as changes, too."""
-
-    kept_in_status = ("labels",)
-
-    def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether the spec or an annotation changed."""
-        before, after = old["metadata"].get("annotations") or {}, obj["metadata"].get("annotations") or {}
-        return before != after or super().is_new_generation(obj, old)
+def default_job_spec(spec: Document) -> None:
+    """Fill in what a Job does."""
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+        spec["parallelism"] = 1
+    set_default(spec, parallelism=1, completionMode="NonIndexed", suspend=False, manualSelector=False)
+    if spec.get("backoffLimit") is None:
+        spec["backoffLimit"] = 2147483647 if spec.get("backoffLimitPerIndex") is not None else 6
+    failure = spec.get("podFailurePolicy")
+    set_default(spec, podReplacementPolicy="Failed" if failure is not None else "TerminatingOrFailed")
+    for rule in (failure or {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions") or ():
+            pattern["status"] = pattern.get("status") or "True"
+    default_template(spec.get("template"))
 
 
-class StatefulSetStrategy(BuiltinStrategy):
-    """StatefulSets: their names begin those of hosts."""
-
-    def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about a name that cannot stand in DNS."""
-        return label_name_faults(name, prefix)
-
-
-class DaemonSetStrategy(BuiltinStrategy):
-    """DaemonSets: their template counts its own changes."""
-
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Begin to count."""
-        super().prepare_create(obj, subresource)
-        _count_templates(obj, max(1, _templates(obj)))
-
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Count a change of the template."""
-        super().prepare_update(obj, old, subresource)
-        is_same = subresource or same_content(obj["spec"].get("template"), old["spec"].get("template"))
-        _count_templates(obj, _templates(old) + (0 if is_same else 1))
+def default_job(obj: Document) -> None:
+    """Fill in a Job."""
+    spec = obj["spec"]
+    default_job_spec(spec)
+    labels = (((spec.get("template") or {}).get("metadata")) or {}).get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
 
 
-def _templates(obj: Document) -> int:
-    count = str((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
-    return int(count) if count.isascii() and count.lstrip("-").isdigit() else 0
-
-
-def _count_templates(obj: Document, count: int) -> None:
-    obj["metadata"]["annotations"] = {**(obj["metadata"].get("annotations") or {}), TEMPLATE_GENERATION: str(count)}
+def default_cron_job(obj: Document) -> None:
+    """Fill in a CronJob."""
+    spec = obj["spec"]
+    set_default(spec, concurrencyPolicy="Allow", suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1)
+    template = (spec.get("jobTemplate") or {}).get("spec")
+    if template is not None:
+        default_template(template.get("template"))
 
 
 class JobStrategy(BuiltinStrategy):

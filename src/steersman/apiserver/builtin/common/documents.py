@@ -1,0 +1,10 @@
+"""The two types that rules of built-in kinds are written in."""
+
+from typing import Any
+
+from steersman.validation.field_errors import FieldError
+
+#: An object, or a part of one, as decoded JSON.
+Document = dict[str, Any]
+#: What a validation function returns: one entry per rejected field.
+Errors = list[FieldError]
