@@ -1,4 +1,4 @@
-"""Every built-in kind, collected from the families, and the strategies of one server."""
+"""All built-in kinds, collected from the families; `add_builtin_kinds` makes a server serve them."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""`BuiltinStrategy`: the rules that built-in kinds share; most have no others."""
+"""`BuiltinStrategy`: the behaviour that all built-in kinds share."""
 
 import re
 from functools import cache
@@ -29,18 +29,18 @@ def _known_kinds() -> frozenset[GroupVersionKind]:
     return frozenset(resource.gvk for resource, _, _ in builtin_resources())
 
 
-#: A claim inside a StatefulSet is a whole object: it may say what it is.
+#: A claim template of a StatefulSet is a whole object and may have apiVersion and kind.
 _INNER_TYPE = re.compile(r"spec\.volumeClaimTemplates\[\d+\]\.(?:apiVersion|kind)")
 _META = frozenset({"apiVersion", "kind", "metadata"})
 
 
 class BuiltinStrategy(Strategy):
-    """The rules of a built-in kind."""
+    """The strategy of a built-in kind; kinds with behaviour of their own have a subclass in their family."""
 
-    #: The metadata that writers of the status cannot change.
+    #: Metadata that cannot be changed through the ``status`` subresource.
     kept_in_status: tuple[str, ...] = ()
-    #: Whether the rules of the kind are told what was given empty.
-    tells_empties = True
+    #: Whether reading marks empty values that were sent, so that rules can distinguish them from absent ones.
+    marks_empty_values = True
 
     def __init__(self, served: ServedKind, server: ServerContext) -> None:
         self.gvk = served.gvk
@@ -54,14 +54,14 @@ class BuiltinStrategy(Strategy):
             self.reset_fields = {"": set_of(("status",)), "status": set_of(("spec",), *kept)}
 
     def read(self, document: Document, reading: Reading) -> Document:
-        """Read a document as Go does; what the kind does not know is dropped and noted, then defaults are filled in."""
+        """Read a document as Go does: unknown fields are dropped and recorded, then defaults are set."""
         obj = self.decode(document, reading)
         self.default(obj)
         return obj
 
     def decode(self, document: Document, reading: Reading) -> Document:
-        """Read a document without filling anything in."""
-        noted = WireReading(keeps_empty=reading.keeps_empty and self.tells_empties)
+        """Read a document without setting defaults."""
+        noted = WireReading(keeps_empty=reading.keeps_empty and self.marks_empty_values)
         content = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
         read = self._struct.read(content, "", noted)
         reading.has_empty = reading.has_empty or noted.has_empty
@@ -69,12 +69,12 @@ class BuiltinStrategy(Strategy):
         return {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version, **read}
 
     def default(self, obj: Document) -> None:
-        """Fill in what an author may leave out."""
+        """Set the defaults of the kind."""
         if self._kind.defaults is not None:
             self._kind.defaults(obj)
 
     def reread(self, stored: Document) -> Document:
-        """Built-in kinds do not change while the server runs."""
+        """Return the stored object: the rules of built-in kinds do not change while the server runs."""
         return stored
 
     def applied(self, merged: Document, reading: Reading) -> Document:
@@ -82,11 +82,11 @@ class BuiltinStrategy(Strategy):
         return self.read(merged, reading)
 
     def wrong_kind_text(self, kind: str, served: Served) -> str:
-        """Say why an object of another kind cannot be read as this one."""
+        """Return why an object of another kind cannot be read as this one."""
         return f"converting (v1.{kind}) to (core.{served.kind}): unknown conversion"
 
     def typed(self, document: Document, served: Served) -> Document:
-        """Fill in apiVersion and kind where they are left out; refuse those of another kind."""
+        """Return the document with apiVersion and kind; reject those of another kind."""
         kind, api_version = document.get("kind") or served.kind, document.get("apiVersion") or served.api_version
         if api_version != served.api_version:
             raise _other_version(str(api_version), str(kind), served)
@@ -98,7 +98,7 @@ class BuiltinStrategy(Strategy):
         return {**document, "kind": kind, "apiVersion": api_version}
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Start counting generations; the status is not for clients that create."""
+        """Set the first generation and the first status; clients cannot set the status on creation."""
         del subresource
         if self.has_status:
             obj["status"] = self.initial_status(obj)
@@ -107,40 +107,40 @@ class BuiltinStrategy(Strategy):
         _forget_empty_lists(obj)
 
     def initial_status(self, obj: Document) -> Document:
-        """Give the status of a new object."""
+        """Return the status of a new object."""
         del obj
         status: Document = self._struct.zero().get("status") or {}
         return status
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Keep what the endpoint cannot change; count a generation when the rest changed."""
+        """Keep what the endpoint cannot change; increment the generation when the rest changed."""
         _forget_empty_lists(obj)
         if subresource == "status":
             self.prepare_status(obj, old)
             return
         if self.has_status:
-            take(obj, old, "status")
+            copy_field(obj, old, "status")
         if self._kind.counts_generations and self.is_new_generation(obj, old):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def prepare_status(self, obj: Document, old: Document) -> None:
-        """Keep everything but the status, and of the metadata what status writers may not touch."""
+        """Keep everything but the status, and the metadata in `kept_in_status`."""
         for key in [key for key in obj if key not in _META and key != "status"]:
             del obj[key]
         for key, value in old.items():
             if key not in _META and key != "status":
                 obj[key] = value
         for name in self.kept_in_status:
-            take(obj["metadata"], old["metadata"], name)
+            copy_field(obj["metadata"], old["metadata"], name)
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether a change is more than metadata and status."""
+        """Return whether anything besides metadata and status changed."""
         ignored = _META | {"status"} if self.has_status else _META
         before = {key: value for key, value in old.items() if key not in ignored}
         return not same_content(before, {key: value for key, value in obj.items() if key not in ignored})
 
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
-        """Judge the metadata; kinds add what they know."""
+        """Validate the metadata, then apply the kind's own rules."""
         metadata = obj["metadata"]
         if old is None:
             errors = self._metadata_review.of_new(metadata)
@@ -154,11 +154,11 @@ class BuiltinStrategy(Strategy):
         return self._kind.table_columns()
 
     def ownership_type(self) -> Any:
-        """Give the type tree of the kind."""
+        """Return the type tree of the kind."""
         return builtin_types.type_of(self.gvk)
 
     def empty_object(self) -> Document:
-        """Give what an object of this kind always has, which nobody owns."""
+        """Return the fields that every object of this kind has and that no manager owns."""
         return {"apiVersion": self.gvk.api_version, "kind": self.gvk.kind, **self._struct.zero()}
 
     def strategic_merge(self, live: Document, patch: Document) -> Document:
@@ -174,14 +174,14 @@ class BuiltinStrategy(Strategy):
 
 
 def _forget_empty_lists(obj: Document) -> None:
-    """Write empty lists at the top as null: what is stored does not tell them from none."""
+    """Replace empty lists at the top level by null, because the stored form has no empty lists there."""
     for key, value in obj.items():
         if value.__class__ is list and not value:
             obj[key] = None
 
 
-def take(obj: Document, old: Document, key: str) -> None:
-    """Set a member of an object to that of another, or remove it where the other has none."""
+def copy_field(obj: Document, old: Document, key: str) -> None:
+    """Copy a field from the old object, or remove it where the old object has none."""
     if key in old:
         obj[key] = old[key]
     else:

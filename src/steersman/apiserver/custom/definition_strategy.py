@@ -23,7 +23,7 @@ class DefinitionStrategy(BuiltinStrategy):
 
     unconditional_update = False
     tells_grace = False
-    tells_empties = False
+    marks_empty_values = False
 
     def __init__(self, served: ServedKind, server: ServerContext, *, follow: Follow) -> None:
         super().__init__(served, server)

@@ -1,4 +1,4 @@
-"""What webhooks and admission policies apply to: rules, selectors and match conditions."""
+"""Validation of what webhooks and admission policies apply to: rules, selectors and match conditions."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,8 @@ _MOST_CONDITIONS = 64
 def expression_errors(
     text: str, field: str, result: str = "bool", *, has_params: bool = False, has_variables: bool = False
 ) -> Errors:
-    """Complain about an expression that cannot be compiled, or that gives another type than ``result``."""
-    # The language costs time to load, and few clusters of a test have policies.
+    """Validate a CEL expression: it must compile, and evaluate to the type ``result`` unless that is empty."""
+    # CEL takes time to import, and few tests write policies.
     from steersman.cel.program import CheckedExpression  # noqa: PLC0415 - loaded on first use
     from steersman.cel.types import DYN, Kind  # noqa: PLC0415 - loaded on first use
 
@@ -35,7 +35,7 @@ def expression_errors(
 
 
 def choice_errors(document: Document, name: str, allowed: Sequence[str], path: str) -> Errors:
-    """Complain about a value that is none of those allowed; one that is not there is good."""
+    """Validate an optional field that has a fixed set of values."""
     value = document.get(name)
     return [] if value is None or value in allowed else [not_supported(f"{path}.{name}", value, allowed)]
 
@@ -49,7 +49,7 @@ def _wildcard_errors(values: Sequence[str], field: str, what: str) -> Errors:
 
 
 def rule_errors(rule: Document, path: str) -> Errors:
-    """Complain about a rule that says which requests are meant."""
+    """Validate a rule that selects requests by operation, API group, version and resource."""
     operations = rule.get("operations") or []
     errors = _wildcard_errors(operations, f"{path}.operations", "operations")
     errors += [
@@ -93,7 +93,7 @@ def _resource_errors(resources: Sequence[str], field: str) -> Errors:
 
 
 def match_resources_errors(match: Document | None, path: str) -> Errors:
-    """Complain about what a policy or its binding applies to."""
+    """Validate the resources that a policy or its binding applies to."""
     if match is None:
         return []
     errors = choice_errors(match, "matchPolicy", MATCH_POLICIES, path)
@@ -117,7 +117,7 @@ def _resource_name_errors(names: Sequence[str], path: str) -> Errors:
 
 
 def condition_errors(conditions: Sequence[Document], path: str, *, has_params: bool = False) -> Errors:
-    """Complain about expressions that decide whether something is meant."""
+    """Validate match conditions: named CEL expressions that evaluate to a boolean."""
     errors: Errors = []
     if len(conditions) > _MOST_CONDITIONS:
         errors.append(too_many(path, len(conditions), _MOST_CONDITIONS))

@@ -17,14 +17,14 @@ def _default_match(match: Document | None) -> None:
 
 
 def default_policy(obj: Document) -> None:
-    """Fill in an admission policy."""
+    """Set the defaults of an admission policy."""
     spec = obj["spec"]
     set_default(spec, failurePolicy="Fail")
     _default_match(spec.get("matchConstraints"))
 
 
 def default_policy_binding(obj: Document) -> None:
-    """Fill in a binding of an admission policy."""
+    """Set the defaults of the binding of an admission policy."""
     _default_match(obj["spec"].get("matchResources"))
     reference = obj["spec"].get("paramRef")
     if reference is not None:

@@ -1,4 +1,4 @@
-"""Admission policies written as expressions, and their bindings."""
+"""Validation of admission policies and their bindings."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _REINVOCATIONS = ("IfNeeded", "Never")
 
 
 def policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a ValidatingAdmissionPolicy."""
+    """Validate a ValidatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
     if subresource == "status" or (old is not None and same_content(spec, old.get("spec"))):
         return []
@@ -121,7 +121,7 @@ def _annotation_errors(notes: Sequence[Document], obj: Document, path: str) -> E
         if not text:
             errors.append(required(f"{here}.valueExpression", "valueExpression is not specified"))
         else:
-            # The value may be a text or nothing, which only its evaluation shows.
+            # The value may be a string or null; which one is known only when it is evaluated.
             errors += _compiled(text, f"{here}.valueExpression", obj.get("spec") or {}, "")
         if key in keys:
             errors.append(duplicate(f"{here}.key", key))
@@ -130,7 +130,7 @@ def _annotation_errors(notes: Sequence[Document], obj: Document, path: str) -> E
 
 
 def mutating_policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a MutatingAdmissionPolicy."""
+    """Validate a MutatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
     if subresource == "status" or (old is not None and same_content(spec, old.get("spec"))):
         return []
@@ -165,7 +165,7 @@ def _mutation_errors(mutation: Document, path: str) -> Errors:
 
 
 def policy_binding_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a ValidatingAdmissionPolicyBinding."""
+    """Validate a ValidatingAdmissionPolicyBinding."""
     del old, subresource
     spec = obj.get("spec") or {}
     errors = _binding_errors(spec)
@@ -185,7 +185,7 @@ def policy_binding_errors(obj: Document, old: Document | None, subresource: str)
 
 
 def mutating_policy_binding_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a MutatingAdmissionPolicyBinding."""
+    """Validate a MutatingAdmissionPolicyBinding."""
     del old, subresource
     return _binding_errors(obj.get("spec") or {})
 

@@ -19,23 +19,23 @@ def _default_webhook(hook: Document) -> None:
 
 
 def default_webhooks(obj: Document) -> None:
-    """Fill in a ValidatingWebhookConfiguration."""
+    """Set the defaults of a ValidatingWebhookConfiguration."""
     for hook in obj.get("webhooks") or ():
         _default_webhook(hook)
 
 
 def default_mutating_webhooks(obj: Document) -> None:
-    """Fill in a MutatingWebhookConfiguration."""
+    """Set the defaults of a MutatingWebhookConfiguration."""
     for hook in obj.get("webhooks") or ():
         _default_webhook(hook)
         set_default(hook, reinvocationPolicy="Never")
 
 
 class WebhookConfigurationStrategy(BuiltinStrategy):
-    """Webhook configurations compare their webhooks as they are in memory, and are written by version only."""
+    """Webhook configurations, which are updated only with a resource version."""
 
     unconditional_update = False
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether the webhooks are others, be it only in what is empty."""
+        """Return whether the webhooks changed, counting empty and absent as different."""
         return not json_equal(obj.get("webhooks"), old.get("webhooks"))

@@ -1,4 +1,4 @@
-"""Configurations of admission webhooks."""
+"""Validation of webhook configurations."""
 
 from urllib.parse import urlsplit
 
@@ -26,7 +26,7 @@ _FEWEST_PARTS = 3
 
 
 def webhook_configuration_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a configuration of validating or mutating webhooks."""
+    """Validate a configuration of validating or mutating webhooks."""
     del subresource
     errors: Errors = []
     names: set[str] = set()
@@ -77,7 +77,7 @@ def _hook_errors(hook: Document, path: str) -> Errors:
 
 
 def client_errors(config: Document, path: str) -> Errors:
-    """Complain about where a webhook is said to be."""
+    """Validate the address of a webhook: a URL or a service."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         return [required(path, "exactly one of url or service is required")]

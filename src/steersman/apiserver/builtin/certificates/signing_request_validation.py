@@ -37,7 +37,7 @@ _USAGES = (
 
 
 def signing_request_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a CertificateSigningRequest."""
+    """Validate a CertificateSigningRequest."""
     if old is not None:
         return _condition_errors((obj.get("status") or {}).get("conditions") or (), old, subresource)
     spec = obj.get("spec") or {}

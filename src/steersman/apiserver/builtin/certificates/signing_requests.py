@@ -1,14 +1,14 @@
-"""CertificateSigningRequests: who asks is said by the server, approvers change conditions, signers the rest."""
+"""CertificateSigningRequests: the server sets the requesting user, and each subresource changes its own part."""
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
-from steersman.apiserver.builtin.strategy import BuiltinStrategy, take
+from steersman.apiserver.builtin.strategy import BuiltinStrategy, copy_field
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.messages.api_request import User
 
 
 class SigningRequestStrategy(BuiltinStrategy):
-    """The rules of CertificateSigningRequests; they are selected by their signer."""
+    """CertificateSigningRequests, whose spec never changes."""
 
     def __init__(self, served: ServedKind, server: ServerContext) -> None:
         super().__init__(served, server)
@@ -20,20 +20,20 @@ class SigningRequestStrategy(BuiltinStrategy):
         }
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Keep what was asked for; of the status, approvers change the conditions and signers everything else."""
+        """Keep the spec; in the status, ``approval`` changes the conditions and ``status`` everything else."""
         conditions = (obj.get("status") or {}).get("conditions") or []
         super().prepare_update(obj, old, subresource)
-        take(obj, old, "spec")
+        copy_field(obj, old, "spec")
         if subresource == "approval":
-            self._date(conditions, old)
+            self._set_times(conditions, old)
             obj["status"] = {**(old.get("status") or {}), "conditions": conditions}
         elif subresource == "status":
             for name in ("Approved", "Denied"):
                 _keep_conditions(conditions, old, name)
-            self._date(conditions, old)
+            self._set_times(conditions, old)
 
-    def _date(self, conditions: list[Document], old: Document) -> None:
-        """Fill in when conditions were updated, and when they came to be what they are."""
+    def _set_times(self, conditions: list[Document], old: Document) -> None:
+        """Set missing times; a condition keeps its transition time while its status stays the same."""
         before = _conditions_of(old)
         for condition in conditions:
             if not condition.get("lastUpdateTime"):
@@ -48,7 +48,7 @@ class SigningRequestStrategy(BuiltinStrategy):
                 condition["lastTransitionTime"] = same[0] if same else self._now()
 
     def created_by(self, obj: Document, user: User) -> None:
-        """Set who asks, whatever the request says."""
+        """Set the user who sent the request, whatever the body contains."""
         spec = obj["spec"]
         for name in ("username", "uid", "groups", "extra"):
             spec.pop(name, None)
@@ -65,7 +65,7 @@ class SigningRequestStrategy(BuiltinStrategy):
         return {"spec.signerName": (obj.get("spec") or {}).get("signerName", "")}
 
     def field_label_error(self, label: str) -> str:
-        """Return why a field cannot be selected by."""
+        """Return an error unless the label is the name or the signer."""
         return "" if label in ("metadata.name", "spec.signerName") else f"field label not supported: {label}"
 
 
@@ -74,7 +74,7 @@ def _conditions_of(obj: Document) -> list[Document]:
 
 
 def _keep_conditions(conditions: list[Document], old: Document, name: str) -> None:
-    """Put conditions of a type back as they were, unless some were added or removed, which is refused later."""
+    """Restore the conditions of a type, unless some were added or removed: validation rejects that."""
     before = [condition for condition in _conditions_of(old) if condition.get("type") == name]
     places = [index for index, condition in enumerate(conditions) if condition.get("type") == name]
     if len(before) == len(places):

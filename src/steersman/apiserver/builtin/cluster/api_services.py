@@ -5,7 +5,7 @@ from steersman.apiserver.builtin.common.documents import Document
 
 
 def default_api_service(obj: Document) -> None:
-    """Fill in an APIService."""
+    """Set the defaults of an APIService."""
     service = (obj.get("spec") or {}).get("service")
     if service is not None:
         set_default(service, port=443)

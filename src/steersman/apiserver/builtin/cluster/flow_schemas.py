@@ -4,5 +4,5 @@ from steersman.apiserver.builtin.common.documents import Document
 
 
 def default_flow_schema(obj: Document) -> None:
-    """Fill in a FlowSchema."""
+    """Set the defaults of a FlowSchema."""
     obj["spec"]["matchingPrecedence"] = obj["spec"].get("matchingPrecedence") or 1000

@@ -1,4 +1,4 @@
-"""Namespaces: their own name as a label, a finalizer in the spec, a phase."""
+"""Namespaces: the label with the name, the finalizer in the spec, the phase."""
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
@@ -10,14 +10,14 @@ PROTECTED = frozenset({"default", "kube-system", "kube-public"})
 
 
 class NamespaceStrategy(BuiltinStrategy):
-    """The rules of namespaces."""
+    """Namespaces, which pass through phases when they are deleted."""
 
     answers_delete_with_object = True
     tells_grace = False
     goes_by_phase = True
 
     def default(self, obj: Document) -> None:
-        """Label a namespace with its name; it is active until somebody says otherwise."""
+        """Set the label with the name, and the phase ``Active`` where none is given."""
         metadata = obj["metadata"]
         if metadata.get("name"):
             metadata["labels"] = {**(metadata.get("labels") or {}), _NAME_LABEL: metadata["name"]}
@@ -25,9 +25,9 @@ class NamespaceStrategy(BuiltinStrategy):
         obj["status"]["phase"] = obj["status"].get("phase") or "Active"
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Begin with the server's own finalizer."""
+        """Add the server's own finalizer."""
         super().prepare_create(obj, subresource)
-        # A generated name was not known when the rest was filled in.
+        # A generated name was not known yet when the defaults were set.
         self.default(obj)
         spec = obj.setdefault("spec", {})
         finalizers = list(spec.get("finalizers") or ())
@@ -36,12 +36,12 @@ class NamespaceStrategy(BuiltinStrategy):
         spec["finalizers"] = finalizers
 
     def initial_status(self, obj: Document) -> Document:
-        """Begin active."""
+        """Return an active phase."""
         del obj
         return {"phase": "Active"}
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Let finalizers in the spec change only through their own endpoint."""
+        """Keep the spec: only ``finalize`` changes the finalizers in it."""
         if subresource == "finalize":
             obj["status"] = old.get("status", {})
             return
@@ -50,28 +50,27 @@ class NamespaceStrategy(BuiltinStrategy):
             obj["spec"] = old.get("spec", {})
 
     def may_finish(self, obj: Document) -> bool:
-        """Tell whether the content is gone: somebody has emptied the finalizers in the spec."""
+        """Return whether the finalizers in the spec are gone, which means that the content is deleted."""
         return not obj.get("spec", {}).get("finalizers")
 
     def marked_for_deletion(self, obj: Document) -> None:
-        """Show that the namespace goes."""
+        """Set the phase ``Terminating``."""
         obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
 
     def check_delete(self, name: str) -> None:
-        """Refuse to delete what the cluster cannot be without."""
+        """Reject the deletion of a protected namespace."""
         if name in PROTECTED:
-            told = details(name, "", "namespaces")
             message = f'namespaces "{name}" is forbidden: this namespace may not be deleted'
-            raise Refusal(403, "Forbidden", message, details=told)
+            raise Refusal(403, "Forbidden", message, details=details(name, "", "namespaces"))
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about a name that is no DNS label."""
+        """Return an error unless the name is a DNS label."""
         return label_faults(name[:-1] + "a" if prefix and name.endswith("-") else name)
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give the phase."""
+        """Return the phase."""
         return {"status.phase": (obj.get("status") or {}).get("phase", "")}
 
     def field_label_error(self, label: str) -> str:
-        """Namespaces are selected by name and phase."""
+        """Return an error unless the label is the name or the phase."""
         return "" if label in ("metadata.name", "status.phase") else f"field label not supported: {label}"

@@ -6,19 +6,19 @@ from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.apiserver.builtin.common.node_selectors import TAINT_EFFECTS
-from steersman.apiserver.builtin.common.quantities import amount_errors
+from steersman.apiserver.builtin.common.quantities import quantity_errors
 from steersman.validation.field_errors import ErrorType, FieldError, forbidden, invalid, not_supported, required
 from steersman.validation.names import label_value_faults
 
 
 def node_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a Node."""
+    """Validate a Node."""
     del subresource
     spec = obj.get("spec") or {}
     errors = _taint_errors(spec.get("taints") or (), "metadata.taints")
     for part in ("capacity", "allocatable"):
         for name, text in ((obj.get("status") or {}).get(part) or {}).items():
-            errors += amount_errors(name, text, f"status.{part}[{name}]")
+            errors += quantity_errors(name, text, f"status.{part}[{name}]")
     if old is None:
         return errors
     before = old.get("spec") or {}

@@ -10,7 +10,7 @@ _PREEMPTION = ("PreemptLowerPriority", "Never")
 
 
 def priority_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a PriorityClass."""
+    """Validate a PriorityClass."""
     del subresource
     value, policy = obj.get("value") or 0, obj.get("preemptionPolicy")
     if old is not None:

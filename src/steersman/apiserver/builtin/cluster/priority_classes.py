@@ -6,14 +6,14 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 
 
 def default_priority_class(obj: Document) -> None:
-    """Fill in a PriorityClass."""
+    """Set the defaults of a PriorityClass."""
     set_default(obj, preemptionPolicy="PreemptLowerPriority")
 
 
 class PriorityClassStrategy(BuiltinStrategy):
-    """Kinds that stay at their first generation."""
+    """PriorityClasses, which stay at generation 1."""
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Say no."""
+        """Return false."""
         del obj, old
         return False

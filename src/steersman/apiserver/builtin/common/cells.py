@@ -13,7 +13,7 @@ _SHOWN = 3
 
 
 def at(obj: Any, *path: str, default: Any = None) -> Any:
-    """Give the value at a path; the default where there is none."""
+    """Return the value at a path, or the default where there is none."""
     for name in path:
         if obj.__class__ is not dict or obj.get(name) is None:
             return default
@@ -22,7 +22,7 @@ def at(obj: Any, *path: str, default: Any = None) -> Any:
 
 
 def field(*path: str, default: Any = "") -> Cell:
-    """Make a cell that shows one field."""
+    """Return a cell that shows one field."""
 
     def cell(obj: Document, _now: datetime) -> Any:
         return at(obj, *path, default=default)
@@ -31,18 +31,18 @@ def field(*path: str, default: Any = "") -> Cell:
 
 
 def created(obj: Document, now: datetime) -> str:
-    """Show how old an object is."""
+    """Return the age of an object."""
     return age(at(obj, "metadata", "creationTimestamp"), now)
 
 
 def name(obj: Document, _now: datetime) -> str:
-    """Show the name."""
+    """Return the name."""
     text: str = at(obj, "metadata", "name", default="")
     return text
 
 
 def shortened(values: Sequence[str], empty: str = NONE) -> str:
-    """Show the first three of several values, and how many more there are."""
+    """Return the first three of several values, and how many more there are."""
     if not values:
         return empty
     text = ",".join(values[:_SHOWN])
@@ -50,7 +50,7 @@ def shortened(values: Sequence[str], empty: str = NONE) -> str:
 
 
 def labels_text(labels: Document | None) -> str:
-    """Show labels."""
+    """Return labels as text."""
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
 
 
@@ -58,7 +58,7 @@ _OPERATORS = {"In": "{} in ({})", "NotIn": "{} notin ({})", "Exists": "{}", "Doe
 
 
 def selector_text(selector: Document | None) -> str:
-    """Show a label selector."""
+    """Return a label selector as text."""
     if not selector:
         return NONE
     parts = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
@@ -69,7 +69,7 @@ def selector_text(selector: Document | None) -> str:
 
 
 def containers(*path: str) -> Cell:
-    """Show the names of the containers of a template at a path."""
+    """Return a cell with the names of the containers of a template at a path."""
 
     def cell(obj: Document, _now: datetime) -> str:
         return ",".join(part.get("name", "") for part in at(obj, *path, "spec", "containers", default=()))
@@ -78,7 +78,7 @@ def containers(*path: str) -> Cell:
 
 
 def images(*path: str) -> Cell:
-    """Show the images of the containers of a template at a path."""
+    """Return a cell with the images of the containers of a template at a path."""
 
     def cell(obj: Document, _now: datetime) -> str:
         return ",".join(part.get("image", "") for part in at(obj, *path, "spec", "containers", default=()))
@@ -87,7 +87,7 @@ def images(*path: str) -> Cell:
 
 
 def selector(*path: str) -> Cell:
-    """Show the label selector at a path."""
+    """Return a cell with the label selector at a path."""
 
     def cell(obj: Document, _now: datetime) -> str:
         return selector_text(at(obj, *path))
@@ -96,7 +96,7 @@ def selector(*path: str) -> Cell:
 
 
 def labels(*path: str) -> Cell:
-    """Show the labels at a path."""
+    """Return a cell with the labels at a path."""
 
     def cell(obj: Document, _now: datetime) -> str:
         return labels_text(at(obj, *path))
@@ -105,7 +105,7 @@ def labels(*path: str) -> Cell:
 
 
 def column(title: str, cell: Cell, *, type_: str = "string", wide: bool = False) -> Column:
-    """Describe a column; a wide one is shown on request."""
+    """Return a column; a wide one is printed by ``-o wide`` only."""
     return Column(title, cell, type=type_, priority=1 if wide else 0)
 
 
@@ -113,7 +113,7 @@ AGE = column("Age", created)
 
 
 def joined(*path: str, empty: str = NONE) -> Callable[[Document, datetime], str]:
-    """Show the texts of a list, separated by commas."""
+    """Return a cell with the items of the list at a path, separated by commas."""
 
     def cell(obj: Document, _now: datetime) -> str:
         return ",".join(at(obj, *path, default=())) or empty
@@ -122,7 +122,7 @@ def joined(*path: str, empty: str = NONE) -> Callable[[Document, datetime], str]
 
 
 def length(*path: str) -> Callable[[Document, datetime], int]:
-    """Show the number of items of a list."""
+    """Return a cell with the number of items of the list at a path."""
 
     def cell(obj: Document, _now: datetime) -> int:
         return len(at(obj, *path, default=()))

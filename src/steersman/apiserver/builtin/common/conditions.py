@@ -1,4 +1,4 @@
-"""Conditions of the one form that newer statuses have."""
+"""Validation of conditions of the type ``metav1.Condition``."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _MOST = {"reason": 1024, "message": 32 * 1024}
 
 
 def conditions_errors(conditions: Sequence[Document], path: str) -> Errors:
-    """Complain about conditions: each type once, with a status, a reason and a time."""
+    """Validate conditions: each type once, with a status, a reason and a time."""
     errors: Errors = []
     seen: set[str] = set()
     for index, condition in enumerate(conditions):

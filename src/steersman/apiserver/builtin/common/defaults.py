@@ -1,4 +1,4 @@
-"""Filling in fields that an author left out."""
+"""Setting defaults."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from steersman.apiserver.builtin.common.documents import Document
 
 
 def set_default(document: Document, **values: Any) -> None:
-    """Fill in what is not there; names are the wire names."""
+    """Set fields that are absent or null; the keywords are the names of the fields in JSON."""
     for name, value in values.items():
         if document.get(name) is None:
             document[name] = value

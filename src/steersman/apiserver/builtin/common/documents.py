@@ -1,4 +1,4 @@
-"""The two types that rules of built-in kinds are written in."""
+"""The types of objects and of validation results."""
 
 from typing import Any
 

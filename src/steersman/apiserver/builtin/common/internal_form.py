@@ -1,6 +1,6 @@
-"""Objects as Kubernetes holds them inside: with every field, under Go's names, in Go's order.
+"""Objects in the form of Kubernetes' internal Go structs: every field, under Go's names, in Go's order.
 
-Some refusals quote them so, or show how two of them differ. Nothing else is done with this form.
+Error messages of Kubernetes quote such structs or the difference between two of them. Nothing else uses this form.
 """
 
 import difflib
@@ -14,13 +14,13 @@ from typing import Any
 import msgspec
 
 from steersman.apiserver.builtin.common.documents import Document
-from steersman.apiserver.builtin.common.label_selectors import shown_selector
-from steersman.apiserver.builtin.common.quantities import shown
+from steersman.apiserver.builtin.common.label_selectors import quoted_selector
+from steersman.apiserver.builtin.common.quantities import quantity_text
 from steersman.golang.text import GoStruct
 
-#: Name in Go, name on the wire, type; a field without names is a struct whose fields stand among the others.
+#: Name in Go, name in JSON, type; a field without names is an embedded struct.
 Field = tuple[str, str, str]
-#: What a pod's spec has on the wire, and its security context inside.
+#: Fields of a pod's spec in JSON that are fields of the security context in the internal struct.
 _MOVED = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 
 
@@ -35,11 +35,11 @@ _SCALARS: dict[str, Callable[[Any], Any]] = {
     "int": lambda value: value or 0,
     "string": lambda value: value or "",
     "intstr": lambda value: 0 if value is None else value,
-    "quantity": lambda value: shown(value or "0"),
-    "selector": shown_selector,
+    "quantity": lambda value: quantity_text(value or "0"),
+    "selector": quoted_selector,
     "plain": lambda value: value,
     "map": lambda value: value,
-    "amounts": lambda value: None if value is None else {name: shown(text) for name, text in value.items()},
+    "amounts": lambda value: None if value is None else {name: quantity_text(text) for name, text in value.items()},
 }
 
 
@@ -53,7 +53,7 @@ def _value(kind: str, value: Any) -> Any:
 
 
 def internal_form(name: str, document: Document) -> GoStruct:
-    """Give a document as the named Go struct."""
+    """Return a document as the named Go struct."""
     form = GoStruct()
     for go_name, wire_name, kind in _structs()[name]:
         if go_name:
@@ -64,13 +64,13 @@ def internal_form(name: str, document: Document) -> GoStruct:
 
 
 def internal_pod_spec(spec: Document) -> GoStruct:
-    """Give a pod's spec as Go holds it."""
+    """Return a pod's spec as the internal Go struct."""
     moved = {name: spec[name] for name in _MOVED if name in spec}
     return internal_form("PodSpec", {**spec, "securityContext": {**(spec.get("securityContext") or {}), **moved}})
 
 
 def _sorted(value: Any) -> Any:
-    """Sort maps, whose order means nothing, and leave structs as they are."""
+    """Return a value with sorted maps; structs keep the order of their fields."""
     if value.__class__ is GoStruct:
         return {key: _sorted(item) for key, item in value.items()}
     if value.__class__ is dict:
@@ -80,8 +80,8 @@ def _sorted(value: Any) -> Any:
     return value
 
 
-def shown_difference(old: GoStruct, new: GoStruct) -> str:
-    """Show how two structs differ, with three lines around each change."""
+def difference_text(old: GoStruct, new: GoStruct) -> str:
+    """Return the difference between two structs, with three lines around each change."""
     before, after = (json.dumps(_sorted(form), indent=1, ensure_ascii=False).split("\n") for form in (old, new))
     lines = difflib.unified_diff(before, after, n=3, lineterm="")
     return "".join(f"{line}\n" for line in lines if not line.startswith(("--- ", "+++ ")))

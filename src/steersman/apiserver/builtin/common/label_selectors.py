@@ -1,4 +1,4 @@
-"""Label selectors inside built-in kinds, and whether they fit the labels of a template."""
+"""Validation and evaluation of label selectors inside built-in kinds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ _PRESENCE = ("Exists", "DoesNotExist")
 
 
 def selector_errors(selector: Document | None, path: str) -> Errors:
-    """Complain about a label selector."""
+    """Validate a label selector."""
     if not selector:
         return []
     errors = labels_errors(selector.get("matchLabels"), f"{path}.matchLabels")
@@ -40,8 +40,8 @@ def _requirement_errors(requirement: Document, path: str) -> Errors:
     return errors
 
 
-def shown_selector(selector: Document | None) -> Any:
-    """Give a selector as messages show it: in the order of its fields."""
+def quoted_selector(selector: Document | None) -> Any:
+    """Return a selector as error messages quote it, in the order of Go's fields."""
     if selector is None:
         return None
     shown = GoStruct()
@@ -56,17 +56,17 @@ def shown_selector(selector: Document | None) -> Any:
 
 
 def is_empty(selector: Document | None) -> bool:
-    """Tell whether a selector asks for nothing."""
+    """Return whether a selector has no requirements."""
     return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
 
 
 def is_usable(selector: Document | None) -> bool:
-    """Tell whether a selector can be evaluated."""
+    """Return whether a selector is valid."""
     return not selector_errors(selector, "")
 
 
 def selects(selector: Document | None, labels: Mapping[str, str] | None) -> bool:
-    """Tell whether a usable selector selects labels; one that is not there selects nothing."""
+    """Return whether a valid selector matches labels; ``None`` matches nothing."""
     if selector is None:
         return False
     found = labels or {}

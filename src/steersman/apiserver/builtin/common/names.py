@@ -46,7 +46,7 @@ def _checked(faults: Callable[[str], list[str]]) -> Callable[[str, str], Errors]
     return errors
 
 
-#: Complain about a value that is no RFC 1123 label, subdomain, or qualified name.
+#: Validate an RFC 1123 label, an RFC 1123 subdomain, a qualified name, and the value of a label.
 label_errors = _checked(label_faults)
 subdomain_errors = _checked(subdomain_faults)
 qualified_errors = _checked(qualified_name_faults)
@@ -56,7 +56,7 @@ label_value_errors = _checked(label_value_faults)
 def required_name(
     document: Document, name: str, path: str, check: Callable[[str, str], Errors] | None = None
 ) -> Errors:
-    """Complain about a name that is missing, or that ``check`` does not like."""
+    """Validate a required field, with ``check`` where it is set."""
     value = document.get(name) or ""
     if not value:
         return [required(f"{path}.{name}" if path else name)]
@@ -64,7 +64,7 @@ def required_name(
 
 
 def labels_errors(labels: Mapping[str, str] | None, path: str) -> Errors:
-    """Complain about a map of labels."""
+    """Validate the keys and values of labels."""
     errors: Errors = []
     for key, value in (labels or {}).items():
         errors += qualified_errors(key, path)
@@ -73,12 +73,12 @@ def labels_errors(labels: Mapping[str, str] | None, path: str) -> Errors:
 
 
 def annotations_errors(annotations: Mapping[str, str] | None, path: str) -> Errors:
-    """Complain about keys of annotations, which are compared without their case."""
+    """Validate the keys of annotations, ignoring case."""
     return [invalid(path, key, fault) for key in annotations or {} for fault in qualified_name_faults(key.lower())]
 
 
 def port_name_faults(name: str) -> list[str]:
-    """Complain about a name that no port can have."""
+    """Return what is wrong with the name of a port."""
     faults = []
     if len(name) > _PORT_NAME_LIMIT:
         faults.append(f"must be no more than {_PORT_NAME_LIMIT} characters")
@@ -94,12 +94,12 @@ def port_name_faults(name: str) -> list[str]:
 
 
 def search_errors(text: str, field: str) -> Errors:
-    """Complain about a domain in which names are looked up; underscores are common there."""
+    """Validate a DNS search domain, which may contain underscores."""
     return [] if _IS_SEARCH(text) and len(text) <= _KEY_LIMIT else [invalid(field, text, _SEARCH_RULE)]
 
 
 def config_key_faults(key: str) -> list[str]:
-    """Complain about a key that cannot be the name of a file."""
+    """Return what is wrong with a key of a ConfigMap or Secret, which must be a file name."""
     faults = []
     if len(key.encode()) > _KEY_LIMIT:
         faults.append(f"must be no more than {_KEY_LIMIT} characters")
@@ -113,24 +113,24 @@ def config_key_faults(key: str) -> list[str]:
 
 
 def env_name_errors(name: str, field: str) -> Errors:
-    """Complain about a name that no environment variable can have."""
+    """Validate the name of an environment variable."""
     return [] if _IS_ENV(name) else [invalid(field, name, _ENV_RULE)]
 
 
 def header_name_errors(name: str, field: str) -> Errors:
-    """Complain about a name that no HTTP header can have."""
+    """Validate the name of an HTTP header."""
     return [] if _IS_HEADER(name) else [invalid(field, name, _HEADER_RULE)]
 
 
 def host_errors(host: str, field: str) -> Errors:
-    """Complain about a host, which may begin with a wildcard."""
+    """Validate a host name, which may begin with a wildcard."""
     if "*" not in host:
         return subdomain_errors(host, field)
     return [] if _IS_WILDCARD(host) and len(host) <= _KEY_LIMIT else [invalid(field, host, _WILDCARD_RULE)]
 
 
 def parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Give an address, or ``None`` when it is none."""
+    """Return an IP address, or ``None`` for text that is not one."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:
@@ -138,12 +138,12 @@ def parsed_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address |
 
 
 def address_errors(text: str, field: str) -> Errors:
-    """Complain about what is no IP address."""
+    """Validate an IP address."""
     return [] if parsed_address(text) is not None else [invalid(field, text, ADDRESS_RULE)]
 
 
 _LOCAL_MULTICAST = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_network("ff02::/16"))
-#: Property of an address → what is said about it where addresses of endpoints are wanted.
+#: Property of an address → the error for an endpoint with such an address.
 _UNREACHABLE = (
     ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
     ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
@@ -151,7 +151,7 @@ _UNREACHABLE = (
 
 
 def endpoint_address_errors(text: str, field: str) -> Errors:
-    """Complain about an address under which nothing outside a host is reached."""
+    """Validate the address of an endpoint, which other hosts must be able to reach."""
     address = parsed_address(text)
     if address is None:
         return [invalid(field, text, "must be a valid IP address")]
@@ -166,7 +166,7 @@ def endpoint_address_errors(text: str, field: str) -> Errors:
 
 
 def cidr_errors(text: str, field: str) -> Errors:
-    """Complain about what is no range of addresses."""
+    """Validate a range of addresses in CIDR notation."""
     try:
         if "/" not in text:
             return [invalid(field, text, CIDR_RULE)]
@@ -180,7 +180,7 @@ _PREFIXED_RULE = 'must be a domain-prefixed path (such as "acme.io/foo")'
 
 
 def domain_prefixed_errors(text: str, field: str) -> Errors:
-    """Complain about what is not a domain and a path."""
+    """Validate a domain followed by a path, such as ``example.com/name``."""
     if not text:
         return [required(field)]
     host, slash, rest = text.partition("/")

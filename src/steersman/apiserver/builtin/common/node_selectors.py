@@ -8,7 +8,7 @@ TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def node_selector_errors(selector: Document, path: str) -> Errors:
-    """Complain about a selector of nodes, which is a list of alternatives."""
+    """Validate a node selector: a list of terms, one of which must match."""
     terms = selector.get("nodeSelectorTerms") or ()
     if not terms:
         return [required(f"{path}.nodeSelectorTerms", "must have at least one node selector term")]

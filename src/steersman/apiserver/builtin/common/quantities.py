@@ -1,4 +1,4 @@
-"""Amounts of resources inside built-in kinds: their names, signs and grain."""
+"""Validation of resource quantities and the names of resources."""
 
 from functools import lru_cache
 
@@ -65,12 +65,12 @@ def _is_whole(name: str) -> bool:
 
 
 def is_overcommittable(name: str) -> bool:
-    """Tell whether more of a resource may be promised than there is."""
+    """Return whether limits of a resource may exceed its requests."""
     return ("/" not in name or _NATIVE in name) and not name.startswith(_HUGE)
 
 
 def resource_name_errors(name: str, field: str) -> Errors:
-    """Complain about the name of a resource."""
+    """Validate the name of a resource."""
     errors = qualified_errors(name, field)
     if not errors and "/" not in name and not _is_standard(name):
         errors.append(invalid(field, name, _NOT_STANDARD))
@@ -78,7 +78,7 @@ def resource_name_errors(name: str, field: str) -> Errors:
 
 
 def container_resource_name_errors(name: str, field: str) -> Errors:
-    """Complain about a resource that no container can ask for."""
+    """Validate the name of a resource that a container requests."""
     errors = resource_name_errors(name, field)
     if "/" not in name and name not in _CONTAINER and not name.startswith(_HUGE):
         errors.append(invalid(field, name, "must be a standard resource for containers"))
@@ -86,7 +86,7 @@ def container_resource_name_errors(name: str, field: str) -> Errors:
 
 
 def quota_resource_name_errors(name: str, field: str) -> Errors:
-    """Complain about a resource that no quota can limit."""
+    """Validate the name of a resource that a quota limits."""
     errors = resource_name_errors(name, field)
     if "/" not in name and name not in _QUOTA and not name.startswith((_HUGE, "requests.hugepages-")):
         errors.append(invalid(field, name, "must be a standard resource for quota"))
@@ -94,19 +94,19 @@ def quota_resource_name_errors(name: str, field: str) -> Errors:
 
 
 @lru_cache(maxsize=4096)
-def amount_of(text: str) -> Quantity:
-    """Read an amount; the same few texts stand in all objects of a cluster."""
+def parse_quantity(text: str) -> Quantity:
+    """Parse a quantity; results are cached, because a cluster's objects repeat the same few."""
     return Quantity(text)
 
 
-def shown(text: str) -> str:
-    """Give an amount as messages show it."""
-    return amount_of(text).canonical()
+def quantity_text(text: str) -> str:
+    """Return a quantity as error messages quote it."""
+    return parse_quantity(text).canonical()
 
 
-def amount_errors(name: str, text: str, field: str) -> Errors:
-    """Complain about an amount of a resource: below nothing, or a part of what comes whole."""
-    amount = amount_of(text)
+def quantity_errors(name: str, text: str, field: str) -> Errors:
+    """Validate a quantity: not negative, and an integer for resources that come in whole units."""
+    amount = parse_quantity(text)
     errors: Errors = []
     if amount.value < 0:
         errors.append(invalid(field, amount.canonical(), NEGATIVE))
@@ -116,24 +116,24 @@ def amount_errors(name: str, text: str, field: str) -> Errors:
 
 
 def positive_errors(text: str, field: str) -> Errors:
-    """Complain about an amount that is nothing or less."""
-    amount = amount_of(text)
+    """Validate a positive quantity."""
+    amount = parse_quantity(text)
     return [] if amount.value > 0 else [invalid(field, amount.canonical(), NOT_POSITIVE)]
 
 
 def requirements_errors(resources: Document | None, path: str) -> Errors:
-    """Complain about what a container requests and is limited to."""
+    """Validate the requests and limits of a container."""
     if not resources:
         return []
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     errors: Errors = []
     for part, amounts in (("limits", limits), ("requests", requests)):
         for name, text in amounts.items():
-            # Only these have no rule but their sign; almost all containers ask for nothing else.
+            # For these only the sign matters, and most containers request nothing else.
             field = f"{path}.{part}[{name}]"
             if name not in _CONTAINER:
                 errors += container_resource_name_errors(name, field)
-            errors += amount_errors(name, text, field)
+            errors += quantity_errors(name, text, field)
             if part == "requests":
                 errors += _request_errors(name, text, limits, path)
     names = {*limits, *requests}
@@ -147,7 +147,7 @@ def _request_errors(name: str, text: str, limits: Document, path: str) -> Errors
         if is_overcommittable(name):
             return []
         return [required(f"{path}.limits", "Limit must be set for non overcommitable resources")]
-    amount, limit = amount_of(text), amount_of(limits[name])
+    amount, limit = parse_quantity(text), parse_quantity(limits[name])
     if amount.value != limit.value and not is_overcommittable(name):
         why = f"must be equal to {name} limit of {limit.canonical()}"
     elif amount.value > limit.value:

@@ -4,18 +4,18 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 
 
 class ReturnsDeletedObject(BuiltinStrategy):
-    """Kinds that answer a delete with the object."""
+    """Kinds whose deletion returns the object instead of a Status."""
 
     answers_delete_with_object = True
 
 
 class StatusKeepsMetadata(BuiltinStrategy):
-    """Kinds of which a write to the status changes no metadata."""
+    """Kinds whose metadata cannot be changed through ``status``."""
 
     kept_in_status = ("annotations", "finalizers", "labels", "ownerReferences")
 
 
 class CreatesOnUpdate(BuiltinStrategy):
-    """Kinds that an update of a missing object creates."""
+    """Kinds whose objects are created by an update when they do not exist."""
 
     create_on_update = True

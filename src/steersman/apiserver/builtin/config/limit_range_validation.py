@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.names import qualified_errors
 from steersman.apiserver.builtin.common.quantities import (
-    amount_of,
     container_resource_name_errors,
     is_overcommittable,
+    parse_quantity,
     resource_name_errors,
 )
 from steersman.validation.field_errors import FieldError, duplicate, forbidden, invalid, required
@@ -17,7 +17,7 @@ _KNOWN_TYPES = ("Pod", "Container", "PersistentVolumeClaim")
 
 
 def limit_range_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a LimitRange."""
+    """Validate a LimitRange."""
     del old, subresource
     errors: Errors = []
     seen: set[str] = set()
@@ -58,7 +58,7 @@ def _limit_errors(limit: Document, kind: str, path: str) -> Errors:
     return errors
 
 
-#: Lower bound, upper bound, the field that is blamed, the value that is shown, and how both are called.
+#: Lower bound, upper bound, the field of the error, the field whose value is quoted, and the names of both bounds.
 _ORDERS = (
     ("min", "max", "min", "min", "min", "max"),
     ("min", "defaultRequest", "defaultRequest", "defaultRequest", "min", "default request"),
@@ -73,11 +73,11 @@ def _order_errors(amounts: dict[str, str | None], resource: str, path: str) -> E
     errors: Errors = []
     for low, high, blamed, shown, low_name, high_name in _ORDERS:
         below, above = amounts[low], amounts[high]
-        if below is None or above is None or amount_of(below).value <= amount_of(above).value:
+        if below is None or above is None or parse_quantity(below).value <= parse_quantity(above).value:
             continue
-        low_text, high_text = amount_of(below).canonical(), amount_of(above).canonical()
+        low_text, high_text = parse_quantity(below).canonical(), parse_quantity(above).canonical()
         text = f"{low_name} value {low_text} is greater than {high_name} value {high_text}"
-        value = amount_of(amounts[shown] or "0").canonical()
+        value = parse_quantity(amounts[shown] or "0").canonical()
         errors.append(invalid(f"{path}.{blamed}[{resource}]", value, text))
     return errors + list(_ratio_errors(amounts, resource, path))
 
@@ -86,16 +86,16 @@ def _ratio_errors(amounts: dict[str, str | None], resource: str, path: str) -> I
     ratio, low, high = amounts["maxLimitRequestRatio"], amounts["min"], amounts["max"]
     field = f"{path}.maxLimitRequestRatio[{resource}]"
     if ratio is not None:
-        text = amount_of(ratio).canonical()
-        if amount_of(ratio).value < 1:
+        text = parse_quantity(ratio).canonical()
+        if parse_quantity(ratio).value < 1:
             yield invalid(field, text, f"ratio {text} is less than 1")
-        if low is not None and high is not None and amount_of(low).value:
-            most = float(amount_of(high).value / amount_of(low).value)
-            if float(amount_of(ratio).value) > most:
+        if low is not None and high is not None and parse_quantity(low).value:
+            most = float(parse_quantity(high).value / parse_quantity(low).value)
+            if float(parse_quantity(ratio).value) > most:
                 yield invalid(field, text, f"ratio {text} is greater than max/min = {most:f}")
     limit, request = amounts["default"], amounts["defaultRequest"]
     if limit is not None and request is not None and not is_overcommittable(resource):
-        limit_text, request_text = amount_of(limit).canonical(), amount_of(request).canonical()
-        if amount_of(limit).value != amount_of(request).value:
+        limit_text, request_text = parse_quantity(limit).canonical(), parse_quantity(request).canonical()
+        if parse_quantity(limit).value != parse_quantity(request).value:
             text = f"default value {limit_text} must equal to defaultRequest value {request_text} in {resource}"
             yield invalid(f"{path}.defaultRequest[{resource}]", request_text, text)

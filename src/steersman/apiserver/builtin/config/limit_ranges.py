@@ -4,7 +4,7 @@ from steersman.apiserver.builtin.common.documents import Document
 
 
 def default_limit_range(obj: Document) -> None:
-    """Fill in a LimitRange: what is not said follows from what is."""
+    """Derive missing defaults for containers: limits from ``max``, requests from limits, then from ``min``."""
     for item in obj["spec"].get("limits") or ():
         if item.get("type") != "Container":
             continue

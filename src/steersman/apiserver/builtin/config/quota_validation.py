@@ -3,7 +3,7 @@
 from typing import Any
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
-from steersman.apiserver.builtin.common.quantities import amount_errors, quota_resource_name_errors
+from steersman.apiserver.builtin.common.quantities import quantity_errors, quota_resource_name_errors
 from steersman.validation.field_errors import invalid, required
 
 _SCOPES = frozenset(
@@ -24,7 +24,7 @@ _COMPUTE = frozenset(
 
 
 def quota_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a ResourceQuota."""
+    """Validate a ResourceQuota."""
     errors: Errors = []
     if subresource == "status":
         for part in ("hard", "used"):
@@ -54,7 +54,7 @@ def _amounts_errors(amounts: Document, path: str) -> Errors:
     errors: Errors = []
     for name, text in amounts.items():
         errors += quota_resource_name_errors(name, f"{path}[{name}]")
-        errors += amount_errors(name, text, f"{path}[{name}]")
+        errors += quantity_errors(name, text, f"{path}[{name}]")
     return errors
 
 

@@ -17,17 +17,17 @@ _MISMATCH = "does not match event.namespace"
 
 
 def core_event_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about an event of the core group."""
+    """Validate an Event of the core group."""
     del old, subresource
     return _event_errors(obj, obj.get("involvedObject") or {}, "reportingComponent", obj.get("message") or "")
 
 
-def new_event_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about an event of events.k8s.io, under the names that its fields have in the core group."""
+def events_v1_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Validate an Event of events.k8s.io; errors name the fields of the core group."""
     del subresource
     errors = _event_errors(obj, obj.get("regarding") or {}, "reportingController", obj.get("note") or "")
     if old is not None:
-        return errors + _change_errors(obj, old)
+        return errors + _immutable_field_errors(obj, old)
     errors += _series_errors(obj.get("series"))
     if not obj.get("eventTime"):
         errors.append(required("eventTime"))
@@ -36,7 +36,7 @@ def new_event_errors(obj: Document, old: Document | None, subresource: str) -> E
     source = obj.get("deprecatedSource") or {}
     if source.get("component") or source.get("host"):
         errors.append(invalid("source", "", "needs to be unset"))
-    return errors + [invalid(told, "", "needs to be unset") for field, told in _DEPRECATED if obj.get(field)]
+    return errors + [invalid(core_name, "", "needs to be unset") for field, core_name in _DEPRECATED if obj.get(field)]
 
 
 _DEPRECATED = (
@@ -80,7 +80,7 @@ def _series_errors(series: Document | None) -> Errors:
     return errors
 
 
-#: What never changes, with its name in the core group; a reason is looked at twice.
+#: Fields that cannot change, with their names in the core group. Kubernetes checks the reason twice.
 _FIXED = (
     ("regarding", "involvedObject"),
     ("reason", "reason"),
@@ -99,17 +99,17 @@ _FIXED = (
 )
 
 
-def _change_errors(obj: Document, old: Document) -> Errors:
+def _immutable_field_errors(obj: Document, old: Document) -> Errors:
     errors = [] if same_content(obj.get("series"), old.get("series")) else _series_errors(obj.get("series"))
     errors += [
-        invalid(told, _shown(obj.get(field)), "field is immutable")
-        for field, told in _FIXED
+        invalid(core_name, _quoted(obj.get(field)), "field is immutable")
+        for field, core_name in _FIXED
         if not same_content(obj.get(field), old.get(field))
     ]
     return errors
 
 
-def _shown(value: Any) -> Any:
+def _quoted(value: Any) -> Any:
     if not isinstance(value, dict):
         return "" if value is None else value
     names = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")

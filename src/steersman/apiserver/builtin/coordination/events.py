@@ -4,7 +4,7 @@ from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.validation.object_meta import subdomain_name_faults, url_name_faults
 
-#: Names of an event's fields in events.k8s.io → in core.
+#: Names of fields in events.k8s.io → in the core group.
 _EVENT_NAMES = {
     "reportingController": "reportingComponent",
     "regarding": "involvedObject",
@@ -15,12 +15,12 @@ _EVENT_NAMES = {
     "deprecatedCount": "count",
 }
 _CORE_NAMES = {core: new for new, core in _EVENT_NAMES.items()}
-#: Fields that one version writes even when they are empty, and the other leaves out.
+#: Fields that the core group writes even when they are empty, and events.k8s.io leaves out.
 _CORE_ALWAYS = {"reportingComponent": "", "reportingInstance": "", "source": {}, "involvedObject": {}}
 
 
 def event_to_core(event: Document) -> Document:
-    """Give an event of events.k8s.io as the core group knows it."""
+    """Convert an Event of events.k8s.io to the core group."""
     made = {_EVENT_NAMES.get(key, key): value for key, value in event.items()}
     made["apiVersion"] = "v1"
     for name, empty in _CORE_ALWAYS.items():
@@ -29,7 +29,7 @@ def event_to_core(event: Document) -> Document:
 
 
 def event_from_core(event: Document) -> Document:
-    """Give a core event as events.k8s.io knows it."""
+    """Convert a core Event to events.k8s.io."""
     made = {_CORE_NAMES.get(key, key): value for key, value in event.items()}
     made["apiVersion"] = "events.k8s.io/v1"
     for name in ("reportingController", "reportingInstance"):
@@ -39,16 +39,16 @@ def event_from_core(event: Document) -> Document:
 
 
 class EventStrategy(BuiltinStrategy):
-    """Events of the core group: nobody looks at their names but whoever makes a URL of them."""
+    """Events of the core group, whose names may be any path segment."""
 
     create_on_update = True
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about what no URL can carry."""
+        """Return an error for a name that cannot be a path segment of a URL."""
         return url_name_faults(name, prefix)
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give what events are selected by, under the names of both groups."""
+        """Return the fields that Events can be selected by, under the names of both groups."""
         core = self.to_stored(obj)
         about = core.get("involvedObject") or {}
         found = {f"involvedObject.{name}": str(about.get(name, "")) for name in _REFERENCE}
@@ -64,7 +64,7 @@ class EventStrategy(BuiltinStrategy):
         }
 
     def field_label_error(self, label: str) -> str:
-        """Events are selected by what they are about."""
+        """Return an error for a label that is not a field selector of Events."""
         prefix = "involvedObject" if not self.gvk.group else "regarding"
         controller = "reportingComponent" if not self.gvk.group else "reportingController"
         known = {f"{prefix}.{name}" for name in _REFERENCE}
@@ -72,19 +72,19 @@ class EventStrategy(BuiltinStrategy):
         return "" if label in known else f"field label not supported: {label}"
 
 
-class NewEventStrategy(EventStrategy):
-    """Events of events.k8s.io, which are kept as core events."""
+class EventsV1Strategy(EventStrategy):
+    """Events of events.k8s.io, which are stored as core Events."""
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about names that are no subdomains."""
+        """Return an error unless the name is a DNS subdomain."""
         return subdomain_name_faults(name, prefix)
 
     def to_stored(self, obj: Document) -> Document:
-        """Give the event as the core group knows it."""
+        """Return the Event as a core Event."""
         return event_to_core(obj)
 
     def from_stored(self, stored: Document, api_version: str) -> Document:
-        """Give a core event as this group knows it."""
+        """Return a stored core Event as an Event of this group."""
         del api_version
         return event_from_core(stored)
 

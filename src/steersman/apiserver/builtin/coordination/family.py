@@ -1,6 +1,6 @@
 """Registration of Leases and of Events of both API groups."""
 
-from steersman.apiserver.builtin.coordination.events import EventStrategy, NewEventStrategy
+from steersman.apiserver.builtin.coordination.events import EventStrategy, EventsV1Strategy
 from steersman.apiserver.builtin.coordination.leases import LeaseStrategy
 from steersman.apiserver.builtin.kind import BuiltinKind
 
@@ -22,8 +22,8 @@ KINDS = (
     BuiltinKind(
         "events.k8s.io",
         "Event",
-        strategy=NewEventStrategy,
-        validation="coordination.event_validation:new_event_errors",
+        strategy=EventsV1Strategy,
+        validation="coordination.event_validation:events_v1_errors",
         columns="coordination.columns:EVENT",
         stored_as="events",
         stored_version="v1",

@@ -6,7 +6,7 @@ from steersman.validation.field_errors import invalid
 
 
 def lease_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a Lease."""
+    """Validate a Lease."""
     del old, subresource
     spec = obj.get("spec") or {}
     seconds = spec.get("leaseDurationSeconds")

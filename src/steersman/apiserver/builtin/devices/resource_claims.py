@@ -18,11 +18,11 @@ def _default_device_requests(requests: Any) -> None:
 
 
 def default_resource_claim(obj: Document) -> None:
-    """Fill in a ResourceClaim."""
+    """Set the defaults of a ResourceClaim."""
     _default_device_requests((obj["spec"].get("devices") or {}).get("requests"))
 
 
 def default_resource_claim_template(obj: Document) -> None:
-    """Fill in a ResourceClaimTemplate."""
+    """Set the defaults of a ResourceClaimTemplate."""
     devices = ((obj.get("spec") or {}).get("spec") or {}).get("devices") or {}
     _default_device_requests(devices.get("requests"))

@@ -19,7 +19,7 @@ from steersman.apiserver.resources.columns import NAME, Column
 
 
 def _balanced(obj: Document) -> list[str]:
-    """Give the addresses of a load balancer, each once and in order."""
+    """Return the addresses of a load balancer, sorted and without duplicates."""
     found = at(obj, "status", "loadBalancer", "ingress", default=())
     return sorted({item.get("ip") or item.get("hostname") or "" for item in found} - {""})
 

@@ -1,4 +1,4 @@
-"""Endpoints and EndpointSlices: where the pods behind a Service are reached."""
+"""Validation of Endpoints and EndpointSlices."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ _MOST_PORTS = 20_000
 
 
 def endpoint_slice_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about an EndpointSlice."""
+    """Validate an EndpointSlice."""
     del subresource
     kind = obj.get("addressType") or ""
     errors: Errors = []
@@ -93,7 +93,7 @@ def _address_errors(address: str, kind: str, path: str, index: int) -> Errors:
 
 
 def endpoints_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about Endpoints."""
+    """Validate Endpoints."""
     del subresource
     subsets = obj.get("subsets") or ()
     if old is not None and same_content(subsets, old.get("subsets") or ()):

@@ -6,22 +6,22 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 
 
 def default_endpoints(obj: Document) -> None:
-    """Fill in the protocols of Endpoints."""
+    """Set the default protocol of the ports of Endpoints."""
     for subset in obj.get("subsets") or ():
         for port in subset.get("ports") or ():
             set_default(port, protocol="TCP")
 
 
 def default_endpoint_slice(obj: Document) -> None:
-    """Fill in the ports of an EndpointSlice."""
+    """Set the defaults of the ports of an EndpointSlice."""
     for port in obj.get("ports") or ():
         set_default(port, name="", protocol="TCP")
 
 
 class EndpointSliceStrategy(BuiltinStrategy):
-    """EndpointSlices: labels count as changes, too."""
+    """EndpointSlices, whose generation counts changes of labels, too."""
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether anything but the server's own metadata changed."""
+        """Return whether the content or a label changed."""
         before, after = old["metadata"].get("labels") or {}, obj["metadata"].get("labels") or {}
         return before != after or super().is_new_generation(obj, old)

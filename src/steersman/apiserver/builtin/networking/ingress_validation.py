@@ -23,7 +23,7 @@ _IMMUTABLE = "field is immutable"
 
 
 def ingress_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about an Ingress."""
+    """Validate an Ingress."""
     if subresource == "status":
         ingresses = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
         return balancer_status_errors(ingresses, "status.loadBalancer.ingress")
@@ -123,7 +123,7 @@ def _tls_errors(tls: Document, path: str) -> Errors:
 
 
 def ingress_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about an IngressClass."""
+    """Validate an IngressClass."""
     del subresource
     spec = obj.get("spec") or {}
     controller = spec.get("controller") or ""

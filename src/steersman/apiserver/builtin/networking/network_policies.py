@@ -7,7 +7,7 @@ from steersman.golang.equality import json_equal
 
 
 def default_network_policy(obj: Document) -> None:
-    """Fill in a NetworkPolicy."""
+    """Set the defaults of a NetworkPolicy."""
     spec = obj["spec"]
     for direction in ("ingress", "egress"):
         for rule in spec.get(direction) or ():
@@ -18,8 +18,8 @@ def default_network_policy(obj: Document) -> None:
 
 
 class NetworkPolicyStrategy(BuiltinStrategy):
-    """NetworkPolicies compare their spec as it is in memory."""
+    """NetworkPolicies, whose generation counts every difference of the spec."""
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether the spec is another one, be it only in what is empty."""
+        """Return whether the spec changed, counting empty and absent as different."""
         return not json_equal(obj.get("spec"), old.get("spec"))

@@ -15,7 +15,7 @@ _DIRECTIONS = ("Ingress", "Egress")
 
 
 def network_policy_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a NetworkPolicy."""
+    """Validate a NetworkPolicy."""
     del old, subresource
     spec = obj.get("spec") or {}
     errors = selector_errors(spec.get("podSelector"), "spec.podSelector")
@@ -61,7 +61,7 @@ def _end_errors(number: int, end: int | None, path: str) -> Errors:
         return []
     errors = port_errors(end, f"{path}.endPort")
     if end < number:
-        # The value that is told is the port's, not the end's.
+        # Kubernetes quotes the port here, not the end of the range.
         errors.append(invalid(f"{path}.endPort", number, "must be greater than or equal to `port`"))
     return errors
 

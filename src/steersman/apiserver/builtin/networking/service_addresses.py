@@ -30,11 +30,11 @@ def address_field_errors(spec: Document) -> Errors:
     elif addresses and not own:
         errors.append(invalid(ADDRESSES, addresses, "must be empty when `clusterIP` is not specified"))
     errors += _family_errors(spec)
-    bad = _bad_addresses(addresses)
+    bad = _address_value_errors(addresses)
     errors += bad
     if len(addresses) > _MOST_ADDRESSES:
         errors.append(invalid(ADDRESSES, addresses, "may only hold up to 2 values"))
-    return errors if bad else errors + _matching_errors(spec, addresses)
+    return errors if bad else errors + _address_family_errors(spec, addresses)
 
 
 def _family_errors(spec: Document) -> Errors:
@@ -51,7 +51,7 @@ def _family_errors(spec: Document) -> Errors:
     return errors
 
 
-def _bad_addresses(addresses: Sequence[str]) -> Errors:
+def _address_value_errors(addresses: Sequence[str]) -> Errors:
     errors: Errors = []
     for index, address in enumerate(addresses):
         if index == 0 and address == HEADLESS_ADDRESS:
@@ -62,10 +62,10 @@ def _bad_addresses(addresses: Sequence[str]) -> Errors:
     return errors
 
 
-def _matching_errors(spec: Document, addresses: Sequence[str]) -> Errors:
+def _address_family_errors(spec: Document, addresses: Sequence[str]) -> Errors:
     if is_headless(spec):
         return []
-    versions = [_version(address) for address in addresses]
+    versions = [_family_of(address) for address in addresses]
     errors: Errors = []
     if len(versions) > 1 and len(set(versions)) == 1:
         text = "may specify no more than one IP for each IP family"
@@ -77,6 +77,6 @@ def _matching_errors(spec: Document, addresses: Sequence[str]) -> Errors:
     return errors
 
 
-def _version(address: str) -> str:
+def _family_of(address: str) -> str:
     parsed = parsed_address(address)
     return f"IPv{parsed.version}" if parsed is not None else ""

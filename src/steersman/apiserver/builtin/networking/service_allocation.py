@@ -1,7 +1,7 @@
-"""Addresses and node ports of Services: asked for or given, kept until the Service goes.
+"""Allocation of addresses and node ports to Services: requested or chosen, kept until the Service is deleted.
 
-The cluster has one range of addresses, and it is of one family. What other Services have is read from the store, so
-nothing is kept beside it that could differ from it.
+The cluster has one address range of one IP family. Which addresses are taken is read from the stored Services, so there
+is no second record that could disagree with them.
 """
 
 import ipaddress
@@ -12,14 +12,14 @@ from steersman.apiserver.builtin.networking.service_addresses import address_fie
 from steersman.apiserver.builtin.networking.service_types import EXTERNAL_TYPES, is_headless, needs_health_check
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.status import Refusal, internal_error
-from steersman.apiserver.status import invalid as refuse
+from steersman.apiserver.status import invalid as invalid_object
 from steersman.apiserver.storage.record import Record
 from steersman.objects.codec import decode_json
 from steersman.randomness import Randomness
 from steersman.validation.field_errors import FieldError, invalid
 
 _RANGE = ipaddress.IPv4Network("10.0.0.0/24")
-#: Addresses from here on are handed out; those before are for Services that name theirs.
+#: Addresses from this one on are assigned; the ones before are left for Services that request a certain address.
 _FIRST = 17
 _PORTS = range(30000, 32768)
 _FAMILY = "IPv4"
@@ -30,21 +30,21 @@ _DUAL = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are sp
 
 
 class ServiceAllocation:
-    """Gives Services what must be theirs alone."""
+    """Assigns the addresses and node ports of Services, which must be unique."""
 
     def __init__(self, objects: Ledger, randomness: Randomness) -> None:
         self._objects = objects
         self._randomness = randomness
-        #: What each Service had when it was last looked at, with its version.
+        #: Cache by uid: version, addresses and ports of each Service, decoded again only when the version differs.
         self._known: dict[str, tuple[int, list[str], set[int]]] = {}
 
     def allocate(self, obj: Document, old: Document | None) -> None:
-        """Give a Service its families, address and ports; refuse what others have."""
+        """Assign IP families, address and node ports; reject those that another Service has."""
         spec = obj["spec"]
         before = (old or {}).get("spec") or {}
         if spec.get("type") != "ExternalName":
-            self._refuse(obj, self._settle_families(spec, before))
-        addresses, ports = self._taken(obj["metadata"].get("uid", ""))
+            self._raise_if_any(obj, self._assign_families(spec, before))
+        addresses, ports = self._allocated(obj["metadata"].get("uid", ""))
         if spec.get("type") != "ExternalName" and not is_headless(spec):
             self._allocate_address(obj, addresses, has_one=bool(before.get("clusterIPs")))
         if spec.get("type") in EXTERNAL_TYPES:
@@ -53,19 +53,19 @@ class ServiceAllocation:
             spec["healthCheckNodePort"] = self._free_port(ports)
 
     @staticmethod
-    def _refuse(obj: Document, errors: list[FieldError]) -> None:
+    def _raise_if_any(obj: Document, errors: list[FieldError]) -> None:
         if errors:
-            raise _refusal(obj, errors)
+            raise _invalid_service(obj, errors)
 
-    def _taken(self, besides: str) -> tuple[set[str], set[int]]:
-        """Give the addresses and ports that other Services have."""
+    def _allocated(self, besides: str) -> tuple[set[str], set[int]]:
+        """Return the addresses and ports of all other Services."""
         addresses: set[str] = set()
         ports: set[int] = set()
         known: dict[str, tuple[int, list[str], set[int]]] = {}
         for record in self._objects.records_of("services"):
             held = self._known.get(record.uid)
             if held is None or held[0] != record.version:
-                held = _held(record)
+                held = _allocations_of(record)
             known[record.uid] = held
             if record.uid != besides:
                 addresses.update(held[1])
@@ -73,8 +73,8 @@ class ServiceAllocation:
         self._known = known
         return addresses, ports
 
-    def _settle_families(self, spec: Document, before: Document) -> list[FieldError]:
-        """Fill in families and their policy, or say why they cannot be had."""
+    def _assign_families(self, spec: Document, before: Document) -> list[FieldError]:
+        """Set the IP families and their policy; return errors where the cluster cannot provide them."""
         bare = is_headless(spec) and not spec.get("selector")
         if not spec.get("ipFamilyPolicy"):
             spec["ipFamilyPolicy"] = before.get("ipFamilyPolicy") or ("RequireDualStack" if bare else "SingleStack")
@@ -101,7 +101,7 @@ class ServiceAllocation:
             why = _address_fault(wanted, taken)
             if why:
                 text = f"failed to allocate IP {wanted}: {why}"
-                raise _refusal(obj, [invalid("spec.clusterIPs", spec["clusterIPs"], text)])
+                raise _invalid_service(obj, [invalid("spec.clusterIPs", spec["clusterIPs"], text)])
         spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted, *(spec.get("clusterIPs") or ())[1:]]
 
     def _free_address(self, obj: Document, taken: set[str]) -> str:
@@ -117,14 +117,14 @@ class ServiceAllocation:
         ports = spec.get("ports") or []
         own = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
         gives = spec["type"] == "NodePort" or spec.get("allocateLoadBalancerNodePorts", True)
-        #: One number for the same port over several protocols, in a new Service.
+        #: Port → node port: ports of a new Service with the same number but different protocols share a node port.
         given: dict[int, int] = {}
         for index, port in enumerate(ports):
             number = port.get("nodePort") or 0
             if number and number not in own and number != given.get(port.get("port", 0)):
                 why = _port_fault(number, taken)
                 if why:
-                    raise _refusal(obj, [invalid(f"spec.ports[{index}].nodePort", number, why)])
+                    raise _invalid_service(obj, [invalid(f"spec.ports[{index}].nodePort", number, why)])
             if number:
                 taken.add(number)
                 given.setdefault(port.get("port", 0), number)
@@ -144,7 +144,7 @@ class ServiceAllocation:
         raise internal_error("failed to allocate a nodePort: range is full")
 
 
-def _held(record: Record) -> tuple[int, list[str], set[int]]:
+def _allocations_of(record: Record) -> tuple[int, list[str], set[int]]:
     spec: Document = decode_json(record.raw)["spec"]
     ports = {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
     if spec.get("healthCheckNodePort"):
@@ -190,5 +190,5 @@ def _port_fault(number: int, taken: set[int]) -> str:
     return _TAKEN if number in taken else ""
 
 
-def _refusal(obj: Document, errors: list[FieldError]) -> Refusal:
-    return refuse("Service", "", obj["metadata"]["name"], errors)
+def _invalid_service(obj: Document, errors: list[FieldError]) -> Refusal:
+    return invalid_object("Service", "", obj["metadata"]["name"], errors)

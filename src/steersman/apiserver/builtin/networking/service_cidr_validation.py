@@ -10,7 +10,7 @@ _MOST = 2
 
 
 def service_cidr_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a range of addresses of Services."""
+    """Validate a ServiceCIDR."""
     if subresource == "status":
         return []
     ranges = (obj.get("spec") or {}).get("cidrs") or []

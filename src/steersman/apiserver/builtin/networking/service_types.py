@@ -7,15 +7,15 @@ HEADLESS_ADDRESS = "None"
 
 
 def is_headless(spec: Document) -> bool:
-    """Tell whether a Service has no address on purpose."""
+    """Return whether a Service is headless: without an address on purpose."""
     return bool(spec.get("clusterIPs") == [HEADLESS_ADDRESS])
 
 
 def is_external(spec: Document) -> bool:
-    """Tell whether a Service is reached from outside."""
+    """Return whether a Service is reachable from outside the cluster."""
     return spec.get("type") in EXTERNAL_TYPES or (spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
 def needs_health_check(spec: Document) -> bool:
-    """Tell whether balancers must be told which nodes have a pod of the Service."""
+    """Return whether load balancers need a node port that reports which nodes run a pod of the Service."""
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"

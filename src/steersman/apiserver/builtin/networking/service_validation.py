@@ -42,11 +42,11 @@ _FIXED = "may not change once set"
 
 
 def service_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a Service."""
+    """Validate a Service."""
     if subresource == "status":
         return _status_errors(obj)
     spec = obj["spec"]
-    errors = _change_errors(spec, old["spec"]) if old is not None else []
+    errors = _immutable_field_errors(spec, old["spec"]) if old is not None else []
     ports = spec.get("ports") or []
     if not ports and not is_headless(spec) and spec.get("type") != "ExternalName":
         errors.append(required("spec.ports"))
@@ -103,8 +103,8 @@ def _port_list_errors(ports: Sequence[Document]) -> Errors:
     return errors + _duplicate_errors(ports)
 
 
-def _shown_key(protocol: Any, number: Any) -> str:
-    """Write a port of which only protocol and number are set, as Go's own structure is printed."""
+def _quoted_port(protocol: Any, number: Any) -> str:
+    """Return a port with only protocol and number set, as Go prints the struct."""
     return f'{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}'
 
 
@@ -114,7 +114,7 @@ def _duplicate_errors(ports: Sequence[Document]) -> Errors:
     for index, port in enumerate(ports):
         key = (port.get("protocol"), port.get("port"))
         if key in seen:
-            errors.append(FieldError(ErrorType.DUPLICATE, f"spec.ports[{index}]", OMITTED, _shown_key(*key)))
+            errors.append(FieldError(ErrorType.DUPLICATE, f"spec.ports[{index}]", OMITTED, _quoted_port(*key)))
         seen.add(key)
     return errors
 
@@ -201,7 +201,7 @@ def _external_policy_errors(spec: Document) -> Errors:
     return [] if external in _POLICIES else [not_supported(field, external, _POLICIES)]
 
 
-def _change_errors(spec: Document, old: Document) -> Errors:
+def _immutable_field_errors(spec: Document, old: Document) -> Errors:
     errors: Errors = []
     if "ExternalName" not in (spec.get("type"), old.get("type")) and not (is_headless(spec) and is_headless(old)):
         after, before = spec.get("clusterIPs") or [], old.get("clusterIPs") or []
@@ -233,7 +233,7 @@ def _status_errors(obj: Document) -> Errors:
 
 
 def balancer_status_errors(ingresses: Sequence[Document], path: str) -> Errors:
-    """Complain about the addresses that a load balancer is said to have."""
+    """Validate the addresses of a load balancer in a status."""
     errors: Errors = []
     for index, ingress in enumerate(ingresses):
         here, mode = f"{path}[{index}]", ingress.get("ipMode")

@@ -10,7 +10,7 @@ from steersman.validation.object_meta import label_name_faults
 
 
 def default_service(obj: Document) -> None:
-    """Fill in a Service."""
+    """Set the defaults of a Service."""
     spec = obj["spec"]
     set_default(spec, sessionAffinity="None", type="ClusterIP")
     if spec["sessionAffinity"] == "ClientIP":
@@ -37,7 +37,7 @@ _ADDRESS = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
 class ServiceStrategy(BuiltinStrategy):
-    """The rules of Services."""
+    """Services, whose addresses and node ports are assigned by the server."""
 
     answers_delete_with_object = True
     create_on_update = True
@@ -48,18 +48,18 @@ class ServiceStrategy(BuiltinStrategy):
         self._allocation = ServiceAllocation(server.objects, server.randomness)
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about a name that cannot stand in DNS."""
+        """Return an error unless the name is a DNS label."""
         return label_name_faults(name, prefix)
 
     def creates_on_update(self, subresource: str) -> bool:
-        """Services are created by whoever updates them, even their status."""
+        """Return whether an update creates a missing Service: one of the Service or of its status does."""
         return subresource in ("", "status")
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Give a new Service its address and ports."""
+        """Assign address and node ports."""
         super().prepare_create(obj, subresource)
         if subresource:
-            # Who writes the status of what is not there creates it without an address.
+            # An update of the status that creates the Service assigns no address.
             return
         spec = obj["spec"]
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
@@ -67,37 +67,37 @@ class ServiceStrategy(BuiltinStrategy):
         self._allocation.allocate(obj, None)
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Keep addresses and ports, take or give them back when the type changes."""
+        """Keep addresses and node ports; assign or release them when the type changes."""
         super().prepare_update(obj, old, subresource)
         if subresource == "status":
             for ingress in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
                 if ingress.get("ip"):
                     ingress.setdefault("ipMode", "VIP")
             return
-        _follow(obj["spec"], old["spec"])
-        _carry(obj["spec"], old["spec"])
+        _sync_cluster_ips(obj["spec"], old["spec"])
+        _keep_fields(obj["spec"], old["spec"])
         if obj["spec"]["type"] != "LoadBalancer":
             obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
         self._allocation.allocate(obj, old)
 
     def shown(self, obj: Document) -> Document:
-        """Hide what a Service that is a name of something outside may have kept from another type."""
+        """Hide a field that an ExternalName Service may have kept from its former type."""
         if obj["spec"].get("type") == "ExternalName":
             obj["spec"].pop("internalTrafficPolicy", None)
         return obj
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give what Services are selected by."""
+        """Return address and type."""
         return {"spec.clusterIP": obj["spec"].get("clusterIP", ""), "spec.type": obj["spec"].get("type", "")}
 
     def field_label_error(self, label: str) -> str:
-        """Services are selected by name, address and type."""
+        """Return an error unless the label is the name, the namespace, the address or the type."""
         known = ("metadata.name", "metadata.namespace", "spec.clusterIP", "spec.type")
         return "" if label in known else f"field label not supported: {label}"
 
 
-def _follow(spec: Document, old: Document) -> None:
-    """Let the list of addresses follow the one address that a client knows of."""
+def _sync_cluster_ips(spec: Document, old: Document) -> None:
+    """Update ``clusterIPs`` when only ``clusterIP`` changed, for clients that know only the latter."""
     own, before = spec.get("clusterIP") or "", old.get("clusterIP") or ""
     if own == before or (spec.get("clusterIPs") or []) != (old.get("clusterIPs") or []):
         if own and not spec.get("clusterIPs") and own != before:
@@ -109,30 +109,30 @@ def _follow(spec: Document, old: Document) -> None:
         spec["clusterIPs"] = [own, *(spec.get("clusterIPs") or ())[1:]]
 
 
-def _carry(spec: Document, old: Document) -> None:
-    """Keep what a Service has and its update leaves out; let go what its new type does not have."""
+def _keep_fields(spec: Document, old: Document) -> None:
+    """Keep fields that the update leaves out, and remove those that the new type does not have."""
     if "ExternalName" not in (spec["type"], old["type"]):
-        _carry_address(spec, old)
+        _keep_addresses(spec, old)
     elif spec["type"] == "ExternalName":
         for name in _ADDRESS:
             if spec.get(name) == old.get(name):
                 spec.pop(name, None)
     if spec["type"] in EXTERNAL_TYPES:
-        _carry_ports(spec, old)
+        _keep_node_ports(spec, old)
     else:
-        _let_go(spec, old)
-    _carry_health_check(spec, old)
+        _remove_external_fields(spec, old)
+    _keep_health_check_port(spec, old)
 
 
-def _carry_address(spec: Document, old: Document) -> None:
-    """Keep the address; families follow from it, and their policy from what was before."""
+def _keep_addresses(spec: Document, old: Document) -> None:
+    """Keep the addresses that an update leaves out."""
     if not spec.get("clusterIP") or spec.get("clusterIP") == old.get("clusterIP"):
         for name in ("clusterIP", "clusterIPs"):
             if not spec.get(name) and old.get(name):
                 spec[name] = old[name]
 
 
-def _carry_ports(spec: Document, old: Document) -> None:
+def _keep_node_ports(spec: Document, old: Document) -> None:
     known = {(port["protocol"], port["port"]): port.get("nodePort") for port in old.get("ports") or ()}
     taken = {port.get("nodePort") for port in spec.get("ports") or ()}
     for port in spec.get("ports") or ():
@@ -145,7 +145,7 @@ def _carry_ports(spec: Document, old: Document) -> None:
         spec.pop("allocateLoadBalancerNodePorts", None)
 
 
-def _carry_health_check(spec: Document, old: Document) -> None:
+def _keep_health_check_port(spec: Document, old: Document) -> None:
     number = old.get("healthCheckNodePort")
     if not number:
         return
@@ -155,8 +155,8 @@ def _carry_health_check(spec: Document, old: Document) -> None:
         del spec["healthCheckNodePort"]
 
 
-def _let_go(spec: Document, old: Document) -> None:
-    """Forget what only Services that are reached from outside have, unless the update sets it anew."""
+def _remove_external_fields(spec: Document, old: Document) -> None:
+    """Remove fields of externally reachable Services that the update did not change."""
     for name in ("externalTrafficPolicy", "allocateLoadBalancerNodePorts", "loadBalancerClass"):
         if spec.get(name) == old.get(name) and not (name == "externalTrafficPolicy" and is_external(spec)):
             spec.pop(name, None)

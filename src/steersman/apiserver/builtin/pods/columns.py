@@ -13,7 +13,7 @@ def _is_sidecar(obj: Document, status: Document) -> bool:
 
 
 def _init_reason(obj: Document, status: Document, index: int, total: int) -> str | None:
-    """Say what an init container holds a pod up with; nothing if it does not."""
+    """Return why an init container blocks the pod; ``None`` when it does not."""
     state = status.get("state") or {}
     ended, waiting = state.get("terminated"), state.get("waiting")
     if ended is not None and ended.get("exitCode", 0) == 0:
@@ -56,7 +56,7 @@ def _container_reason(obj: Document, reason: str) -> str:
 
 
 def pod_status(obj: Document, _now: datetime) -> str:
-    """Show in one word how a pod is."""
+    """Return the status of a pod in one word."""
     reason: str = at(obj, "status", "reason") or at(obj, "status", "phase", default="")
     for item in at(obj, "status", "conditions", default=()):
         if item.get("type") == "PodScheduled" and item.get("reason") == "SchedulingGated":
@@ -87,7 +87,7 @@ def _ready(obj: Document, _now: datetime) -> str:
 
 
 def _holding(obj: Document) -> list[Document]:
-    """Give the init containers that ran so far, when one of them holds the pod up; else nothing."""
+    """Return the init containers up to the one that blocks the pod; empty when none does."""
     statuses: list[Document] = at(obj, "status", "initContainerStatuses", default=[])
     for index, status in enumerate(statuses):
         if _init_reason(obj, status, index, len(statuses)) is not None:

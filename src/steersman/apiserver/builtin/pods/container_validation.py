@@ -48,7 +48,7 @@ def _port_list_errors(ports: Sequence[Document], path: str) -> Errors:
 
 
 def host_port_errors(containers: Sequence[tuple[Document, str]]) -> Errors:
-    """Complain about ports of the node that two containers want."""
+    """Reject host ports that two containers use."""
     errors: Errors = []
     taken: set[str] = set()
     for container, path in containers:
@@ -163,7 +163,7 @@ _LISTS = (
 
 
 def container_list_errors(spec: Document, volumes: Collection[str], path: str, grace: int) -> Errors:
-    """Complain about the containers of a pod."""
+    """Validate the containers of a pod."""
     containers = spec.get("containers") or ()
     if not containers:
         return [required(f"{path}.containers")]
@@ -187,7 +187,7 @@ def _restart_errors(policy: str, field: str) -> Errors:
 
 
 def init_container_errors(spec: Document, volumes: Collection[str], path: str, grace: int) -> Errors:
-    """Complain about the containers that run before the others."""
+    """Validate init containers."""
     errors: Errors = []
     names = {container.get("name") or "" for container in spec.get("containers") or ()}
     for container, here in numbered(spec["initContainers"], f"{path}.initContainers"):
@@ -208,7 +208,7 @@ _FORBIDDEN_TO_EPHEMERAL = ("ports", "livenessProbe", "readinessProbe", "startupP
 
 
 def ephemeral_container_errors(spec: Document, volumes: Collection[str], path: str) -> Errors:
-    """Complain about containers that were put into a running pod."""
+    """Validate ephemeral containers."""
     errors: Errors = []
     others = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
     known = {container.get("name") or "" for container in others}
@@ -231,13 +231,13 @@ def ephemeral_container_errors(spec: Document, volumes: Collection[str], path: s
 
 
 def numbered(items: Sequence[Document], path: str) -> Iterator[tuple[Document, str]]:
-    """Give each item with its path."""
+    """Yield each item with its path."""
     for index, item in enumerate(items):
         yield item, f"{path}[{index}]"
 
 
 def whitespace_errors(spec: Document, path: str) -> Errors:
-    """Complain about blanks around images, which only pods may not have: templates may."""
+    """Reject whitespace around the names of images; templates are exempt."""
     errors: Errors = []
     for kind in ("containers", "initContainers"):
         for container, here in numbered(spec.get(kind) or (), f"{path}.{kind}"):

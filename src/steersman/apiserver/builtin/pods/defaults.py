@@ -10,7 +10,7 @@ _MODE = 0o644
 
 
 def default_pull_policy(image: str) -> str:
-    """Pull always what may change under its tag."""
+    """Return ``Always`` for images without a fixed tag or digest."""
     if not image:
         return "IfNotPresent"
     name = image.rpartition("@")
@@ -61,7 +61,7 @@ def _default_container(container: Document) -> None:
 
 
 def containers_of(spec: Document) -> Iterator[Document]:
-    """Give every container of a pod."""
+    """Yield every container of a pod."""
     for name in ("initContainers", "containers", "ephemeralContainers"):
         yield from spec.get(name) or ()
 
@@ -124,7 +124,7 @@ def _default_volume(volume: Document) -> None:
 
 
 def _open_on_host(spec: Document) -> None:
-    """Open the ports of containers on the node's own network."""
+    """Set the host ports of a pod that uses the network of its node."""
     for container in containers_of(spec):
         for port in container.get("ports") or ():
             if not port.get("hostPort"):
@@ -132,7 +132,7 @@ def _open_on_host(spec: Document) -> None:
 
 
 def default_pod_spec(spec: Document) -> None:
-    """Fill in a pod's spec, in a pod or in a template."""
+    """Set the defaults of a pod's spec, in a pod or in a template."""
     set_default(
         spec,
         restartPolicy="Always",
@@ -152,13 +152,13 @@ def default_pod_spec(spec: Document) -> None:
 
 
 def default_template(template: Document | None) -> None:
-    """Fill in a pod template."""
+    """Set the defaults of a pod template."""
     if template is not None and template.get("spec") is not None:
         default_pod_spec(template["spec"])
 
 
 def default_requests(resources: Document | None) -> None:
-    """Request what is the limit, where nothing else is requested."""
+    """Set requests to the limits where no request is given."""
     limits = (resources or {}).get("limits")
     if resources is None or limits is None:
         return
@@ -167,12 +167,12 @@ def default_requests(resources: Document | None) -> None:
     if merged:
         resources["requests"] = merged
     else:
-        # Limits that were given empty make requests that are empty.
+        # Empty limits lead to empty requests.
         resources.setdefault("requests", GivenMap())
 
 
 def default_pod(obj: Document) -> None:
-    """Fill in a pod."""
+    """Set the defaults of a pod."""
     spec = obj["spec"]
     default_pod_spec(spec)
     set_default(spec, enableServiceLinks=True)
@@ -183,5 +183,5 @@ def default_pod(obj: Document) -> None:
 
 
 def default_pod_template(obj: Document) -> None:
-    """Fill in a PodTemplate."""
+    """Set the defaults of a PodTemplate."""
     default_template(obj.get("template"))

@@ -1,4 +1,4 @@
-"""Environment variables of containers, and the fields of their pod that they may show."""
+"""Validation of environment variables, and of the pod fields that the downward API exposes."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -12,7 +12,7 @@ from steersman.apiserver.builtin.common.names import (
 )
 from steersman.validation.field_errors import invalid, not_supported, required
 
-#: Fields of a pod that have a name in the downward API, wherever they may be used.
+#: All fields of the downward API; not each is allowed everywhere.
 _KNOWN_PATHS = frozenset(
     {
         "metadata.annotations",
@@ -42,7 +42,7 @@ _ENV_PATHS = (
     "status.podIP",
     "status.podIPs",
 )
-#: What files may show beside annotations and labels.
+#: Fields that are allowed in files.
 FILE_PATHS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
 _RESOURCES = (
     "limits.cpu",
@@ -57,7 +57,7 @@ _SUBSCRIPT = re.compile(r"(.*)\['(.*)'\]").fullmatch
 
 
 def field_ref_errors(source: Document, path: str, allowed: Collection[str] = _ENV_PATHS) -> Errors:
-    """Complain about a reference to a field of the pod."""
+    """Validate a reference to a field of the pod."""
     if not source.get("apiVersion"):
         return [required(f"{path}.apiVersion")]
     field = source.get("fieldPath") or ""
@@ -82,7 +82,7 @@ def _subscript_errors(base: str, key: str, path: str) -> Errors:
 
 
 def resource_ref_errors(source: Document, path: str, *, in_volume: bool = False) -> Errors:
-    """Complain about a reference to what a container requests."""
+    """Validate a reference to a request or limit of a container."""
     resource = source.get("resource") or ""
     if in_volume and not source.get("containerName"):
         return [required(f"{path}.containerName")]
@@ -133,7 +133,7 @@ def _source_errors(variable: Document, path: str) -> Errors:
 
 
 def env_errors(variables: Sequence[Document], path: str) -> Errors:
-    """Complain about the variables of a container."""
+    """Validate ``env``."""
     errors: Errors = []
     for index, variable in enumerate(variables):
         name = variable.get("name") or ""
@@ -147,7 +147,7 @@ def env_errors(variables: Sequence[Document], path: str) -> Errors:
 
 
 def env_from_errors(sources: Sequence[Document], path: str) -> Errors:
-    """Complain about maps whose keys become variables of a container."""
+    """Validate ``envFrom``."""
     errors: Errors = []
     for index, source in enumerate(sources):
         here = f"{path}[{index}]"

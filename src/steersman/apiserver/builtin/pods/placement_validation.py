@@ -22,7 +22,7 @@ _HONOR = ("Honor", "Ignore")
 
 
 def toleration_errors(tolerations: Sequence[Document], path: str) -> Errors:
-    """Complain about tolerations."""
+    """Validate tolerations."""
     errors: Errors = []
     for index, toleration in enumerate(tolerations):
         here = f"{path}[{index}]"
@@ -52,7 +52,7 @@ def _value_errors(value: str, operator: str, field: str) -> Errors:
 
 
 def affinity_errors(affinity: Document, path: str) -> Errors:
-    """Complain about what a pod wants to be near to."""
+    """Validate node affinity, pod affinity and pod anti-affinity."""
     errors: Errors = []
     node = affinity.get("nodeAffinity") or {}
     if node.get(_REQUIRED) is not None:
@@ -95,7 +95,7 @@ def _pod_term_errors(term: Document, path: str) -> Errors:
 
 
 def spread_errors(constraints: Sequence[Document], path: str) -> Errors:
-    """Complain about how pods are to be spread."""
+    """Validate topology spread constraints."""
     errors: Errors = []
     seen: set[tuple[str, str]] = set()
     for index, constraint in enumerate(constraints):

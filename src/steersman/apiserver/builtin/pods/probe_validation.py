@@ -1,4 +1,4 @@
-"""Probes and hooks of containers: exactly one handler, and one that can work."""
+"""Validation of probes and lifecycle hooks: each has exactly one handler."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ def _sleep_errors(action: Document, path: str, grace: int) -> Errors:
     return [invalid(path, seconds, f"must be non-negative and less than terminationGracePeriodSeconds ({grace})")]
 
 
-#: In the order in which Kubernetes looks at them.
+#: In the order in which Kubernetes validates them.
 _HANDLERS: tuple[tuple[str, Callable[[Document, str, int], Errors]], ...] = (
     ("exec", _exec_errors),
     ("httpGet", _http_errors),
@@ -82,7 +82,7 @@ def _probe_errors(probe: Document, name: str, path: str, grace: int) -> Errors:
 
 
 def probe_errors(container: Document, path: str, grace: int) -> Errors:
-    """Complain about the probes and hooks of a container that runs as long as its pod."""
+    """Validate the probes and lifecycle hooks of a container or sidecar."""
     errors: Errors = []
     for name, hook in (container.get("lifecycle") or {}).items():
         if hook.__class__ is dict:
@@ -95,7 +95,7 @@ def probe_errors(container: Document, path: str, grace: int) -> Errors:
 
 
 def no_probe_errors(container: Document, path: str) -> Errors:
-    """Complain about probes and hooks of a container that runs to its end before others start."""
+    """Reject probes and hooks of an init container that is not a sidecar."""
     text = "may not be set for init containers without restartPolicy=Always"
     names = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
     return [forbidden(f"{path}.{name}", text) for name in names if container.get(name) is not None]

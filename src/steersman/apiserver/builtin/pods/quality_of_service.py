@@ -1,13 +1,13 @@
-"""How firmly the resources of a pod are promised, which follows from what its containers ask for."""
+"""The quality-of-service class of a pod, which follows from the requests and limits of its containers."""
 
 from steersman.apiserver.builtin.common.documents import Document
-from steersman.apiserver.builtin.common.quantities import amount_of
+from steersman.apiserver.builtin.common.quantities import parse_quantity
 
 _COMPUTE = ("cpu", "memory")
 
 
 def quality_of_service(spec: Document) -> str:
-    """Tell how firmly a pod's resources are promised."""
+    """Return ``BestEffort``, ``Burstable`` or ``Guaranteed``."""
     containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
     everything = [container.get("resources") or {} for container in containers]
     used = [_compute(part.get("requests")) or _compute(part.get("limits")) for part in everything]
@@ -16,7 +16,8 @@ def quality_of_service(spec: Document) -> str:
     guaranteed = all(
         set(_compute(part.get("limits"))) == set(_COMPUTE)
         and all(
-            amount_of(part["limits"][name]) == amount_of((part.get("requests") or part["limits"]).get(name, "0"))
+            parse_quantity(part["limits"][name])
+            == parse_quantity((part.get("requests") or part["limits"]).get(name, "0"))
             for name in _COMPUTE
         )
         for part in everything
@@ -25,4 +26,4 @@ def quality_of_service(spec: Document) -> str:
 
 
 def _compute(amounts: Document | None) -> list[str]:
-    return [name for name in _COMPUTE if name in (amounts or {}) and amount_of((amounts or {})[name])]
+    return [name for name in _COMPUTE if name in (amounts or {}) and parse_quantity((amounts or {})[name])]

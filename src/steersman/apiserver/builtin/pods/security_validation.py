@@ -1,4 +1,4 @@
-"""Security contexts of pods and containers, and what pods of an operating system may set."""
+"""Validation of security contexts, and of fields that depend on the operating system."""
 
 import re
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def _identity_errors(context: Document, names: tuple[str, ...], path: str) -> Er
 
 
 def container_security_errors(context: Document, path: str) -> Errors:
-    """Complain about the security context of a container."""
+    """Validate the security context of a container."""
     errors = _identity_errors(context, ("runAsUser", "runAsGroup"), path)
     mount = context.get("procMount")
     if mount is not None and mount not in _PROC_MOUNTS:
@@ -67,7 +67,7 @@ def container_security_errors(context: Document, path: str) -> Errors:
 
 
 def pod_security_errors(context: Document, path: str) -> Errors:
-    """Complain about the security context of a pod."""
+    """Validate the security context of a pod."""
     errors = _identity_errors(context, ("fsGroup", "runAsUser", "runAsGroup"), path)
     for index, group in enumerate(context.get("supplementalGroups") or ()):
         errors += range_errors(group, f"{path}.supplementalGroups[{index}]", 0, MAX_INT32)
@@ -94,7 +94,7 @@ def _sysctl_errors(sysctls: Any, path: str) -> Errors:
     return errors
 
 
-#: What only pods on Linux have, in the order in which Kubernetes looks.
+#: Fields that exist only on Linux, in the order in which Kubernetes validates them.
 _LINUX_POD = (
     "appArmorProfile",
     "seLinuxOptions",
@@ -128,7 +128,7 @@ _LINUX_CONTAINER = (
 
 
 def operating_system_errors(spec: Document, path: str) -> Errors:
-    """Complain about an unknown operating system, and about what a pod may not set on its own."""
+    """Validate the operating system, and reject fields that do not exist on it."""
     name = spec["os"].get("name") or ""
     if not name:
         return [required(f"{path}.os.name")]
@@ -159,7 +159,7 @@ def _windows_errors(spec: Document, path: str) -> Errors:
 
 
 def _contexts(spec: Document, path: str) -> Iterator[tuple[Document, str]]:
-    """Give the security contexts of a pod: its own first."""
+    """Yield the security contexts of a pod: first its own, then those of the containers."""
     yield spec.get("securityContext") or {}, f"{path}.securityContext"
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(spec.get(kind) or ()):

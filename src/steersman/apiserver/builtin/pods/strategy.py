@@ -1,10 +1,10 @@
-"""Pods: what admission fills in, their phase and quality of service, and their graceful end."""
+"""Pods: what admission sets, what each subresource changes, and graceful deletion."""
 
 from typing import Any
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
-from steersman.apiserver.builtin.pods.limit_ranges import limit_pod
+from steersman.apiserver.builtin.pods.limit_ranges import apply_limit_ranges
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.managed_fields.field_set import set_of
@@ -21,7 +21,7 @@ _FINISHED = frozenset({"Succeeded", "Failed"})
 
 
 class PodStrategy(BuiltinStrategy):
-    """The rules of pods."""
+    """Pods: admission, subresources and graceful deletion."""
 
     answers_delete_with_object = True
 
@@ -32,8 +32,8 @@ class PodStrategy(BuiltinStrategy):
         self.reset_fields = {**self.reset_fields, "status": kept}
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Fill in limits, priority, tolerations and the first status."""
-        limit_pod(self._objects, obj)
+        """Set requests and limits from LimitRanges, the priority, default tolerations and the status."""
+        apply_limit_ranges(self._objects, obj)
         spec = obj["spec"]
         runtime = spec.get("runtimeClassName")
         if runtime and self._objects.store.get("runtimeclasses.node.k8s.io", "", runtime) is None:
@@ -43,12 +43,12 @@ class PodStrategy(BuiltinStrategy):
             spec["terminationGracePeriodSeconds"] = 1
         super().prepare_create(obj, subresource)
         self._set_priority(obj)
-        self._tolerate(obj["spec"])
+        self._add_tolerations(obj["spec"])
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Keep the tolerations that every pod has."""
+        """Keep default tolerations and the priority; a subresource changes its own part only."""
         if not subresource:
-            self._tolerate(obj["spec"])
+            self._add_tolerations(obj["spec"])
             for name in ("priority", "preemptionPolicy"):
                 if obj["spec"].get(name) is None and name in old["spec"]:
                     obj["spec"][name] = old["spec"][name]
@@ -59,7 +59,7 @@ class PodStrategy(BuiltinStrategy):
         super().prepare_update(obj, old, subresource)
 
     def initial_status(self, obj: Document) -> Document:
-        """Begin pending."""
+        """Return the phase ``Pending``, the quality-of-service class, and a condition for scheduling gates."""
         status = {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}
         if not obj["spec"].get("schedulingGates"):
             return status
@@ -77,7 +77,7 @@ class PodStrategy(BuiltinStrategy):
         spec = obj["spec"]
         name = spec.get("priorityClassName") or self._default_class()
         if not name:
-            _set_computed(obj, 0, "PreemptLowerPriority")
+            _set_priority_fields(obj, 0, "PreemptLowerPriority")
             return
         if name in _SYSTEM_PRIORITIES:
             value, policy = _SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
@@ -88,7 +88,7 @@ class PodStrategy(BuiltinStrategy):
             found: Document = decode_json(record.raw)
             value, policy = found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
         spec["priorityClassName"] = name
-        _set_computed(obj, value, policy)
+        _set_priority_fields(obj, value, policy)
 
     def _default_class(self) -> str:
         for record in self._objects.records_of(_PRIORITY_CLASSES):
@@ -97,11 +97,11 @@ class PodStrategy(BuiltinStrategy):
         return ""
 
     @staticmethod
-    def _tolerate(spec: Document) -> None:
-        """Let pods stay a while on a node that is in trouble, unless they say otherwise."""
+    def _add_tolerations(spec: Document) -> None:
+        """Add tolerations for nodes that are not ready or unreachable, unless the pod has its own."""
         tolerations = list(spec.get("tolerations") or ())
         for taint in _TAINTS:
-            if not any(_covers(toleration, taint) for toleration in tolerations):
+            if not any(_tolerates(toleration, taint) for toleration in tolerations):
                 tolerations.append(
                     {
                         "key": taint,
@@ -113,7 +113,7 @@ class PodStrategy(BuiltinStrategy):
         spec["tolerations"] = tolerations
 
     def prepare_status(self, obj: Document, old: Document) -> None:
-        """Keep what those who report about a pod have no say in, and what they leave out."""
+        """Keep owner references, and fields of the status that the node leaves out."""
         super().prepare_status(obj, old)
         obj["metadata"].pop("ownerReferences", None)
         if "ownerReferences" in old["metadata"]:
@@ -127,11 +127,11 @@ class PodStrategy(BuiltinStrategy):
         obj["status"] = status
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether the spec changed."""
+        """Return whether the spec changed."""
         return not same_content(obj.get("spec"), old.get("spec"))
 
     def grace_period(self, obj: Document, asked: int | None) -> int | None:
-        """Give a running pod time to end; one that never ran, or has ended, goes at once."""
+        """Return the grace period; zero for a pod that never ran or has finished."""
         spec, status = obj["spec"], obj.get("status") or {}
         if asked is None:
             asked = spec.get("terminationGracePeriodSeconds", 30)
@@ -140,7 +140,7 @@ class PodStrategy(BuiltinStrategy):
         return 1 if asked < 0 else asked
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give what pods are selected by."""
+        """Return the fields that pods can be selected by."""
         spec, status = obj["spec"], obj.get("status") or {}
         return {
             "spec.nodeName": spec.get("nodeName", ""),
@@ -154,7 +154,7 @@ class PodStrategy(BuiltinStrategy):
         }
 
     def field_label_error(self, label: str) -> str:
-        """Pods have a list of their own."""
+        """Return an error for a label that is not a field selector of pods."""
         known = {
             "metadata.name",
             "metadata.namespace",
@@ -171,14 +171,14 @@ class PodStrategy(BuiltinStrategy):
         return "" if label in known else f"field label not supported: {label}"
 
 
-def _set_computed(obj: Document, value: int, policy: str) -> None:
-    """Set what follows from the class of a pod; refuse a pod that says something else."""
+def _set_priority_fields(obj: Document, value: int, policy: str) -> None:
+    """Set priority and preemption policy; reject a pod that has other values."""
     spec = obj["spec"]
     given = (("integer", "priority", "priority", value), ("string", "PreemptionPolicy", "preemptionPolicy", policy))
-    for kind, told, name, computed in given:
+    for kind, go_name, name, computed in given:
         if spec.get(name) is not None and spec[name] != computed:
             why = (
-                f"the {kind} value of {told} ({spec[name]}) must not be provided in pod spec; priority admission "
+                f"the {kind} value of {go_name} ({spec[name]}) must not be provided in pod spec; priority admission "
                 f"controller computed {computed} from the given PriorityClass name"
             )
             raise forbidden("pods", "", obj["metadata"]["name"], why)
@@ -192,7 +192,7 @@ def _keep(document: Document, old: Document, name: str) -> None:
 
 
 def _resized(spec: Document, old: Document) -> Document:
-    """Give the old spec with the resources of the new one: nothing else is resized."""
+    """Return the old spec with the resources and resize policies of the new one."""
     kept = dict(old)
     for kind in ("containers", "initContainers"):
         wanted = {container.get("name"): container for container in spec.get(kind) or ()}
@@ -209,22 +209,22 @@ def _resized_container(container: Document, wanted: dict[Any, Document]) -> Docu
 
 
 def _with_ephemeral(spec: Document, old: Document) -> Document:
-    """Give the old spec with the ephemeral containers of the new one."""
+    """Return the old spec with the ephemeral containers of the new one."""
     kept = dict(old)
     _keep(kept, spec, "ephemeralContainers")
     return kept
 
 
-#: What an endpoint for a part of a pod changes; everything else stays as it was.
+#: Subresource → the new spec, made from the sent and the old one.
 _PARTS = {"resize": _resized, "ephemeralcontainers": _with_ephemeral}
 
 
-def _covers(toleration: Any, taint: str) -> bool:
+def _tolerates(toleration: Any, taint: str) -> bool:
     return (toleration.get("key") or taint) == taint and toleration.get("effect", "NoExecute") in ("NoExecute", "")
 
 
 def _with_generations(conditions: list[Document], before: list[Document]) -> list[Document]:
-    """Keep the generation that each condition was observed at, where it is left out."""
+    """Return the conditions, each with the ``observedGeneration`` that it had before where it is missing."""
     known: dict[str, list[int]] = {}
     for condition in before:
         known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration") or 0)

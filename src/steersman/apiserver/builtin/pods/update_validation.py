@@ -1,7 +1,7 @@
-"""Changes of pods: what a running pod may still have changed, by which endpoint."""
+"""Validation of changes of pods: what may change in an existing pod, by subresource."""
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
-from steersman.apiserver.builtin.common.internal_form import internal_form, internal_pod_spec, shown_difference
+from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form, internal_pod_spec
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
 from steersman.apiserver.builtin.pods.placement_validation import toleration_errors
@@ -10,7 +10,7 @@ from steersman.apiserver.builtin.pods.validation import new_pod_errors, whole_po
 from steersman.golang.empty_values import same_content
 from steersman.validation.field_errors import forbidden, invalid, required
 
-_CHANGEABLE = (
+_MUTABLE_FIELDS = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
     "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
     "previously negative)"
@@ -19,14 +19,14 @@ _COMPUTE = ("cpu", "memory")
 
 
 def pod_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a pod."""
+    """Validate a new pod, or a change by the subresource that made it."""
     if old is None:
         return new_pod_errors(obj)
     return _ENDPOINTS[subresource](obj, old)
 
 
 def _container_errors(new: Document, old: Document, kind: str) -> tuple[Errors, bool]:
-    """Complain about changed containers; tell whether comparing further makes no sense."""
+    """Validate changed containers; return whether to stop, because the lists cannot be compared further."""
     after, before = new.get(kind) or (), old.get(kind) or ()
     if len(after) != len(before):
         return [forbidden(f"spec.{kind}", "pod updates may not add or remove containers")], True
@@ -56,14 +56,14 @@ def _deadline_errors(new: Document, old: Document) -> tuple[Errors, bool]:
 
 def _toleration_errors(new: Document, old: Document) -> Errors:
     after = new.get("tolerations") or ()
-    kept = [_timeless(item) for item in after]
-    if any(_timeless(item) not in kept for item in old.get("tolerations") or ()):
+    kept = [_without_seconds(item) for item in after]
+    if any(_without_seconds(item) not in kept for item in old.get("tolerations") or ()):
         text = "existing toleration can not be modified except its tolerationSeconds"
         return [forbidden("spec.tolerations", text)]
     return toleration_errors(after, "spec.tolerations")
 
 
-def _timeless(toleration: Document) -> Document:
+def _without_seconds(toleration: Document) -> Document:
     return {key: value for key, value in toleration.items() if key != "tolerationSeconds"}
 
 
@@ -82,7 +82,7 @@ def _gate_errors(new: Document, old: Document) -> Errors:
 def _update_errors(obj: Document, old: Document) -> Errors:
     new_spec, old_spec = obj["spec"], old["spec"]
     if same_content(new_spec, old_spec):
-        # What was good stays good: most updates of pods change labels or finalizers.
+        # An unchanged spec stays valid: most updates of pods change labels or finalizers.
         return []
     errors = whole_pod_errors(new_spec)
     for kind in ("containers", "initContainers"):
@@ -96,23 +96,23 @@ def _update_errors(obj: Document, old: Document) -> Errors:
         return errors
     errors += _toleration_errors(new_spec, old_spec)
     errors += _gate_errors(new_spec, old_spec)
-    return errors + _fixed_errors(new_spec, old_spec)
+    return errors + _immutable_field_errors(new_spec, old_spec)
 
 
-def _fixed_errors(new: Document, old: Document) -> Errors:
-    """Complain about a change of anything that does not change."""
-    rest = _without_changeable(new, old)
+def _immutable_field_errors(new: Document, old: Document) -> Errors:
+    """Reject a change of any other field, and quote the difference."""
+    rest = _with_old_mutable_fields(new, old)
     if same_content(rest, old):
         return []
     before, after = internal_pod_spec(old), internal_pod_spec(rest)
     if before == after:
         return []
-    text = f"pod updates may not change fields other than {_CHANGEABLE}\n{shown_difference(before, after)}"
+    text = f"pod updates may not change fields other than {_MUTABLE_FIELDS}\n{difference_text(before, after)}"
     return [forbidden("spec", text)]
 
 
-def _without_changeable(new: Document, old: Document) -> Document:
-    """Give the new spec with everything that may change as it was."""
+def _with_old_mutable_fields(new: Document, old: Document) -> Document:
+    """Return the new spec with the old values of every field that may change."""
     rest = dict(new)
     for kind in ("containers", "initContainers"):
         if new.get(kind):
@@ -126,7 +126,7 @@ def _without_changeable(new: Document, old: Document) -> Document:
     if (old.get("terminationGracePeriodSeconds") or 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
         kept.append("terminationGracePeriodSeconds")
     if old.get("schedulingGates"):
-        # A pod that nobody may place yet can still be told where to go.
+        # While a pod has scheduling gates, its node selector and node affinity may still change.
         kept.append("nodeSelector")
         node = (old.get("affinity") or {}).get("nodeAffinity")
         own = {key: value for key, value in (new.get("affinity") or {}).items() if key != "nodeAffinity"}
@@ -153,7 +153,7 @@ def _status_errors(obj: Document, old: Document) -> Errors:
 
 
 def _restart_errors(status: Document, before: Document, spec: Document) -> Errors:
-    """Complain about containers that run again though their pod says that none does."""
+    """Reject a status in which a terminated container runs again against the restart policy."""
     policy = spec.get("restartPolicy")
     if policy == "Always":
         return []
@@ -180,7 +180,7 @@ def _ephemeral_errors(obj: Document, old: Document) -> Errors:
             errors.append(forbidden(field, f'existing ephemeral containers "{name}" may not be removed\n'))
         elif not same_content(found[name], container):
             before, after = (internal_form("EphemeralContainer", item) for item in (container, found[name]))
-            text = f'existing ephemeral containers "{name}" may not be changed\n{shown_difference(before, after)}'
+            text = f'existing ephemeral containers "{name}" may not be changed\n{difference_text(before, after)}'
             errors.append(forbidden(field, text))
     return errors
 

@@ -1,4 +1,4 @@
-"""Pods and pod templates as a whole; their parts have modules of their own."""
+"""Validation of pods and pod templates as a whole; their parts have modules of their own."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from steersman.apiserver.builtin.common.names import (
     subdomain_errors,
 )
 from steersman.apiserver.builtin.common.numbers import MAX_INT32, range_errors
-from steersman.apiserver.builtin.common.quantities import amount_errors
+from steersman.apiserver.builtin.common.quantities import quantity_errors
 from steersman.apiserver.builtin.pods.container_validation import (
     container_list_errors,
     ephemeral_container_errors,
@@ -63,7 +63,7 @@ def _alias_errors(aliases: Sequence[Document], path: str) -> Errors:
 def _overhead_errors(amounts: Document, path: str) -> Errors:
     errors: Errors = []
     for name, text in amounts.items():
-        errors += amount_errors(name, text, f"{path}.limits[{name}]")
+        errors += quantity_errors(name, text, f"{path}.limits[{name}]")
     return errors
 
 
@@ -75,7 +75,7 @@ def _deadline_errors(spec: Document, path: str) -> Errors:
     return range_errors(spec["activeDeadlineSeconds"], f"{path}.activeDeadlineSeconds", 1, MAX_INT32)
 
 
-#: What most pods leave out, with what checks it; in the order in which Kubernetes looks.
+#: Optional fields with their validation, in the order in which Kubernetes validates them.
 _PARTS: tuple[tuple[str, Callable[[Any, str], Errors]], ...] = (
     ("nodeSelector", labels_errors),
     ("securityContext", pod_security_errors),
@@ -154,7 +154,7 @@ def _choice_errors(spec: Document, path: str) -> Errors:
 
 
 def _host_errors(spec: Document, path: str) -> Errors:
-    """Complain about what a pod on its node's own namespaces cannot have."""
+    """Validate a pod that uses the network or the process namespace of its node."""
     errors: Errors = []
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         text = "ShareProcessNamespace and HostPID cannot both be enabled"
@@ -170,7 +170,7 @@ def _host_errors(spec: Document, path: str) -> Errors:
     return errors
 
 
-#: What is looked at together with the rest of the spec, when it is there at all.
+#: Optional fields whose validation needs the whole spec.
 _WHOLES: tuple[tuple[str, Callable[[Document, str], Errors]], ...] = (
     ("activeDeadlineSeconds", _deadline_errors),
     ("dnsPolicy", _dns_errors),
@@ -180,7 +180,7 @@ _WHOLES: tuple[tuple[str, Callable[[Document, str], Errors]], ...] = (
 
 
 def _running_errors(spec: Document, path: str) -> Errors:
-    """Complain about volumes and containers."""
+    """Validate volumes and containers."""
     grace = spec.get("terminationGracePeriodSeconds")
     errors: Errors = [] if grace is not None else [required(f"{path}.terminationGracePeriodSeconds")]
     names: set[str] = set()
@@ -196,7 +196,7 @@ def _running_errors(spec: Document, path: str) -> Errors:
 
 
 def pod_spec_errors(spec: Document, path: str) -> Errors:
-    """Complain about the spec of a pod or template."""
+    """Validate the spec of a pod or template."""
     errors = _running_errors(spec, path)
     if spec.get("restartPolicy") not in _RESTART or spec.get("dnsPolicy") not in _DNS:
         errors += _choice_errors(spec, path)
@@ -213,7 +213,7 @@ def pod_spec_errors(spec: Document, path: str) -> Errors:
 
 
 def template_errors(template: Document, path: str) -> Errors:
-    """Complain about the template of a pod."""
+    """Validate a pod template."""
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     errors = labels_errors(metadata.get("labels"), f"{path}.labels")
     errors += annotations_errors(metadata.get("annotations"), f"{path}.annotations")
@@ -225,7 +225,7 @@ def template_errors(template: Document, path: str) -> Errors:
 
 
 def whole_pod_errors(spec: Document) -> Errors:
-    """Complain about the spec of a pod that is no template."""
+    """Validate the spec of a pod, with the rules that templates are exempt from."""
     errors = pod_spec_errors(spec, "spec")
     errors += whitespace_errors(spec, "spec")
     for index, source in _tokens(spec):
@@ -236,7 +236,7 @@ def whole_pod_errors(spec: Document) -> Errors:
 
 
 def _tokens(spec: Document) -> list[tuple[tuple[int, int], str]]:
-    """Give where a pod projects tokens of its service account."""
+    """Return the places of service account tokens among a pod's projected volumes."""
     return [
         ((index, number), "serviceAccountToken")
         for index, volume in enumerate(spec.get("volumes") or ())
@@ -246,7 +246,7 @@ def _tokens(spec: Document) -> list[tuple[tuple[int, int], str]]:
 
 
 def new_pod_errors(obj: Document) -> Errors:
-    """Complain about a new pod."""
+    """Validate a new pod."""
     spec = obj["spec"]
     errors = whole_pod_errors(spec)
     if spec.get("ephemeralContainers"):
@@ -258,6 +258,6 @@ def new_pod_errors(obj: Document) -> Errors:
 
 
 def pod_template_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a PodTemplate."""
+    """Validate a PodTemplate."""
     del old, subresource
     return template_errors(obj.get("template") or {}, "template")

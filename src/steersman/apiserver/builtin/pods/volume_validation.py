@@ -1,11 +1,11 @@
-"""Volumes of pods: each has one name and one source that can be found."""
+"""Validation of a pod's volumes: each has a unique name and exactly one source."""
 
 from collections.abc import Callable, Sequence
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.file_paths import backstep_errors, descending_path_errors
 from steersman.apiserver.builtin.common.names import label_errors, required_name
-from steersman.apiserver.builtin.common.quantities import amount_of
+from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.apiserver.builtin.pods.environment_validation import FILE_PATHS, field_ref_errors, resource_ref_errors
 from steersman.validation.field_errors import duplicate, forbidden, invalid, not_supported, required
 
@@ -47,7 +47,7 @@ def _item_errors(items: Sequence[Document] | None, path: str) -> Errors:
 
 
 def _file_errors(item: Document, path: str) -> Errors:
-    """Complain about a file that shows a field of the pod."""
+    """Validate a file of the downward API."""
     errors: Errors = [] if item.get("path") else [required(f"{path}.path")]
     errors += _file_path_errors(item.get("path") or "", f"{path}.path")
     if item.get("fieldRef") is not None:
@@ -64,7 +64,7 @@ def _file_errors(item: Document, path: str) -> Errors:
 
 def _empty_dir(source: Document, path: str) -> Errors:
     limit = source.get("sizeLimit")
-    if limit is not None and amount_of(str(limit)).value < 0:
+    if limit is not None and parse_quantity(str(limit)).value < 0:
         return [forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")]
     return []
 
@@ -134,7 +134,7 @@ def _projected(source: Document, path: str) -> Errors:
 
 
 def _conflict_errors(part: Document, name: str, taken: set[str], path: str) -> Errors:
-    """Complain about files that two sources would write."""
+    """Reject paths that two sources of a projected volume would write."""
     paths = [item.get("path") or "" for item in part.get("items") or ()] or [part.get("path") or ""]
     errors: Errors = []
     for place in paths:
@@ -189,7 +189,7 @@ def _anything(_source: Document, _path: str) -> Errors:
     return []
 
 
-#: In the order in which Kubernetes looks at them.
+#: In the order in which Kubernetes validates them.
 _SOURCES: dict[str, Callable[[Document, str], Errors]] = {
     "emptyDir": _empty_dir,
     "hostPath": _host_path,
@@ -227,7 +227,7 @@ _SOURCES: dict[str, Callable[[Document, str], Errors]] = {
 def _source_errors(volume: Document, path: str) -> Errors:
     errors: Errors = []
     count = 0
-    # Most volumes have two keys: walking over them is quicker than over all sources.
+    # Most volumes have two keys, so iterating over them is faster than over all sources.
     found = [name for name in volume if name in _SOURCES and volume[name] is not None]
     if len(found) > 1:
         found = [name for name in _SOURCES if name in found]
@@ -241,7 +241,7 @@ def _source_errors(volume: Document, path: str) -> Errors:
 
 
 def volume_errors(volumes: Sequence[Document], path: str) -> tuple[set[str], Errors]:
-    """Give the names of good volumes, and complain about the others: those nobody can mount."""
+    """Return the names of valid volumes, which containers can mount, and the errors of the others."""
     good: set[str] = set()
     errors: Errors = []
     for index, volume in enumerate(volumes):

@@ -1,10 +1,10 @@
-"""What is accepted but deserves a word: what is out of date in pods, and what stands in its own way."""
+"""Warnings about pods and pod templates: deprecated fields, and settings that contradict each other."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from steersman.apiserver.builtin.common.documents import Document
-from steersman.apiserver.builtin.common.quantities import amount_of
+from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.validation.names import label_faults
 
 SURPRISING = "which can result in surprising behavior; a DNS label is recommended"
@@ -36,7 +36,7 @@ _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _BYTES = ("memory", "ephemeral-storage")
-#: Ports of one number that are compared with each other, and conflicts that are looked for: more than an answer holds.
+#: Limits of the search for conflicts: ports with one number that are compared, and conflicts that are returned.
 _MOST_PORTS, _MOST_CONFLICTS = 100, 1_000
 _NO_POD = "a null labelSelector results in matching no pod"
 _REQUIRED, _PREFERRED = (
@@ -70,7 +70,7 @@ def template_warnings(obj: Document, old: Document | None, path: tuple[str, ...]
 
 
 def pod_warnings(pod: Document, path: str) -> list[str]:
-    """Warn about a pod or template; ``path`` is where it stands, with a dot at its end."""
+    """Return warnings about a pod or template at a path; the path ends with a dot unless it is empty."""
     spec, annotations = pod.get("spec") or {}, (pod.get("metadata") or {}).get("annotations") or {}
     here = f"{path}spec"
     return [
@@ -89,32 +89,34 @@ def pod_warnings(pod: Document, path: str) -> list[str]:
 
 
 def _placement_warnings(spec: Document, path: str) -> list[str]:
-    told = [f"{path}.nodeSelector[{key}]: {_LABELS[key]}" for key in spec.get("nodeSelector") or () if key in _LABELS]
+    warnings = [
+        f"{path}.nodeSelector[{key}]: {_LABELS[key]}" for key in spec.get("nodeSelector") or () if key in _LABELS
+    ]
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         here, key = f"{path}.topologySpreadConstraints[{index}]", constraint.get("topologyKey") or ""
         if key in _LABELS:
-            told.append(f"{here}.topologyKey: {key} is {_LABELS[key]}")
+            warnings.append(f"{here}.topologyKey: {key} is {_LABELS[key]}")
         if constraint.get("labelSelector") is None:
-            told.append(f"{here}.labelSelector: {_NO_POD}")
-    return told
+            warnings.append(f"{here}.labelSelector: {_NO_POD}")
+    return warnings
 
 
 def _affinity_warnings(affinity: Document, path: str) -> list[str]:
-    """Warn about terms that select nothing."""
-    told: list[str] = []
+    """Return warnings about affinity terms without a label selector, which match no pod."""
+    warnings: list[str] = []
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
-        told += [
+        warnings += [
             f"{path}.{kind}.{_REQUIRED}[{index}].labelSelector: {_NO_POD}"
             for index, term in enumerate(terms.get(_REQUIRED) or ())
             if term.get("labelSelector") is None
         ]
-        told += [
+        warnings += [
             f"{path}.{kind}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector: {_NO_POD}"
             for index, term in enumerate(terms.get(_PREFERRED) or ())
             if (term.get("podAffinityTerm") or {}).get("labelSelector") is None
         ]
-    return told
+    return warnings
 
 
 def _volume_warnings(spec: Document, path: str) -> list[str]:
@@ -127,13 +129,13 @@ def _volume_warnings(spec: Document, path: str) -> list[str]:
 
 
 def _repeated(items: list[Document] | None, name: str, path: str) -> list[str]:
-    told, seen = [], set()
+    warnings, seen = [], set()
     for index, item in enumerate(items or ()):
         value = item.get(name) or ""
         if value in seen:
-            told.append(f'{path}[{index}].{name}: duplicate {name} "{value}"')
+            warnings.append(f'{path}[{index}].{name}: duplicate {name} "{value}"')
         seen.add(value)
-    return told
+    return warnings
 
 
 def _secret_warnings(spec: Document, path: str) -> list[str]:
@@ -145,23 +147,23 @@ def _secret_warnings(spec: Document, path: str) -> list[str]:
 
 
 def _seccomp_warnings(spec: Document, annotations: Document, path: str) -> list[str]:
-    """Warn about profiles that are only noted in annotations."""
-    told = []
+    """Return warnings about seccomp profiles that are given by annotations only."""
+    warnings = []
     if _SECCOMP_POD in annotations and not (spec.get("securityContext") or {}).get("seccompProfile"):
-        told.append(f"{path}metadata.annotations[{_SECCOMP_POD}]: {_SECCOMP}")
+        warnings.append(f"{path}metadata.annotations[{_SECCOMP_POD}]: {_SECCOMP}")
     for container, _ in _numbered(spec, path):
         key = f"{_SECCOMP_CONTAINER}{container.get('name') or ''}"
         if key in annotations and not (container.get("securityContext") or {}).get("seccompProfile"):
-            told.append(f"{path}metadata.annotations[{key}]: {_SECCOMP}")
-    return told
+            warnings.append(f"{path}metadata.annotations[{key}]: {_SECCOMP}")
+    return warnings
 
 
 def _container_warnings(spec: Document, path: str) -> list[str]:
-    told: list[str] = []
+    warnings: list[str] = []
     for container, here in _numbered(spec, path):
-        told += _fraction_warnings(container.get("resources") or {}, f"{here}.resources")
-        told += _variable_warnings(container, here)
-    return told
+        warnings += _fraction_warnings(container.get("resources") or {}, f"{here}.resources")
+        warnings += _variable_warnings(container, here)
+    return warnings
 
 
 def _fraction_warnings(resources: Document, path: str) -> list[str]:
@@ -169,36 +171,36 @@ def _fraction_warnings(resources: Document, path: str) -> list[str]:
         f'{path}.{part}[{name}]: fractional byte value "{text}" is invalid, must be an integer'
         for part in ("limits", "requests", "overhead")
         for name, text in (resources.get(part) or {}).items()
-        if name in _BYTES and amount_of(text).value % 1
+        if name in _BYTES and parse_quantity(text).value % 1
     ]
 
 
 def _variable_warnings(container: Document, path: str) -> list[str]:
-    """Warn about variables that hide each other, unless one is made of the other."""
-    told, seen = [], set()
+    """Return warnings about variables that hide an earlier one, unless they refer to it."""
+    warnings, seen = [], set()
     for index, variable in enumerate(container.get("env") or ()):
         name, value = variable.get("name", ""), variable.get("value") or ""
         reference = f"$({name})"
         is_made_of_it = reference in value and value != reference and variable.get("valueFrom") is None
         if name in seen and not is_made_of_it:
             text = f'hides previous definition of "{name}", which may be dropped when using apply'
-            told.append(f"{path}.env[{index}]: {text}")
+            warnings.append(f"{path}.env[{index}]: {text}")
         seen.add(name)
-    return told
+    return warnings
 
 
 def port_warnings(spec: Document, path: str) -> list[str]:
-    """Warn about ports that stand in each other's way."""
-    told: list[str] = []
+    """Return warnings about ports that conflict."""
+    warnings: list[str] = []
     seen: dict[tuple[Any, Any], list[tuple[str, Document]]] = {}
     names: dict[str, str] = {}
     named: list[str] = []
     for port, place in _ports(spec, path):
         others = seen.setdefault((port.get("containerPort"), port.get("protocol")), [])
-        if len(told) < _MOST_CONFLICTS:
+        if len(warnings) < _MOST_CONFLICTS:
             for where, other in others:
                 if word := _conflict(port, other):
-                    told.append(f"{place}: {word} port definition with {where}")
+                    warnings.append(f"{place}: {word} port definition with {where}")
         if len(others) < _MOST_PORTS:
             others.append((place, port))
         name = port.get("name")
@@ -210,11 +212,11 @@ def port_warnings(spec: Document, path: str) -> list[str]:
             )
         elif name:
             names[name] = place
-    return [*told, *named]
+    return [*warnings, *named]
 
 
 def _conflict(port: Document, other: Document) -> str:
-    """Name how two ports of one number stand to each other; empty when they can live together."""
+    """Return how two ports with the same number relate; empty when they do not conflict."""
     own, its = ((one.get("hostPort") or 0, one.get("hostIP") or "") for one in (port, other))
     if own == its:
         return "duplicate"

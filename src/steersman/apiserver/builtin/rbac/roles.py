@@ -15,7 +15,7 @@ def _default_role_reference(obj: Document) -> None:
 
 
 def default_binding(obj: Document) -> None:
-    """Fill in a binding of roles."""
+    """Set the API groups of the role reference and of users and groups."""
     _default_role_reference(obj)
     for subject in obj.get("subjects") or ():
         if subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):
@@ -23,10 +23,10 @@ def default_binding(obj: Document) -> None:
 
 
 class RoleStrategy(BuiltinStrategy):
-    """Kinds whose names may be whatever a URL can carry."""
+    """Roles and bindings, whose names may be any path segment."""
 
     create_on_update = True
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about what no URL can carry."""
+        """Return an error for a name that cannot be a path segment of a URL."""
         return url_name_faults(name, prefix)

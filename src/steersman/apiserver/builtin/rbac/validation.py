@@ -1,4 +1,4 @@
-"""Roles and their bindings: whether they say something that makes sense. Who may write them is not decided here."""
+"""Validation of roles and role bindings. Whether a user may write them is decided in ``apiserver/access/rbac``."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ _GROUP = "rbac.authorization.k8s.io"
 
 
 def role_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a Role."""
+    """Validate a Role."""
     del old, subresource
     return _rules_errors(obj.get("rules") or (), namespaced=True)
 
 
 def cluster_role_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a ClusterRole."""
+    """Validate a ClusterRole."""
     del old, subresource
     errors = _rules_errors(obj.get("rules") or (), namespaced=False)
     rule = obj.get("aggregationRule")
@@ -61,13 +61,13 @@ def _rule_errors(rule: Document, path: str, *, namespaced: bool) -> Errors:
 
 
 def binding_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a RoleBinding."""
+    """Validate a RoleBinding."""
     del subresource
     return _binding_errors(obj, old, ("Role", "ClusterRole"), namespaced=True)
 
 
 def cluster_binding_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a ClusterRoleBinding."""
+    """Validate a ClusterRoleBinding."""
     del subresource
     return _binding_errors(obj, old, ("ClusterRole",), namespaced=False)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.numbers import NOT_POSITIVE, negative_errors
-from steersman.apiserver.builtin.common.quantities import amount_of
+from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 from steersman.validation.names import path_segment_faults
 
@@ -24,7 +24,7 @@ _BOTH_RATIO = "may not set both a target raw value and a target utilization"
 
 
 def autoscaler_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about an autoscaler of either version."""
+    """Validate a HorizontalPodAutoscaler of v1 or v2."""
     del old
     if subresource == "status":
         return negative_errors(obj.get("status") or {}, ("currentReplicas", "desiredReplicas"), "status")
@@ -103,9 +103,9 @@ def _target_errors(target: Document, path: str) -> Errors:
     if kind not in ("Utilization", "Value", "AverageValue"):
         errors.append(invalid(f"{path}.type", kind, "must be either Utilization, Value, or AverageValue"))
     errors += [
-        invalid(f"{path}.{name}", amount_of(target[name]).canonical(), "must be positive")
+        invalid(f"{path}.{name}", parse_quantity(target[name]).canonical(), "must be positive")
         for name in ("value", "averageValue")
-        if target.get(name) is not None and amount_of(target[name]).value <= 0
+        if target.get(name) is not None and parse_quantity(target[name]).value <= 0
     ]
     share = target.get("averageUtilization")
     if share is not None and share < 1:

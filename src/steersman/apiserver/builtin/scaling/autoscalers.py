@@ -6,7 +6,7 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 
 
 def default_autoscaler(obj: Document) -> None:
-    """Fill in an autoscaler of autoscaling/v2."""
+    """Set the defaults of a v2 object."""
     spec = obj["spec"]
     set_default(spec, minReplicas=1)
     if not spec.get("metrics"):
@@ -34,12 +34,12 @@ def _default_scaling(behavior: Document) -> None:
 
 
 def default_autoscaler_v1(obj: Document) -> None:
-    """Fill in an autoscaler of autoscaling/v1."""
+    """Set the defaults of a v1 object."""
     set_default(obj["spec"], minReplicas=1, targetCPUUtilizationPercentage=80)
 
 
 def autoscaler_to_v2(scaler: Document) -> Document:
-    """Give an autoscaling/v1 autoscaler as v2 knows it."""
+    """Convert a v1 object to v2."""
     spec = dict(scaler.get("spec") or {})
     target = spec.pop("targetCPUUtilizationPercentage", None)
     if target is not None:
@@ -55,7 +55,7 @@ def autoscaler_to_v2(scaler: Document) -> Document:
 
 
 def autoscaler_from_v2(scaler: Document) -> Document:
-    """Give an autoscaling/v2 autoscaler as v1 knows it."""
+    """Convert a v2 object to v1, which keeps only the CPU target of the metrics."""
     spec = dict(scaler.get("spec") or {})
     for metric in spec.pop("metrics", None) or ():
         resource = metric.get("resource") or {}
@@ -72,7 +72,7 @@ def autoscaler_from_v2(scaler: Document) -> Document:
 
 
 class AutoscalerStrategy(BuiltinStrategy):
-    """Autoscalers of autoscaling/v2, and of v1, which are kept as v2."""
+    """HorizontalPodAutoscalers of v1 and v2, which are stored in v2."""
 
     def default(self, obj: Document) -> None:
         """Set the defaults of the version that was sent."""
@@ -80,9 +80,9 @@ class AutoscalerStrategy(BuiltinStrategy):
         default(obj)
 
     def to_stored(self, obj: Document) -> Document:
-        """Give an autoscaler as v2 knows it."""
+        """Return an object of this version in v2."""
         return autoscaler_to_v2(obj) if self.gvk.version == "v1" else obj
 
     def from_stored(self, stored: Document, api_version: str) -> Document:
-        """Give a v2 autoscaler in the version of this strategy."""
+        """Return a stored v2 object in the requested version."""
         return autoscaler_from_v2(stored) if api_version == "autoscaling/v1" else stored

@@ -2,14 +2,14 @@
 
 from steersman.apiserver.builtin.common.conditions import conditions_errors
 from steersman.apiserver.builtin.common.documents import Document, Errors
-from steersman.apiserver.builtin.common.label_selectors import selector_errors, shown_selector
+from steersman.apiserver.builtin.common.label_selectors import quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.numbers import count_or_percent_errors, negative_errors, over_hundred_errors
 from steersman.golang.text import GoStruct
 from steersman.validation.field_errors import invalid, not_supported
 
 
 def budget_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a PodDisruptionBudget."""
+    """Validate a PodDisruptionBudget."""
     del old
     if subresource == "status":
         counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
@@ -21,7 +21,7 @@ def budget_errors(obj: Document, old: Document | None, subresource: str) -> Erro
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         shown = GoStruct(
             MinAvailable=spec["minAvailable"],
-            Selector=shown_selector(spec.get("selector")),
+            Selector=quoted_selector(spec.get("selector")),
             MaxUnavailable=spec["maxUnavailable"],
             UnhealthyPodEvictionPolicy=spec.get("unhealthyPodEvictionPolicy"),
         )

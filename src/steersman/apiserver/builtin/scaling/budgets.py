@@ -4,15 +4,11 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.validation.object_meta import url_name_faults
 
 
-class ConditionalUpdate(BuiltinStrategy):
-    """Kinds that are only updated from the version that was read."""
+class BudgetStrategy(BuiltinStrategy):
+    """PodDisruptionBudgets, whose names may be any path segment and which are updated only with a resource version."""
 
     unconditional_update = False
 
-
-class BudgetStrategy(ConditionalUpdate):
-    """PodDisruptionBudgets: nobody looks at their names but whoever makes a URL of them."""
-
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about what no URL can carry."""
+        """Return an error for a name that cannot be a path segment of a URL."""
         return url_name_faults(name, prefix)

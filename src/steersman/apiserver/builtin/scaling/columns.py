@@ -17,7 +17,7 @@ def _share(value: Any) -> str | None:
 
 
 def _measured(target: Document, current: Document, *, named: str = "") -> str:
-    """Show what is wanted beside what there is."""
+    """Return a current value beside its target."""
     prefix = f"{named}: " if named else ""
     if target.get("averageValue") is not None:
         suffix = "" if named else " (avg)"
@@ -28,7 +28,7 @@ def _measured(target: Document, current: Document, *, named: str = "") -> str:
     return f"{current.get('value') or _UNKNOWN}/{target.get('value', '')}"
 
 
-#: Type of a metric → where it is described.
+#: Type of a metric → the field that describes it.
 _METRICS = {
     "Object": "object",
     "External": "external",
@@ -59,7 +59,7 @@ def _targets(obj: Document, _now: datetime) -> str:
 
 
 def _autoscaler_metrics(obj: Document) -> tuple[Sequence[Document], Sequence[Document]]:
-    """Give the metrics of an autoscaler of either version, and what was measured."""
+    """Return the metrics of an object of v1 or v2, and their current values."""
     wanted = at(obj, "spec", "targetCPUUtilizationPercentage")
     if obj.get("apiVersion") != "autoscaling/v1":
         return at(obj, "spec", "metrics", default=()), at(obj, "status", "currentMetrics", default=())

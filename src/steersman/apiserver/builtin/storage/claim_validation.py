@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
-from steersman.apiserver.builtin.common.internal_form import internal_form, shown_difference
+from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form
 from steersman.apiserver.builtin.common.label_selectors import selector_errors
 from steersman.apiserver.builtin.common.names import subdomain_errors
-from steersman.apiserver.builtin.common.quantities import amount_of, positive_errors
+from steersman.apiserver.builtin.common.quantities import parse_quantity, positive_errors
 from steersman.golang.empty_values import same_content
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
@@ -16,7 +16,7 @@ VOLUME_MODES = ("Block", "Filesystem")
 _IMMUTABLE = "field is immutable"
 #: The deprecated way to name a class, which volumes have, too.
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
-_CLAIM_CHANGES = (
+_IMMUTABLE_SPEC = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
 _STORAGE = "storage"
@@ -31,7 +31,7 @@ def access_mode_errors(modes: Sequence[str], path: str) -> Errors:
 
 
 def claim_spec_errors(spec: Document, path: str) -> Errors:
-    """Complain about what a claim asks for."""
+    """Validate the spec of a claim, in a claim or in a template."""
     modes = spec.get("accessModes") or ()
     errors: Errors = [] if modes else [required(f"{path}.accessModes", "at least 1 access mode is required")]
     errors += selector_errors(spec.get("selector"), f"{path}.selector")
@@ -49,7 +49,7 @@ def claim_spec_errors(spec: Document, path: str) -> Errors:
 
 
 def claim_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a PersistentVolumeClaim."""
+    """Validate a PersistentVolumeClaim."""
     if subresource == "status":
         return _claim_status_errors(obj.get("status") or {})
     spec = obj.get("spec") or {}
@@ -57,21 +57,21 @@ def claim_errors(obj: Document, old: Document | None, subresource: str) -> Error
         return claim_spec_errors(spec, "spec")
     if same_content(spec, old.get("spec")):
         return []
-    return claim_spec_errors(spec, "spec") + _claim_change_errors(obj, old)
+    return claim_spec_errors(spec, "spec") + _immutable_field_errors(obj, old)
 
 
 def _claim_status_errors(status: Document) -> Errors:
     errors: Errors = []
     for part in ("capacity", "allocatedResources"):
         for name, text in (status.get(part) or {}).items():
-            # Parts count as whole ones, away from nothing.
-            amount = math.floor(amount_of(text).value)
+            # Kubernetes rounds negative quantities away from zero.
+            amount = math.floor(parse_quantity(text).value)
             if amount < 0:
                 errors.append(invalid(f"status.{part}[{name}]", amount, "must be a valid resource quantity"))
     return errors
 
 
-def _claim_change_errors(obj: Document, old: Document) -> Errors:
+def _immutable_field_errors(obj: Document, old: Document) -> Errors:
     spec, before = dict(obj.get("spec") or {}), dict(old.get("spec") or {})
     after_size, before_size = (
         ((part.get("resources") or {}).get("requests") or {}).get(_STORAGE) for part in (spec, before)
@@ -79,7 +79,7 @@ def _claim_change_errors(obj: Document, old: Document) -> Errors:
     if not before.get("volumeName") and spec.get("volumeName"):
         before["volumeName"] = spec["volumeName"]
     if before.get("storageClassName") is None and spec.get("storageClassName") is not None:
-        # A claim without a class is given one later, when there is a default.
+        # A claim without a class may get the default class later.
         del spec["storageClassName"]
     if (obj.get("status") or {}).get("phase") == "Bound":
         _keep(spec, before, "volumeAttributesClassName")
@@ -89,9 +89,9 @@ def _claim_change_errors(obj: Document, old: Document) -> Errors:
     errors: Errors = []
     shown = [internal_form("PersistentVolumeClaimSpec", part) for part in (before, spec)]
     if shown[0] != shown[1]:
-        errors.append(forbidden("spec", f"{_CLAIM_CHANGES}\n{shown_difference(*shown)}"))
+        errors.append(forbidden("spec", f"{_IMMUTABLE_SPEC}\n{difference_text(*shown)}"))
     has = ((old.get("status") or {}).get("capacity") or {}).get(_STORAGE, "0")
-    if _is_less(after_size, before_size) and amount_of(after_size or "0").value <= amount_of(has).value:
+    if _is_less(after_size, before_size) and parse_quantity(after_size or "0").value <= parse_quantity(has).value:
         text = "field can not be less than status.capacity"
         errors.append(forbidden("spec.resources.requests.storage", text))
     if spec.get("volumeMode") != before.get("volumeMode"):
@@ -100,7 +100,7 @@ def _claim_change_errors(obj: Document, old: Document) -> Errors:
 
 
 def _is_less(after: str | None, before: str | None) -> bool:
-    return amount_of(after or "0").value < amount_of(before or "0").value
+    return parse_quantity(after or "0").value < parse_quantity(before or "0").value
 
 
 def _keep(spec: Document, before: Document, name: str) -> None:
@@ -125,5 +125,5 @@ def claim_spec_warnings(spec: Document, path: str) -> list[str]:
     return [
         f'{path}.resources.{part}[storage]: fractional byte value "{text}" is invalid, must be an integer'
         for part, text in amounts.items()
-        if text and amount_of(text).value % 1
+        if text and parse_quantity(text).value % 1
     ]

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from steersman.apiserver.builtin.common.defaults import set_default
 from steersman.apiserver.builtin.common.documents import Document
-from steersman.apiserver.builtin.common.quantities import amount_of
+from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.status import Refusal, details
@@ -13,26 +13,26 @@ from steersman.structural.verdict import Verdict
 
 
 def default_claim(obj: Document) -> None:
-    """Fill in a PersistentVolumeClaim."""
+    """Set the defaults of a PersistentVolumeClaim."""
     set_default(obj["spec"], volumeMode="Filesystem")
 
 
 _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
-def _size(claim: Document) -> Decimal:
+def _requested_storage(claim: Document) -> Decimal:
     text = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage") or "0"
-    return amount_of(text).value
+    return parse_quantity(text).value
 
 
-def _cannot_grow(claim: Document, why: str) -> Refusal:
+def _expansion_forbidden(claim: Document, why: str) -> Refusal:
     name = claim["metadata"]["name"]
     message = f'persistentvolumeclaims "{name}" is forbidden: {why}'
     return Refusal(403, "Forbidden", message, details=details(name, "", "persistentvolumeclaims"))
 
 
 class ClaimStrategy(BuiltinStrategy):
-    """PersistentVolumeClaims: pending, and protected while in use."""
+    """PersistentVolumeClaims, which a finalizer protects while pods use them."""
 
     answers_delete_with_object = True
 
@@ -41,12 +41,12 @@ class ClaimStrategy(BuiltinStrategy):
         self._objects = server.objects
 
     def default(self, obj: Document) -> None:
-        """Let a claim be pending as long as nobody says otherwise."""
+        """Set the defaults, and the phase ``Pending`` where none is given."""
         super().default(obj)
         obj["status"] = {"phase": "Pending", **(obj.get("status") or {})}
 
     def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
-        """Let a claim that is stored without a phase be pending."""
+        """Set the phase ``Pending`` of a claim that was stored without one."""
         del is_merged
         status = obj.get("status") or {}
         if status.get("phase"):
@@ -55,37 +55,42 @@ class ClaimStrategy(BuiltinStrategy):
         return True
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Give a claim the default class; protect it from going while it is used."""
+        """Set the default storage class, and the finalizer that protects a claim that pods use."""
         super().prepare_create(obj, subresource)
         spec = obj["spec"]
         if spec.get("storageClassName") is None and (found := self._default_class()):
             spec["storageClassName"] = found
-        _settle_sources(spec)
+        _sync_data_sources(spec)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/pvc-protection" not in finalizers:
             finalizers.append("kubernetes.io/pvc-protection")
 
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
-        """Refuse that a claim grows whose class does not let it."""
+        """Validate a claim, and reject growth that its state or its storage class does not allow."""
         verdict = super().check(obj, old, subresource)
-        if old is not None and not subresource and not verdict.errors and _size(obj) > _size(old):
-            self._check_growth(obj, old)
+        if (
+            old is not None
+            and not subresource
+            and not verdict.errors
+            and _requested_storage(obj) > _requested_storage(old)
+        ):
+            self._check_expansion(obj, old)
         return verdict
 
-    def _check_growth(self, obj: Document, old: Document) -> None:
+    def _check_expansion(self, obj: Document, old: Document) -> None:
         if (old.get("status") or {}).get("phase") != "Bound":
-            raise _cannot_grow(obj, "Only bound persistent volume claims can be expanded")
+            raise _expansion_forbidden(obj, "Only bound persistent volume claims can be expanded")
         name = obj["spec"].get("storageClassName") or ""
         record = self._objects.store.get("storageclasses.storage.k8s.io", "", name) if name else None
         if record is None or not decode_json(record.raw).get("allowVolumeExpansion"):
-            raise _cannot_grow(
+            raise _expansion_forbidden(
                 obj,
                 "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
                 "support resize",
             )
 
     def _default_class(self) -> str:
-        """Give the newest class that says that it is the default."""
+        """Return the newest storage class that is marked as the default."""
         found = []
         for record in self._objects.records_of("storageclasses.storage.k8s.io"):
             metadata = decode_json(record.raw)["metadata"]
@@ -94,15 +99,15 @@ class ClaimStrategy(BuiltinStrategy):
         return max(found)[1] if found else ""
 
 
-def _is_old_source(source: Document) -> bool:
-    """Tell whether a claim could be filled from this before there was a way for all kinds."""
+def _may_be_data_source(source: Document) -> bool:
+    """Return whether ``dataSource`` may name an object of this kind."""
     known = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
     return (source.get("apiGroup") or "", source.get("kind") or "") in known
 
 
-def _settle_sources(spec: Document) -> None:
-    """Keep the two ways in which a claim names what it is filled from alike."""
-    if spec.get("dataSource") is not None and not _is_old_source(spec["dataSource"]):
+def _sync_data_sources(spec: Document) -> None:
+    """Make ``dataSource`` and ``dataSourceRef`` equal; drop a data source of a kind that only the latter may name."""
+    if spec.get("dataSource") is not None and not _may_be_data_source(spec["dataSource"]):
         del spec["dataSource"]
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and reference is None:

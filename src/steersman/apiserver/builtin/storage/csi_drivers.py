@@ -5,7 +5,7 @@ from steersman.apiserver.builtin.common.documents import Document
 
 
 def default_csi_driver(obj: Document) -> None:
-    """Fill in a CSIDriver."""
+    """Set the defaults of a CSIDriver."""
     set_default(
         obj["spec"],
         attachRequired=True,

@@ -10,7 +10,7 @@ _IMMUTABLE = "field is immutable"
 
 
 def storage_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a StorageClass."""
+    """Validate a StorageClass."""
     del subresource
     provisioner = obj.get("provisioner") or ""
     errors = qualified_errors(provisioner.lower(), "provisioner") if provisioner else [required("provisioner")]

@@ -6,15 +6,15 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 
 
 def default_storage_class(obj: Document) -> None:
-    """Fill in a StorageClass."""
+    """Set the defaults of a StorageClass."""
     set_default(obj, reclaimPolicy="Delete", volumeBindingMode="Immediate")
 
 
 class VolumeAttributesClassStrategy(BuiltinStrategy):
-    """VolumeAttributesClasses: protected while a volume has them."""
+    """VolumeAttributesClasses, which a finalizer protects while volumes use them."""
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Protect a class from going while it is used."""
+        """Add the finalizer that protects a class that volumes use."""
         super().prepare_create(obj, subresource)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/vac-protection" not in finalizers:

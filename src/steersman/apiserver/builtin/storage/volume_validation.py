@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.file_paths import backstep_errors
-from steersman.apiserver.builtin.common.internal_form import internal_form, shown_difference
+from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form
 from steersman.apiserver.builtin.common.names import subdomain_errors
 from steersman.apiserver.builtin.common.node_selectors import node_selector_errors
 from steersman.apiserver.builtin.common.quantities import positive_errors
@@ -38,7 +38,7 @@ def _needs(*names: str) -> Callable[[Document, str], Errors]:
     return check
 
 
-#: In the order in which Kubernetes looks at them.
+#: In the order in which Kubernetes validates them.
 _SOURCES: dict[str, Callable[[Document, str], Errors]] = {
     "hostPath": _host_path,
     "gcePersistentDisk": _needs("pdName"),
@@ -66,7 +66,7 @@ _SOURCES: dict[str, Callable[[Document, str], Errors]] = {
 
 
 def volume_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a PersistentVolume."""
+    """Validate a PersistentVolume."""
     if subresource == "status":
         return []
     spec = obj.get("spec") or {}
@@ -86,7 +86,7 @@ def volume_errors(obj: Document, old: Document | None, subresource: str) -> Erro
     mode = spec.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         errors.append(not_supported("spec.volumeMode", mode, VOLUME_MODES))
-    return errors + (_volume_change_errors(spec, old.get("spec") or {}) if old is not None else [])
+    return errors + (_immutable_field_errors(spec, old.get("spec") or {}) if old is not None else [])
 
 
 def _capacity_errors(capacity: Document | None) -> Errors:
@@ -117,12 +117,12 @@ def _source_errors(spec: Document) -> Errors:
     return errors + [forbidden(f"spec.{name}", "may not specify more than 1 volume type") for name in found[1:]]
 
 
-def _volume_change_errors(spec: Document, old: Document) -> Errors:
+def _immutable_field_errors(spec: Document, old: Document) -> Errors:
     errors: Errors = []
     before, after = (internal_form("PersistentVolumeSource", part) for part in (old, spec))
     if before != after:
         field = "spec.persistentvolumesource"
-        text = f"spec.persistentvolumesource is immutable after creation\n{shown_difference(before, after)}"
+        text = f"spec.persistentvolumesource is immutable after creation\n{difference_text(before, after)}"
         errors.append(forbidden(field, text))
     if spec.get("volumeMode") != old.get("volumeMode"):
         errors.append(invalid("volumeMode", spec.get("volumeMode"), _IMMUTABLE))

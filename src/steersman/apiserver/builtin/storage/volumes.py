@@ -6,7 +6,7 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 
 
 def default_volume(obj: Document) -> None:
-    """Fill in a PersistentVolume."""
+    """Set the defaults of a PersistentVolume."""
     spec = obj["spec"]
     set_default(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
     if spec.get("hostPath") is not None:
@@ -18,16 +18,16 @@ def default_volume(obj: Document) -> None:
 
 
 class VolumeStrategy(BuiltinStrategy):
-    """PersistentVolumes: pending, and protected while bound."""
+    """PersistentVolumes, which a finalizer protects while they are bound."""
 
     answers_delete_with_object = True
 
     def initial_status(self, obj: Document) -> Document:
-        """Begin pending."""
+        """Return the phase ``Pending``."""
         return {"phase": "Pending", "lastPhaseTransitionTime": obj["metadata"]["creationTimestamp"]}
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Protect a volume from going while it is used."""
+        """Add the finalizer that protects a bound volume."""
         super().prepare_create(obj, subresource)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/pv-protection" not in finalizers:

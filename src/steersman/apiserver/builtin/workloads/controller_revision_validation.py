@@ -8,7 +8,7 @@ from steersman.validation.field_errors import invalid, required
 
 
 def controller_revision_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a ControllerRevision."""
+    """Validate a ControllerRevision."""
     del subresource
     errors: Errors = [] if obj.get("data") is not None else [required("data", "data is mandatory")]
     errors += negative_errors(obj, ("revision",), "")

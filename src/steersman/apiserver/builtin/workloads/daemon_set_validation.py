@@ -1,7 +1,7 @@
 """Validation of DaemonSets."""
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
-from steersman.apiserver.builtin.common.label_selectors import is_empty, selector_errors, shown_selector
+from steersman.apiserver.builtin.common.label_selectors import is_empty, quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.numbers import (
     count_or_percent_errors,
     is_zero,
@@ -20,7 +20,7 @@ from steersman.validation.field_errors import invalid, not_supported, required
 
 
 def daemon_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a DaemonSet."""
+    """Validate a DaemonSet."""
     if subresource == "status":
         errors = negative_errors(obj.get("status") or {}, _DAEMON_COUNTS, "status")
         return errors + collision_count_errors(obj, old)
@@ -35,7 +35,7 @@ def daemon_set_errors(obj: Document, old: Document | None, subresource: str) -> 
         errors += mismatch_errors(spec)
     if selector is not None and is_empty(selector):
         text = "empty selector is invalid for daemonset"
-        errors.append(invalid("spec.selector", shown_selector(selector), text))
+        errors.append(invalid("spec.selector", quoted_selector(selector), text))
     errors += restarting_template_errors(spec, "DaemonSet")
     errors += negative_errors(spec, ("minReadySeconds", "revisionHistoryLimit"), "spec")
     return errors + _daemon_strategy_errors(spec.get("updateStrategy") or {})

@@ -24,7 +24,7 @@ from steersman.validation.field_errors import forbidden, invalid, not_supported,
 
 
 def deployment_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a Deployment."""
+    """Validate a Deployment."""
     if subresource == "status":
         return _deployment_status_errors(obj) + collision_count_errors(obj, old)
     if is_spec_unchanged(obj, old):
@@ -85,7 +85,7 @@ _REPLICA_COUNTS = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availab
 
 
 def replica_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a ReplicaSet."""
+    """Validate a ReplicaSet."""
     if subresource == "status":
         return replica_status_errors(obj)
     if is_spec_unchanged(obj, old):
@@ -98,14 +98,14 @@ def replica_set_errors(obj: Document, old: Document | None, subresource: str) ->
 
 
 def replica_status_errors(obj: Document) -> Errors:
-    """Complain about the status of a kind that counts its pods."""
+    """Validate the status of a ReplicaSet or ReplicationController."""
     status = obj.get("status") or {}
     errors = negative_errors(status, _REPLICA_COUNTS, "status")
     return errors + replica_count_errors(status, ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"))
 
 
 def replication_controller_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a ReplicationController."""
+    """Validate a ReplicationController."""
     if subresource == "status":
         return replica_status_errors(obj)
     if is_spec_unchanged(obj, old):

@@ -9,7 +9,7 @@ _QUARTER = "25%"
 
 
 def default_deployment(obj: Document) -> None:
-    """Fill in a Deployment."""
+    """Set the defaults of a Deployment."""
     spec = obj["spec"]
     set_default(spec, replicas=1, revisionHistoryLimit=10, progressDeadlineSeconds=600)
     strategy = spec.setdefault("strategy", {})
@@ -21,13 +21,13 @@ def default_deployment(obj: Document) -> None:
 
 
 def default_replica_set(obj: Document) -> None:
-    """Fill in a ReplicaSet."""
+    """Set the defaults of a ReplicaSet."""
     set_default(obj["spec"], replicas=1)
     default_template(obj["spec"].get("template"))
 
 
 def default_replication_controller(obj: Document) -> None:
-    """Fill in a ReplicationController: what its template is labelled with, it selects and is labelled with."""
+    """Set the defaults of a ReplicationController: its selector and labels are those of its template."""
     spec = obj["spec"]
     set_default(spec, replicas=1)
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
@@ -40,26 +40,26 @@ def default_replication_controller(obj: Document) -> None:
 
 
 class ReplicationControllerStrategy(BuiltinStrategy):
-    """ReplicationControllers: their pods outlive them unless something else is said."""
+    """ReplicationControllers, whose pods are orphaned by default."""
 
     orphans_by_default = True
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give how many pods there are."""
+        """Return the number of replicas."""
         return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
 
     def field_label_error(self, label: str) -> str:
-        """They are selected by name and number of pods."""
+        """Return an error unless the label is the name, the namespace or the number of replicas."""
         known = ("metadata.name", "metadata.namespace", "status.replicas")
         return "" if label in known else f"field label not supported: {label}"
 
 
 class DeploymentStrategy(BuiltinStrategy):
-    """Deployments: annotations count as changes, too."""
+    """Deployments, whose generation counts changes of annotations, too."""
 
     kept_in_status = ("labels",)
 
     def is_new_generation(self, obj: Document, old: Document) -> bool:
-        """Tell whether the spec or an annotation changed."""
+        """Return whether the spec or an annotation changed."""
         before, after = old["metadata"].get("annotations") or {}, obj["metadata"].get("annotations") or {}
         return before != after or super().is_new_generation(obj, old)

@@ -1,4 +1,4 @@
-"""Changes of Jobs: what a Job may still have changed, and what only one that is suspended may."""
+"""Validation of changes of Jobs; more may change while a Job is suspended."""
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.internal_form import internal_pod_spec
@@ -8,12 +8,12 @@ from steersman.golang.text import GoStruct
 from steersman.validation.field_errors import invalid
 
 _FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
-#: What says where pods run; a Job whose pods do not run may still have it changed.
+#: Scheduling directives, which may change while a suspended Job has no pods.
 _DIRECTIVES = ("nodeSelector", "tolerations", "schedulingGates")
 
 
 def job_change_errors(obj: Document, old: Document) -> Errors:
-    """Complain about a change of what does not change."""
+    """Reject changes of fields that are immutable."""
     spec, before = obj["spec"], old["spec"]
     errors = _completion_errors(spec, before) + selector_change_errors(obj, old) + _template_errors(spec, old)
     errors += [
@@ -36,15 +36,15 @@ def _completion_errors(spec: Document, old: Document) -> Errors:
 
 def _template_errors(spec: Document, old: Document) -> Errors:
     template, before = spec.get("template") or {}, old["spec"].get("template") or {}
-    if _is_at_rest(old):
+    if _is_suspended_without_pods(old):
         pod = template.get("spec") or {}
-        allowed = _with_resources(_directed(before.get("spec") or {}, pod), pod)
+        allowed = _with_resources(_with_directives(before.get("spec") or {}, pod), pod)
         return [] if same_content(pod, allowed) else [invalid("spec.template.spec", internal_pod_spec(pod), IMMUTABLE)]
-    return [] if same_content(template, before) else [invalid("spec.template", _shown_template(template), IMMUTABLE)]
+    return [] if same_content(template, before) else [invalid("spec.template", _quoted_template(template), IMMUTABLE)]
 
 
-def _is_at_rest(old: Document) -> bool:
-    """Tell whether a Job is suspended and has no pods."""
+def _is_suspended_without_pods(old: Document) -> bool:
+    """Return whether a Job is suspended and has no pods."""
     status = old.get("status") or {}
     suspended = any(
         condition.get("type") == "Suspended" and condition.get("status") == "True"
@@ -54,17 +54,17 @@ def _is_at_rest(old: Document) -> bool:
     return bool(old["spec"].get("suspend")) and is_idle and not status.get("active")
 
 
-def _directed(before: Document, pod: Document) -> Document:
-    """Give the spec of the pods as it was, but told anew where to run."""
+def _with_directives(before: Document, pod: Document) -> Document:
+    """Return the old pod spec with the new scheduling directives."""
     allowed = {name: value for name, value in before.items() if name not in _DIRECTIVES}
     allowed |= {name: pod[name] for name in _DIRECTIVES if name in pod}
-    affinity = _affinity(before.get("affinity"), pod.get("affinity"))
+    affinity = _with_node_affinity(before.get("affinity"), pod.get("affinity"))
     allowed.pop("affinity", None)
     return allowed if affinity is None else {**allowed, "affinity": affinity}
 
 
-def _affinity(before: Document | None, after: Document | None) -> Document | None:
-    """Give the affinity as it was, but with the new one to nodes."""
+def _with_node_affinity(before: Document | None, after: Document | None) -> Document | None:
+    """Return the old affinity with the new node affinity."""
     kept = {name: value for name, value in (before or {}).items() if name != "nodeAffinity"}
     if after is None:
         return kept or None
@@ -72,7 +72,7 @@ def _affinity(before: Document | None, after: Document | None) -> Document | Non
 
 
 def _with_resources(before: Document, pod: Document) -> Document:
-    """Give the spec of the pods as it was, but with what the same containers ask for now."""
+    """Return the old pod spec with the new resources of containers with the same name."""
     allowed = dict(before)
     for kind in ("containers", "initContainers"):
         old, new = before.get(kind) or [], pod.get(kind) or []
@@ -89,5 +89,5 @@ def _resized(container: Document, after: Document) -> Document:
     return {**rest, "resources": after["resources"]} if "resources" in after else rest
 
 
-def _shown_template(template: Document) -> GoStruct:
+def _quoted_template(template: Document) -> GoStruct:
     return GoStruct({**(template.get("metadata") or {}), "Spec": internal_pod_spec(template.get("spec") or {})})

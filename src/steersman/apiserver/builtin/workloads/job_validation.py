@@ -1,11 +1,11 @@
-"""Jobs and CronJobs: kinds whose pods come to an end."""
+"""Validation of Jobs and CronJobs."""
 
 import re
 import zoneinfo
 from collections.abc import Sequence
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
-from steersman.apiserver.builtin.common.label_selectors import selector_errors, shown_selector
+from steersman.apiserver.builtin.common.label_selectors import quoted_selector, selector_errors
 from steersman.apiserver.builtin.common.names import domain_prefixed_errors
 from steersman.apiserver.builtin.common.numbers import negative_errors
 from steersman.apiserver.builtin.pods.validation import template_errors
@@ -120,7 +120,7 @@ def _restart_errors(spec: Document, field: str) -> Errors:
 
 
 def _generated_errors(obj: Document, *, prefixed: bool) -> Errors:
-    """Complain about labels and a selector that are not those that the server makes."""
+    """Validate the labels and the selector that the server generates."""
     spec, metadata = obj["spec"], obj["metadata"]
     selector = spec.get("selector")
     if spec.get("manualSelector") or selector is None:
@@ -132,7 +132,7 @@ def _generated_errors(obj: Document, *, prefixed: bool) -> Errors:
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     errors = [error for key, value in wanted.items() for error in _label_errors(labels, key, value)]
     if not selector_errors(selector, "") and not selects(selector, wanted):
-        errors.append(invalid("spec.selector", shown_selector(selector), "`selector` not auto-generated"))
+        errors.append(invalid("spec.selector", quoted_selector(selector), "`selector` not auto-generated"))
     return errors
 
 
@@ -144,7 +144,7 @@ def _label_errors(labels: Document | None, key: str, wanted: str) -> Errors:
 
 
 def _selected_spec_errors(spec: Document) -> Errors:
-    """Complain about a Job's spec, its selector included."""
+    """Validate a Job's spec and its selector."""
     errors = _spec_errors(spec, "spec")
     selector = spec.get("selector")
     if selector is None:
@@ -153,7 +153,7 @@ def _selected_spec_errors(spec: Document) -> Errors:
 
 
 def job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a Job."""
+    """Validate a Job."""
     if subresource == "status":
         counts = ("active", "succeeded", "failed", "ready", "terminating")
         return negative_errors(obj.get("status") or {}, counts, "status")
@@ -164,12 +164,12 @@ def job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
     errors = _generated_errors(obj, prefixed=old is None or (_UID in known and _NAME in known))
     of_spec = _selected_spec_errors(spec)
     errors += [*of_spec, *_host_errors(obj)]
-    # What is wrong with the spec of a changed Job is told twice: by the rules of Jobs and by those of changes.
+    # Kubernetes validates the spec of a changed Job twice, and returns its errors twice.
     return errors if old is None else [*errors, *of_spec, *job_change_errors(obj, old)]
 
 
 def _host_errors(obj: Document) -> Errors:
-    """Complain about a name that, with an index, is no name of a host."""
+    """Reject a name that is not a valid host name with the index of a pod."""
     spec, name = obj["spec"], obj["metadata"].get("name") or ""
     if spec.get("completionMode") != "Indexed" or (spec.get("completions") or 0) <= 0:
         return []
@@ -180,7 +180,7 @@ def _host_errors(obj: Document) -> Errors:
 
 
 def cron_job_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a CronJob."""
+    """Validate a CronJob."""
     if subresource == "status" or (old is not None and same_content(obj.get("spec"), old.get("spec"))):
         return []
     spec = obj["spec"]
@@ -240,7 +240,7 @@ def _is_zone(zone: str) -> bool:
     try:
         zoneinfo.ZoneInfo(zone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        # Where a machine has no list of zones, a name that looks like one is believed.
+        # On a machine without a time zone database, a well-formed name is accepted.
         return not zoneinfo.available_timezones()
     return True
 
@@ -250,7 +250,7 @@ def _job_template_errors(spec: Document) -> Errors:
     errors = _spec_errors(spec, path)
     if spec.get("selector") is not None:
         text = "`selector` will be auto-generated"
-        errors.append(invalid(f"{path}.selector", shown_selector(spec["selector"]), text))
+        errors.append(invalid(f"{path}.selector", quoted_selector(spec["selector"]), text))
     if spec.get("manualSelector"):
         errors.append(not_supported(f"{path}.manualSelector", spec["manualSelector"], ["nil", "false"]))
     return errors

@@ -7,7 +7,7 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 
 
 def default_job_spec(spec: Document) -> None:
-    """Fill in what a Job does."""
+    """Set the defaults of a Job's spec."""
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
         spec["parallelism"] = 1
@@ -23,7 +23,7 @@ def default_job_spec(spec: Document) -> None:
 
 
 def default_job(obj: Document) -> None:
-    """Fill in a Job."""
+    """Set the defaults of a Job."""
     spec = obj["spec"]
     default_job_spec(spec)
     labels = (((spec.get("template") or {}).get("metadata")) or {}).get("labels")
@@ -32,7 +32,7 @@ def default_job(obj: Document) -> None:
 
 
 def default_cron_job(obj: Document) -> None:
-    """Fill in a CronJob."""
+    """Set the defaults of a CronJob."""
     spec = obj["spec"]
     set_default(spec, concurrencyPolicy="Allow", suspend=False, successfulJobsHistoryLimit=3, failedJobsHistoryLimit=1)
     template = (spec.get("jobTemplate") or {}).get("spec")
@@ -41,12 +41,12 @@ def default_cron_job(obj: Document) -> None:
 
 
 class JobStrategy(BuiltinStrategy):
-    """Jobs: they select their pods by their own uid."""
+    """Jobs, which select their pods by the uid of the Job."""
 
     orphans_by_default = True
 
     def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Label the pods of a Job so that it finds them."""
+        """Generate the selector, and the labels of the template that it matches."""
         super().prepare_create(obj, subresource)
         spec, metadata = obj["spec"], obj["metadata"]
         if spec.get("manualSelector"):
@@ -63,7 +63,7 @@ class JobStrategy(BuiltinStrategy):
         spec["selector"] = {**selector, "matchLabels": matched}
 
     def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
-        """Give a Job without labels those of its pods."""
+        """Copy the labels of the template to a stored Job without labels."""
         del is_merged
         labels = ((obj["spec"].get("template") or {}).get("metadata") or {}).get("labels")
         if obj["metadata"].get("labels") or not labels:
@@ -72,10 +72,10 @@ class JobStrategy(BuiltinStrategy):
         return True
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give how many pods succeeded."""
+        """Return the number of succeeded pods."""
         return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
 
     def field_label_error(self, label: str) -> str:
-        """Jobs are selected by name and success."""
+        """Return an error unless the label is the name, the namespace or the number of succeeded pods."""
         known = ("metadata.name", "metadata.namespace", "status.successful")
         return "" if label in known else f'field label "{label}" not supported for Job'

@@ -39,7 +39,7 @@ _RETENTION = ("Retain", "Delete")
 
 
 def stateful_set_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
-    """Complain about a StatefulSet."""
+    """Validate a StatefulSet."""
     if subresource == "status":
         return _stateful_status_errors(obj) + collision_count_errors(obj, old)
     if is_spec_unchanged(obj, old):
@@ -61,7 +61,7 @@ def stateful_set_errors(obj: Document, old: Document | None, subresource: str) -
 
 
 def _new_stateful_errors(spec: Document) -> Errors:
-    """Complain about what never changes later."""
+    """Validate fields that cannot change later."""
     errors: Errors = []
     for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
         errors += claim_spec_errors(claim.get("spec") or {}, f"spec.volumeClaimTemplates[{index}].spec")
@@ -107,7 +107,7 @@ def _retention_errors(policy: Document) -> Errors:
 
 
 def _with_claims(spec: Document) -> Document:
-    """Give a spec whose template has the volumes that its claims bring."""
+    """Return the spec with the volumes of its claim templates, as the pods will have them."""
     claims = [(claim.get("metadata") or {}).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
     template = spec.get("template") or {}
     pod = template.get("spec") or {}

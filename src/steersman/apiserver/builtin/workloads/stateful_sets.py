@@ -8,7 +8,7 @@ from steersman.validation.object_meta import label_name_faults
 
 
 def default_stateful_set(obj: Document) -> None:
-    """Fill in a StatefulSet."""
+    """Set the defaults of a StatefulSet."""
     spec = obj["spec"]
     set_default(spec, podManagementPolicy="OrderedReady", replicas=1, revisionHistoryLimit=10)
     update = spec.setdefault("updateStrategy", {})
@@ -28,8 +28,8 @@ def default_stateful_set(obj: Document) -> None:
 
 
 class StatefulSetStrategy(BuiltinStrategy):
-    """StatefulSets: their names begin those of hosts."""
+    """StatefulSets, whose names are the start of host names."""
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about a name that cannot stand in DNS."""
+        """Return an error unless the name is a DNS label."""
         return label_name_faults(name, prefix)

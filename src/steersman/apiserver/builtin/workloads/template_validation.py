@@ -4,9 +4,9 @@ from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.label_selectors import (
     is_empty,
     is_usable,
+    quoted_selector,
     selector_errors,
     selects,
-    shown_selector,
 )
 from steersman.apiserver.builtin.pods.validation import template_errors
 from steersman.golang.empty_values import same_content
@@ -17,7 +17,7 @@ MISMATCH = "`selector` does not match template `labels`"
 
 
 def is_spec_unchanged(obj: Document, old: Document | None) -> bool:
-    """Tell whether only metadata changed: what was good stays good."""
+    """Return whether the spec is the same as before, and therefore valid."""
     return old is not None and same_content(obj.get("spec"), old.get("spec"))
 
 
@@ -29,12 +29,12 @@ def required_selector_errors(spec: Document, kind: str) -> Errors:
     errors = selector_errors(selector, "spec.selector")
     if is_empty(selector):
         text = f"empty selector is invalid for {kind}"
-        errors.append(invalid("spec.selector", shown_selector(selector), text))
+        errors.append(invalid("spec.selector", quoted_selector(selector), text))
     return errors
 
 
 def mismatch_errors(spec: Document) -> Errors:
-    """Complain about a selector that does not select the pods of its own template."""
+    """Reject a selector that does not match the labels of the template."""
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     return [] if selects(spec.get("selector"), labels) else [selector_mismatch(labels)]
 
@@ -51,7 +51,7 @@ def restarting_template_errors(spec: Document, kind: str) -> Errors:
     errors = template_errors(template, "spec.template")
     policy = pod.get("restartPolicy") or ""
     if policy != "Always":
-        # A template that was not even begun has been told what it lacks.
+        # Validation of the template has already returned errors for an empty policy.
         errors += [not_supported("spec.template.spec.restartPolicy", policy, ["Always"])]
     if pod.get("activeDeadlineSeconds") is not None:
         text = f"activeDeadlineSeconds in {kind} is not Supported"
@@ -60,23 +60,23 @@ def restarting_template_errors(spec: Document, kind: str) -> Errors:
 
 
 def selected_template_errors(spec: Document, kind: str, why: str) -> Errors:
-    """Complain about a template, once the selector can be understood at all."""
+    """Validate the template, and that the selector matches it; an invalid selector is the only error."""
     selector = spec.get("selector")
     if not is_usable(selector):
-        return [invalid("spec.selector", shown_selector(selector), why)]
+        return [invalid("spec.selector", quoted_selector(selector), why)]
     errors = mismatch_errors(spec) if selector is None or not is_empty(selector) else []
     return errors + restarting_template_errors(spec, kind)
 
 
 def selector_change_errors(obj: Document, old: Document | None) -> Errors:
-    """Complain about a selector that is not the one with which its object began."""
+    """Reject a change of the selector."""
     if old is None or same_content(obj["spec"].get("selector"), old["spec"].get("selector")):
         return []
-    return [invalid("spec.selector", shown_selector(obj["spec"].get("selector")), IMMUTABLE)]
+    return [invalid("spec.selector", quoted_selector(obj["spec"].get("selector")), IMMUTABLE)]
 
 
 def collision_count_errors(obj: Document, old: Document | None) -> Errors:
-    """Complain about a count of collisions that goes back: names would be made up again."""
+    """Reject a decreased collision count, which would generate the same names again."""
     before = ((old or {}).get("status") or {}).get("collisionCount")
     now = (obj.get("status") or {}).get("collisionCount")
     if before is None or (now is not None and now >= before):
