@@ -22,8 +22,8 @@ from steersman.apiserver.background.expiry import EventExpiry
 from steersman.apiserver.background.hand import Hand
 from steersman.apiserver.background.housekeeping import Housekeeper, Housekeeping, HousekeepingOptions, controllers
 from steersman.apiserver.bootstrap import bootstrap
-from steersman.apiserver.builtin.strategies.registry import Strategies
-from steersman.apiserver.builtin.table import add_builtin_kinds
+from steersman.apiserver.builtin.kind import ServerContext
+from steersman.apiserver.builtin.registry import add_builtin_kinds
 from steersman.apiserver.builtin.types import load_types
 from steersman.apiserver.custom.conversion import Conversions
 from steersman.apiserver.custom.definition_strategy import DEFINITION, DefinitionStrategy
@@ -130,13 +130,12 @@ class ApiServer:
         ownership = Ownership(self.catalog)
         self._conversions = Conversions(webhooks, self.randomness)
         self._custom = CustomResources(self.ledger, self.catalog, self.hub, ownership, self.clock, self._conversions)
-        definitions = partial(DefinitionStrategy, follow=self._custom.changed)
-        strategies = Strategies(self.ledger, self._chance, {DEFINITION: definitions})
-        add_builtin_kinds(self.catalog, strategies)
         lifecycle = Lifecycle(self.ledger, self.catalog)
         self._admission = Admission(self.ledger, self.catalog, self.rbac, self.randomness, webhooks)
         self._writing = writing = Writing(self.ledger, ownership, lifecycle, self.clock, self._chance, self._admission)
-        strategies.signing_requests.now = writing.now
+        definitions = partial(DefinitionStrategy, follow=self._custom.changed)
+        context = ServerContext(self.ledger, self._chance, now=writing.now)
+        add_builtin_kinds(self.catalog, context, {DEFINITION: definitions})
         rendering = Rendering(self.ledger, self.clock)
         reading = ReadingVerbs(self.ledger)
         reading.lister.lag = lambda: self.faults.stale
