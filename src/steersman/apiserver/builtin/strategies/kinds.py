@@ -13,6 +13,7 @@ from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
 from steersman.apiserver.builtin.validation.names import config_key_faults
 from steersman.apiserver.builtin.validation.quantities import amount_of
 from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import Refusal, details
 from steersman.objects.codec import decode_json
@@ -117,9 +118,9 @@ class SecretStrategy(DataStrategy):
             errors.append(required(f"metadata.annotations[{_ACCOUNT}]"))
         return Verdict(errors, [*verdict.warnings, *_pair_warnings(obj)])
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep the type of a secret whose update does not say one."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         if not obj.get("type"):
             obj["type"] = old.get("type", "")
 
@@ -176,9 +177,9 @@ class ClaimStrategy(BuiltinStrategy):
         obj["status"] = {"phase": "Pending", **status}
         return True
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Give a claim the default class; protect it from going while it is used."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         spec = obj["spec"]
         if spec.get("storageClassName") is None and (found := self._default_class()):
             spec["storageClassName"] = found
@@ -236,9 +237,9 @@ def _settle_sources(spec: Document) -> None:
 class ProtectedClass(BuiltinStrategy):
     """VolumeAttributesClasses: protected while a volume has them."""
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Protect a class from going while it is used."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/vac-protection" not in finalizers:
             finalizers.append("kubernetes.io/vac-protection")
@@ -253,9 +254,9 @@ class VolumeStrategy(BuiltinStrategy):
         """Begin pending."""
         return {"phase": "Pending", "lastPhaseTransitionTime": obj["metadata"]["creationTimestamp"]}
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Protect a volume from going while it is used."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/pv-protection" not in finalizers:
             finalizers.append("kubernetes.io/pv-protection")
@@ -280,9 +281,9 @@ class NodeStrategy(BuiltinStrategy):
         if status.get("capacity") and not status.get("allocatable"):
             obj["status"] = {**status, "allocatable": dict(status["capacity"])}
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Keep pods away until the node says that it is ready."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         taints = obj.setdefault("spec", {}).setdefault("taints", [])
         if not any(taint.get("key") == _NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
             taints.append({"key": _NOT_READY, "effect": "NoSchedule"})
@@ -327,14 +328,14 @@ class LeaseStrategy(BuiltinStrategy):
     create_on_update = True
     unconditional_update = False
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Leave out what only coordinated elections have, which are off."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         _uncoordinated(obj)
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Leave out what only coordinated elections have, which are off."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         _uncoordinated(obj)
 
 

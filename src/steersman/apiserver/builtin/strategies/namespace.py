@@ -1,6 +1,7 @@
 """Namespaces: their own name as a label, a finalizer in the spec, a phase."""
 
 from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import Refusal, details
 from steersman.structural.verdict import Verdict
@@ -26,9 +27,9 @@ class NamespaceStrategy(BuiltinStrategy):
         obj["status"] = {**(obj.get("status") or {})}
         obj["status"]["phase"] = obj["status"].get("phase") or "Active"
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Begin with the server's own finalizer."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         # A generated name was not known when the rest was filled in.
         self.default(obj)
         spec = obj.setdefault("spec", {})
@@ -42,12 +43,12 @@ class NamespaceStrategy(BuiltinStrategy):
         del obj
         return {"phase": "Active"}
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Let finalizers in the spec change only through their own endpoint."""
         if subresource == "finalize":
             obj["status"] = old.get("status", {})
             return
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         if subresource == "":
             obj["spec"] = old.get("spec", {})
 

@@ -7,6 +7,7 @@ from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
 from steersman.apiserver.builtin.strategies.limits import limit_pod
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import forbidden
 from steersman.golang.empty_values import same_content
@@ -32,7 +33,7 @@ class PodStrategy(BuiltinStrategy):
         kept = set_of(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
         self.reset_fields = {**self.reset_fields, "status": kept}
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Fill in limits, priority, tolerations and the first status."""
         limit_pod(self.ledger, obj)
         spec = obj["spec"]
@@ -42,11 +43,11 @@ class PodStrategy(BuiltinStrategy):
             raise forbidden("pods", "", obj["metadata"]["name"], why)
         if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
             spec["terminationGracePeriodSeconds"] = 1
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         self._set_priority(obj)
         self._tolerate(obj["spec"])
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep the tolerations that every pod has."""
         if not subresource:
             self._tolerate(obj["spec"])
@@ -57,7 +58,7 @@ class PodStrategy(BuiltinStrategy):
             obj["spec"] = _PARTS[subresource](obj["spec"], old["spec"])
             for name in ("labels", "annotations", "finalizers", "ownerReferences"):
                 _keep(obj["metadata"], old["metadata"], name)
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
 
     def initial_status(self, obj: Document) -> Document:
         """Begin pending."""

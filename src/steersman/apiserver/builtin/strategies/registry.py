@@ -13,7 +13,6 @@ from steersman.apiserver.builtin.strategies.signing_request import SigningReques
 from steersman.apiserver.builtin.table import builtin_resources
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.objects.identity import GroupVersionKind
-from steersman.randomness import Randomness
 
 #: A group and a kind.
 GroupKind = tuple[str, str]
@@ -103,7 +102,7 @@ class Strategies:
     ``others`` are the strategies of kinds that belong to other rooms: CustomResourceDefinitions.
     """
 
-    def __init__(self, ledger: Ledger, randomness: Randomness, others: Mapping[GroupKind, StrategyFactory]) -> None:
+    def __init__(self, ledger: Ledger, others: Mapping[GroupKind, StrategyFactory]) -> None:
         self._made: dict[GroupVersionKind, BuiltinStrategy] = {}
         for resource, _, parts in builtin_resources():
             key = (resource.gvk.group, resource.gvk.kind)
@@ -115,15 +114,8 @@ class Strategies:
             if isinstance(strategy, (PodStrategy, kinds.ClaimStrategy)):
                 strategy.ledger = ledger
             if isinstance(strategy, ServiceStrategy):
-                strategy.allocation = ServiceAllocation(ledger, randomness)
+                strategy.allocation = ServiceAllocation(ledger)
 
     def strategy_for(self, gvk: GroupVersionKind) -> BuiltinStrategy:
         """Give the strategy of a kind."""
         return self._made[gvk]
-
-    @property
-    def signing_requests(self) -> SigningRequestStrategy:
-        """The strategy of certificate signing requests."""
-        strategy = self._made[GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest")]
-        assert isinstance(strategy, SigningRequestStrategy)  # noqa: S101 - the table above says so
-        return strategy

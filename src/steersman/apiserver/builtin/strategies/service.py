@@ -3,6 +3,7 @@
 from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
 from steersman.apiserver.builtin.strategies.service_allocation import ServiceAllocation
 from steersman.apiserver.builtin.validation.services import is_open, needs_health_check
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.strategy import Document
 from steersman.validation.object_meta import label_name_faults
 
@@ -26,20 +27,20 @@ class ServiceStrategy(BuiltinStrategy):
         """Services are created by whoever updates them, even their status."""
         return subresource in ("", "status")
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Give a new Service its address and ports."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         if subresource:
             # Who writes the status of what is not there creates it without an address.
             return
         spec = obj["spec"]
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
-        self.allocation.allocate(obj, None)
+        self.allocation.allocate(obj, None, context.randomness)
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep addresses and ports, take or give them back when the type changes."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         if subresource == "status":
             for ingress in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
                 if ingress.get("ip"):
@@ -49,7 +50,7 @@ class ServiceStrategy(BuiltinStrategy):
         _carry(obj["spec"], old["spec"])
         if obj["spec"]["type"] != "LoadBalancer":
             obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
-        self.allocation.allocate(obj, old)
+        self.allocation.allocate(obj, old, context.randomness)
 
     def shown(self, obj: Document) -> Document:
         """Hide what a Service that is a name of something outside may have kept from another type."""

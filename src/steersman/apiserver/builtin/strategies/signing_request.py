@@ -1,10 +1,8 @@
 """CertificateSigningRequests: who asks is said by the server, approvers change conditions, signers the rest."""
 
-from collections.abc import Callable
-
 from steersman.apiserver.builtin.strategies.base import BuiltinStrategy, take
 from steersman.apiserver.managed_fields.field_set import set_of
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.strategy import Document
 from steersman.objects.identity import GroupVersionKind
 
@@ -14,45 +12,29 @@ class SigningRequestStrategy(BuiltinStrategy):
 
     def __init__(self, gvk: GroupVersionKind, *, namespaced: bool, has_status: bool, counts: bool) -> None:
         super().__init__(gvk, namespaced=namespaced, has_status=has_status, counts=counts)
-        #: Returns the time of the request.
-        self.now: Callable[[], str] = str
         self.reset_fields = {
             "": set_of(("spec",), ("status",)),
             "status": set_of(("spec",), ("status", "conditions")),
             "approval": set_of(("spec",), ("status", "certificate")),
         }
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep what was asked for; of the status, approvers change the conditions and signers everything else."""
         conditions = (obj.get("status") or {}).get("conditions") or []
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         take(obj, old, "spec")
         if subresource == "approval":
-            self._date(conditions, old)
+            _date(conditions, old, context.now)
             obj["status"] = {**(old.get("status") or {}), "conditions": conditions}
         elif subresource == "status":
             for name in ("Approved", "Denied"):
                 _keep_conditions(conditions, old, name)
-            self._date(conditions, old)
+            _date(conditions, old, context.now)
 
-    def _date(self, conditions: list[Document], old: Document) -> None:
-        """Fill in when conditions were updated, and when they came to be what they are."""
-        before = _conditions_of(old)
-        for condition in conditions:
-            if not condition.get("lastUpdateTime"):
-                condition["lastUpdateTime"] = self.now()
-            if not condition.get("lastTransitionTime"):
-                same = [
-                    one["lastTransitionTime"]
-                    for one in before
-                    if one.get("lastTransitionTime")
-                    and (one.get("type"), one.get("status")) == (condition.get("type"), condition.get("status"))
-                ]
-                condition["lastTransitionTime"] = same[0] if same else self.now()
-
-    def created_by(self, obj: Document, user: User) -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Set who asks, whatever the request says."""
-        spec = obj["spec"]
+        super().prepare_create(obj, subresource, context)
+        spec, user = obj["spec"], context.user
         for name in ("username", "uid", "groups", "extra"):
             spec.pop(name, None)
         spec["username"] = user.name
@@ -70,6 +52,22 @@ class SigningRequestStrategy(BuiltinStrategy):
     def field_label_error(self, label: str) -> str:
         """Return why a field cannot be selected by."""
         return "" if label in ("metadata.name", "spec.signerName") else f"field label not supported: {label}"
+
+
+def _date(conditions: list[Document], old: Document, now: str) -> None:
+    """Fill in when conditions were updated, and when they came to be what they are."""
+    before = _conditions_of(old)
+    for condition in conditions:
+        if not condition.get("lastUpdateTime"):
+            condition["lastUpdateTime"] = now
+        if not condition.get("lastTransitionTime"):
+            same = [
+                one["lastTransitionTime"]
+                for one in before
+                if one.get("lastTransitionTime")
+                and (one.get("type"), one.get("status")) == (condition.get("type"), condition.get("status"))
+            ]
+            condition["lastTransitionTime"] = same[0] if same else now
 
 
 def _conditions_of(obj: Document) -> list[Document]:

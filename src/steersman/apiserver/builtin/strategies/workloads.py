@@ -2,6 +2,7 @@
 
 from steersman.apiserver.builtin.defaults.workloads import TEMPLATE_GENERATION
 from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.strategy import Document
 from steersman.golang.empty_values import same_content
 from steersman.validation.object_meta import label_name_faults
@@ -44,14 +45,14 @@ class StatefulSetStrategy(BuiltinStrategy):
 class DaemonSetStrategy(BuiltinStrategy):
     """DaemonSets: their template counts its own changes."""
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Begin to count."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         _count_templates(obj, max(1, _templates(obj)))
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Count a change of the template."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         is_same = subresource or same_content(obj["spec"].get("template"), old["spec"].get("template"))
         _count_templates(obj, _templates(old) + (0 if is_same else 1))
 
@@ -70,9 +71,9 @@ class JobStrategy(BuiltinStrategy):
 
     orphans_by_default = True
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Label the pods of a Job so that it finds them."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         spec, metadata = obj["spec"], obj["metadata"]
         if spec.get("manualSelector"):
             return
