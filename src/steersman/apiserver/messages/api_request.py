@@ -14,7 +14,7 @@ from steersman.protocol.http import Request
 Document = dict[str, Any]
 
 
-class ApiRequest(Struct, frozen=True):
+class ApiRequest(Struct, frozen=True, gc=False):
     """One request to a resource: the HTTP request, what it addresses, and its context. Nothing changes it."""
 
     http: Request
@@ -53,7 +53,7 @@ def _printable(text: str) -> str:
     return kept
 
 
-class ApiResponse(Struct, frozen=True):
+class ApiResponse(Struct, frozen=True, gc=False):
     """The result of a verb: a status code with an object, as bytes or as a document."""
 
     code: int

@@ -29,7 +29,7 @@ class User:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-class RequestContext(Struct, frozen=True):
+class RequestContext(Struct, frozen=True, gc=False):
     """What a request brings along, whatever it asks for."""
 
     user: User

@@ -47,7 +47,11 @@ def decode(request: ApiRequest, body: Body, options: WriteOptions) -> Decoded:
     except WireTypeError as error:
         kind = body.document.get("kind") or served.kind
         raise bad_request(_cannot_handle(kind, served, str(error))) from None
-    warnings = (*_strict_warnings(served, reading, options), *reading.warnings)
+    warnings: tuple[str, ...] = ()
+    if reading.strict or reading.warnings:
+        warnings = (*_strict_warnings(served, reading, options), *reading.warnings)
+    if not reading.has_empty:
+        return Decoded(request, options, obj, None, body.has_floats, warnings=warnings)
     return decoded_object(request, options, obj, reading, has_fractions=body.has_floats, warnings=warnings)
 
 

@@ -55,8 +55,8 @@ What holds everywhere:
   every stage would cost more than all stages together), so no older value may be read after the next one was made. The
   exception is `Write.given`, which no stage changes.
 * Time, randomness and user come from the request (`RequestContext`), never from the server.
-* Warnings travel with the values. `advance` adds those of a value to the failure of the stage that follows it, because
-  Kubernetes sends the warnings of a rejected request, too.
+* Warnings travel with the values. The failure of a stage gets those of the value before it (`ObjectWriter.write`,
+  `advance`), because Kubernetes sends the warnings of a rejected request, too.
 """
 
 from collections.abc import Sequence
@@ -70,7 +70,6 @@ from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources import metadata as meta
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.ownership import Ownership
-from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import Refusal, advance, bad_request, internal_error
 from steersman.apiserver.storage.record import Record
@@ -94,7 +93,7 @@ _REPEATS = 3
 WRONG_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
 
 
-class Decoded(Struct, frozen=True):
+class Decoded(Struct, frozen=True, gc=False):
     """The object that a client asks for, read as its kind, with defaults filled in."""
 
     request: ApiRequest
@@ -112,7 +111,7 @@ class Decoded(Struct, frozen=True):
         return f"Decoded({self.request!r})"
 
 
-class Existing(Struct, frozen=True):
+class Existing(Struct, frozen=True, gc=False):
     """The live object that a write replaces."""
 
     record: Record
@@ -122,45 +121,28 @@ class Existing(Struct, frozen=True):
         return f"Existing({self.record!r})"
 
 
-class Write(Struct, frozen=True):
-    """What stays the same from `Proposed` to `Committed`."""
+class Write(Struct, frozen=True, gc=False):
+    """What stays the same from `Proposed` to `Committed`; made by `propose` and `ObjectWriter.create`."""
 
     request: ApiRequest
     options: WriteOptions
-    #: ``None`` for a new object.
+    served: Served
+    #: The part of the object that is written; empty for the whole object.
+    subresource: str
+    #: The live object; ``None`` for a new one.
     existing: Existing | None
     #: As in `Decoded`.
-    given: Document | None = None
-    has_fractions: bool = False
-    is_merged: bool = False
+    given: Document | None
+    has_fractions: bool
+    is_merged: bool
     #: The resourceVersion that came with a new object, which should have none.
     version: str = ""
 
     def __repr__(self) -> str:
         return f"Write({self.request!r})"
 
-    @property
-    def served(self) -> Served:
-        """The resource that is written."""
-        return self.request.served
 
-    @property
-    def context(self) -> RequestContext:
-        """User, time and randomness of the request."""
-        return self.request.context
-
-    @property
-    def subresource(self) -> str:
-        """The part of the object that is written; empty for the whole object."""
-        return self.request.info.subresource
-
-    @property
-    def live(self) -> Document | None:
-        """The live object; ``None`` for a new object."""
-        return None if self.existing is None else self.existing.document
-
-
-class Stage(Struct, frozen=True):
+class Stage(Struct, frozen=True, gc=False):
     """A write that has come this far."""
 
     write: Write
@@ -171,34 +153,34 @@ class Stage(Struct, frozen=True):
         return f"{self.__class__.__name__}({self.write.request!r})"
 
 
-class Proposed(Stage, frozen=True):
+class Proposed(Stage, frozen=True, gc=False):
     """An object in its namespace, beside the live object that it is to replace."""
 
 
-class Owned(Stage, frozen=True):
+class Owned(Stage, frozen=True, gc=False):
     """An object whose managedFields say who set which field."""
 
 
-class Admitted(Stage, frozen=True):
+class Admitted(Stage, frozen=True, gc=False):
     """An object as mutating admission left it."""
 
 
-class Prepared(Stage, frozen=True):
+class Prepared(Stage, frozen=True, gc=False):
     """An object with everything that only the server sets; what was given empty is marked for the rules."""
 
 
-class Validated(Stage, frozen=True):
+class Validated(Stage, frozen=True, gc=False):
     """An object that keeps the rules of its kind, in the form in which it is stored."""
 
     #: The object as the rules saw it, with marks of what was given empty.
     marked: Document = {}
 
 
-class Approved(Validated, frozen=True):
+class Approved(Validated, frozen=True, gc=False):
     """An object that nobody rejects."""
 
 
-class Committed(Struct, frozen=True):
+class Committed(Struct, frozen=True, gc=False):
     """The result: the object as it is served now, and all warnings."""
 
     raw: bytes
@@ -222,13 +204,17 @@ class ObjectWriter:
         return self.write(advance(self._propose_new, decoded))
 
     def write(self, proposed: Proposed) -> Committed:
-        """Create or replace an object that was proposed."""
-        owned = advance(self._own, proposed)
-        admitted = advance(self._admit, owned)
-        prepared = advance(self._prepare, admitted)
-        validated = advance(self._validate, prepared)
-        approved = advance(self._approve, validated)
-        return advance(self._commit, approved)
+        """Create or replace an object that was proposed; a failure carries the warnings of the last value."""
+        last: Stage = proposed
+        try:
+            last = owned = self._own(proposed)
+            last = admitted = self._admit(owned)
+            last = prepared = self._prepare(admitted)
+            last = validated = self._validate(prepared)
+            last = approved = self._approve(validated)
+            return self._commit(approved)
+        except Refusal as refusal:
+            raise refusal.after(last.warnings) from None
 
     def _propose_new(self, decoded: Decoded) -> Proposed:
         """Put a new object into its namespace, and remove what a client cannot set."""
@@ -237,20 +223,16 @@ class ObjectWriter:
         self._lifecycle.check_create(request.served, metadata.get("namespace", ""), metadata.get("name", ""))
         version = str(metadata.pop("resourceVersion", ""))
         meta.wipe(metadata)
-        write = Write(
-            request, decoded.options, None, decoded.given, decoded.has_fractions, decoded.is_merged, version=version
-        )
-        return Proposed(write, decoded.obj, decoded.warnings)
+        return Proposed(_write(decoded, None, version), decoded.obj, decoded.warnings)
 
     def _own(self, proposed: Proposed) -> Owned:
         """Record which manager set which field; an apply did so while it merged."""
         write, obj = proposed.write, proposed.obj
         if not write.is_merged:
-            manager, now = write.request.manager, write.context.now
-            if write.existing is None:
+            manager, now, live = write.request.manager, write.request.context.now, _live(write)
+            if live is None:
                 obj = self._ownership.created(write.served, obj, manager, now, write.subresource)
             else:
-                live = write.existing.document
                 obj = self._ownership.updated(write.served, live, obj, manager, now, write.subresource)
         return Owned(write, obj, proposed.warnings)
 
@@ -260,38 +242,39 @@ class ObjectWriter:
         # A scale is an object of its own to admission: the verb that serves it has asked.
         if write.subresource == "scale" or not self._admission.concerns(write.request):
             return Admitted(write, owned.obj, owned.warnings)
-        review = self._admission.mutate(write.request, owned.obj, write.live, write.options)
+        review = self._admission.mutate(write.request, owned.obj, _live(write), write.options)
         return Admitted(write, review.obj, owned.warnings + review.warnings)
 
     def _prepare(self, admitted: Admitted) -> Prepared:
         """Fill in what only the server sets, then let the kind prepare the object."""
         write, obj = admitted.write, admitted.obj
-        strategy, context, existing = write.served.strategy, write.context, write.existing
-        if existing is None:
+        strategy, context, live = write.served.strategy, write.request.context, _live(write)
+        if live is None:
             obj["metadata"] = self._identified(write, obj["metadata"])
         else:
-            obj["metadata"]["resourceVersion"] = existing.document["metadata"]["resourceVersion"]
-            meta.keep(obj["metadata"], existing.document["metadata"])
+            obj["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"]
+            meta.keep(obj["metadata"], live["metadata"])
             obj["metadata"] = ordered(obj["metadata"])
         if write.given is not None:
             put_back(obj, write.given)
-        if existing is None:
+        if live is None:
             strategy.prepare_create(obj, write.subresource, context)
         else:
-            strategy.prepare_update(obj, existing.document, write.subresource, context)
+            strategy.prepare_update(obj, live, write.subresource, context)
         return Prepared(write, obj, admitted.warnings)
 
     def _identified(self, write: Write, metadata: Document) -> Document:
         """Return the metadata of a new object with a name, if it is to be generated, a uid and a time."""
         if not metadata.get("name") and metadata.get("generateName"):
             metadata["name"] = self._free_name(write, metadata)
-        return ordered({**metadata, "uid": write.context.randomness.uid(), "creationTimestamp": write.context.now})
+        context = write.request.context
+        return ordered({**metadata, "uid": context.randomness.uid(), "creationTimestamp": context.now})
 
     def _free_name(self, write: Write, metadata: Document) -> str:
         prefix = metadata["generateName"][:_NAME_LIMIT]
         name = ""
         for _ in range(_NAME_TRIES):
-            name = prefix + write.context.randomness.suffix()
+            name = prefix + write.request.context.randomness.suffix()
             if self._ledger.get(write.served, metadata.get("namespace", ""), name) is None:
                 break
         return name
@@ -300,7 +283,7 @@ class ObjectWriter:
     def _validate(prepared: Prepared) -> Validated:
         """Reject an object that breaks the rules of its kind; then write numbers as they are stored."""
         write, obj = prepared.write, prepared.obj
-        served, metadata, live = write.served, obj["metadata"], write.live
+        served, metadata, live = write.served, obj["metadata"], _live(write)
         duplicates = without_duplicate_owners(write.request, metadata)
         verdict = served.strategy.check(obj, live, "" if live is None else write.subresource)
         errors = verdict.errors
@@ -308,19 +291,23 @@ class ObjectWriter:
             errors = [*errors, *bad * _REPEATS]
         if errors:
             raise served.invalid(metadata.get("name", ""), errors, obj.get("kind") or served.kind).after(duplicates)
-        finalizers = [] if served.builtin else _finalizer_warnings(metadata, live)
+        warnings = prepared.warnings
+        if duplicates or verdict.warnings:
+            warnings = (*warnings, *duplicates, *verdict.warnings)
+        if not served.builtin and "finalizers" in metadata:
+            warnings = (*warnings, *_finalizer_warnings(metadata, live))
         if write.has_fractions:
             settle_numbers(obj)
         # Defaults of new built-in objects mark empty values, too.
         has_marks = write.given is not None or (live is None and served.builtin)
         stored = without_empties(obj) if has_marks else obj
-        return Validated(write, stored, (*prepared.warnings, *duplicates, *verdict.warnings, *finalizers), obj)
+        return Validated(write, stored, warnings, obj)
 
     def _approve(self, validated: Validated) -> Approved:
         """Let validating admission reject the object."""
         write, obj, warnings = validated.write, validated.obj, validated.warnings
         if self._admission.is_active and write.subresource != "scale":
-            review = self._admission.validate(write.request, obj, write.live, write.options)
+            review = self._admission.validate(write.request, obj, _live(write), write.options)
             warnings += review.warnings
         return Approved(write, obj, warnings, validated.marked)
 
@@ -332,7 +319,8 @@ class ObjectWriter:
     def _commit_new(self, approved: Approved) -> bytes:
         write, obj = approved.write, approved.obj
         served, metadata, options = write.served, obj["metadata"], write.options
-        _reject_version(write)
+        if write.version:
+            _reject_version(write)
         existing = self._ledger.get(served, metadata.get("namespace", ""), metadata["name"])
         if existing is not None:
             raise _taken(served, existing)
@@ -388,8 +376,26 @@ class ObjectWriter:
 
 def propose(decoded: Decoded, existing: Existing) -> Proposed:
     """Return the write that replaces a live object; the verb has checked name, namespace and preconditions."""
-    write = Write(decoded.request, decoded.options, existing, decoded.given, decoded.has_fractions, decoded.is_merged)
-    return Proposed(write, decoded.obj, decoded.warnings)
+    return Proposed(_write(decoded, existing, ""), decoded.obj, decoded.warnings)
+
+
+def _write(decoded: Decoded, existing: Existing | None, version: str) -> Write:
+    request = decoded.request
+    return Write(
+        request,
+        decoded.options,
+        request.served,
+        request.info.subresource,
+        existing,
+        decoded.given,
+        decoded.has_fractions,
+        decoded.is_merged,
+        version,
+    )
+
+
+def _live(write: Write) -> Document | None:
+    return None if write.existing is None else write.existing.document
 
 
 def place(request: ApiRequest, metadata: Document) -> None:
@@ -411,8 +417,6 @@ def without_duplicate_owners(request: ApiRequest, metadata: Document) -> list[st
 
 
 def _finalizer_warnings(metadata: Document, live: Document | None) -> Sequence[str]:
-    if "finalizers" not in metadata:
-        return ()
     if live is not None and metadata["finalizers"] == live["metadata"].get("finalizers"):
         return ()
     return finalizer_warnings(metadata["finalizers"])
