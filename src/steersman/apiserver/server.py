@@ -28,8 +28,8 @@ from steersman.apiserver.background.expiry import EventExpiry
 from steersman.apiserver.background.hand import Hand
 from steersman.apiserver.background.housekeeping import Housekeeper, Housekeeping, HousekeepingOptions, controllers
 from steersman.apiserver.bootstrap import bootstrap
-from steersman.apiserver.builtin.strategies.registry import Strategies
-from steersman.apiserver.builtin.table import add_builtin_kinds
+from steersman.apiserver.builtin.kind import ServerContext
+from steersman.apiserver.builtin.registry import add_builtin_kinds
 from steersman.apiserver.builtin.types import load_types
 from steersman.apiserver.custom.conversion import Conversions
 from steersman.apiserver.custom.definition_strategy import DEFINITION, DefinitionStrategy
@@ -113,7 +113,7 @@ class ApiServer:
         conversions = Conversions(webhooks, randomness)
         self._custom = CustomResources(ledger, catalog, self.hub, ownership, clock, conversions)
         definitions = partial(DefinitionStrategy, follow=self._custom.changed)
-        add_builtin_kinds(catalog, Strategies(ledger, {DEFINITION: definitions}))
+        add_builtin_kinds(catalog, ServerContext(ledger), {DEFINITION: definitions})
 
         # The verbs.
         contexts = RequestContexts(clock, randomness)

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
+from steersman.apiserver.builtin.kind import ServedKind, ServerContext
+from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.custom.definitions import FINALIZER
 from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
-from steersman.objects.identity import GroupVersionKind
 from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import invalid
 from steersman.validation.object_meta import validate_any_change
@@ -24,10 +24,10 @@ class DefinitionStrategy(BuiltinStrategy):
 
     unconditional_update = False
     tells_grace = False
-    tells_empties = False
+    marks_empty_values = False
 
-    def __init__(self, gvk: GroupVersionKind, *, follow: Follow, **options: bool) -> None:
-        super().__init__(gvk, **options)
+    def __init__(self, served: ServedKind, server: ServerContext, *, follow: Follow) -> None:
+        super().__init__(served, server)
         self._follow = follow
 
     def default(self, obj: Document) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.validation.label_selectors import selects
+from steersman.apiserver.builtin.common.label_selectors import selects
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import DeleteOptions
 from steersman.apiserver.resources.catalog import Catalog
