@@ -16,7 +16,6 @@ from msgspec import Struct
 from steersman.apiserver.resources.columns import CREATED_AT, NAME, Column
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.objects.identity import GroupVersionKind
-from steersman.randomness import Randomness
 from steersman.validation.field_errors import FieldError
 
 Document = dict[str, Any]
@@ -29,12 +28,9 @@ Warnings = Callable[[Document, Document | None], list[str]]
 
 
 class ServerContext(Struct, frozen=True):
-    """What strategies of built-in kinds may use of their server."""
+    """What strategies of built-in kinds may use of their server; time and randomness come with each request."""
 
     objects: Ledger
-    randomness: Randomness
-    #: Returns the time of the current request, as it is written into objects.
-    now: Callable[[], str]
 
 
 class BuiltinKind(Struct, frozen=True):

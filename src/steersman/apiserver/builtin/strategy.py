@@ -13,6 +13,7 @@ from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.metadata_rules import MetadataReview
 from steersman.apiserver.resources.ownership import refusal_of
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Document, Reading, Strategy
 from steersman.apiserver.status import Refusal, bad_request, internal_error
@@ -97,9 +98,9 @@ class BuiltinStrategy(Strategy):
             )
         return {**document, "kind": kind, "apiVersion": api_version}
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Set the first generation and the first status; clients cannot set the status on creation."""
-        del subresource
+        del subresource, context
         if self.has_status:
             obj["status"] = self.initial_status(obj)
         if self._kind.counts_generations:
@@ -112,8 +113,9 @@ class BuiltinStrategy(Strategy):
         status: Document = self._struct.zero().get("status") or {}
         return status
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep what the endpoint cannot change; increment the generation when the rest changed."""
+        del context
         _forget_empty_lists(obj)
         if subresource == "status":
             self.prepare_status(obj, old)

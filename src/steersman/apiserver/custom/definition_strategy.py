@@ -5,6 +5,7 @@ from collections.abc import Callable
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.custom.definitions import FINALIZER
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
@@ -54,9 +55,9 @@ class DefinitionStrategy(BuiltinStrategy):
         storage = [entry["name"] for entry in versions if entry.get("storage")]
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage}
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Remember every version in which objects were ever stored."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         if subresource:
             return
         status = dict(obj.get("status") or {})

@@ -4,7 +4,7 @@ from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy, copy_field
 from steersman.apiserver.managed_fields.field_set import set_of
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.resources.request_context import RequestContext
 
 
 class SigningRequestStrategy(BuiltinStrategy):
@@ -12,44 +12,29 @@ class SigningRequestStrategy(BuiltinStrategy):
 
     def __init__(self, served: ServedKind, server: ServerContext) -> None:
         super().__init__(served, server)
-        self._now = server.now
         self.reset_fields = {
             "": set_of(("spec",), ("status",)),
             "status": set_of(("spec",), ("status", "conditions")),
             "approval": set_of(("spec",), ("status", "certificate")),
         }
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep the spec; in the status, ``approval`` changes the conditions and ``status`` everything else."""
         conditions = (obj.get("status") or {}).get("conditions") or []
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         copy_field(obj, old, "spec")
         if subresource == "approval":
-            self._set_times(conditions, old)
+            _set_times(conditions, old, context.now)
             obj["status"] = {**(old.get("status") or {}), "conditions": conditions}
         elif subresource == "status":
             for name in ("Approved", "Denied"):
                 _keep_conditions(conditions, old, name)
-            self._set_times(conditions, old)
+            _set_times(conditions, old, context.now)
 
-    def _set_times(self, conditions: list[Document], old: Document) -> None:
-        """Set missing times; a condition keeps its transition time while its status stays the same."""
-        before = _conditions_of(old)
-        for condition in conditions:
-            if not condition.get("lastUpdateTime"):
-                condition["lastUpdateTime"] = self._now()
-            if not condition.get("lastTransitionTime"):
-                same = [
-                    one["lastTransitionTime"]
-                    for one in before
-                    if one.get("lastTransitionTime")
-                    and (one.get("type"), one.get("status")) == (condition.get("type"), condition.get("status"))
-                ]
-                condition["lastTransitionTime"] = same[0] if same else self._now()
-
-    def created_by(self, obj: Document, user: User) -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Set the user who sent the request, whatever the body contains."""
-        spec = obj["spec"]
+        super().prepare_create(obj, subresource, context)
+        spec, user = obj["spec"], context.user
         for name in ("username", "uid", "groups", "extra"):
             spec.pop(name, None)
         spec["username"] = user.name
@@ -67,6 +52,22 @@ class SigningRequestStrategy(BuiltinStrategy):
     def field_label_error(self, label: str) -> str:
         """Return an error unless the label is the name or the signer."""
         return "" if label in ("metadata.name", "spec.signerName") else f"field label not supported: {label}"
+
+
+def _set_times(conditions: list[Document], old: Document, now: str) -> None:
+    """Set missing times; a condition keeps its transition time while its status stays the same."""
+    before = _conditions_of(old)
+    for condition in conditions:
+        if not condition.get("lastUpdateTime"):
+            condition["lastUpdateTime"] = now
+        if not condition.get("lastTransitionTime"):
+            same = [
+                one["lastTransitionTime"]
+                for one in before
+                if one.get("lastTransitionTime")
+                and (one.get("type"), one.get("status")) == (condition.get("type"), condition.get("status"))
+            ]
+            condition["lastTransitionTime"] = same[0] if same else now
 
 
 def _conditions_of(obj: Document) -> list[Document]:

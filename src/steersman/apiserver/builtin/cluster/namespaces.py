@@ -2,6 +2,7 @@
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.status import Refusal, details
 from steersman.validation.names import label_faults
 
@@ -24,9 +25,9 @@ class NamespaceStrategy(BuiltinStrategy):
         obj["status"] = {**(obj.get("status") or {})}
         obj["status"]["phase"] = obj["status"].get("phase") or "Active"
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Add the server's own finalizer."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         # A generated name was not known yet when the defaults were set.
         self.default(obj)
         spec = obj.setdefault("spec", {})
@@ -40,12 +41,12 @@ class NamespaceStrategy(BuiltinStrategy):
         del obj
         return {"phase": "Active"}
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep the spec: only ``finalize`` changes the finalizers in it."""
         if subresource == "finalize":
             obj["status"] = old.get("status", {})
             return
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         if subresource == "":
             obj["spec"] = old.get("spec", {})
 

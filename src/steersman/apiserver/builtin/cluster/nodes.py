@@ -2,6 +2,7 @@
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 
@@ -19,9 +20,9 @@ class NodeStrategy(BuiltinStrategy):
         if status.get("capacity") and not status.get("allocatable"):
             obj["status"] = {**status, "allocatable": dict(status["capacity"])}
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Taint the node as not ready until it reports its state."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         taints = obj.setdefault("spec", {}).setdefault("taints", [])
         if not any(taint.get("key") == _NOT_READY and taint.get("effect") == "NoSchedule" for taint in taints):
             taints.append({"key": _NOT_READY, "effect": "NoSchedule"})

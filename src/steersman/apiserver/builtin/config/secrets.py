@@ -5,6 +5,7 @@ import base64
 from steersman.apiserver.builtin.common.defaults import set_default
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 
 
 def default_secret(obj: Document) -> None:
@@ -19,9 +20,9 @@ def default_secret(obj: Document) -> None:
 class SecretStrategy(BuiltinStrategy):
     """Secrets, which are selected by their type."""
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep the type when an update leaves it out."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         if not obj.get("type"):
             obj["type"] = old.get("type", "")
 

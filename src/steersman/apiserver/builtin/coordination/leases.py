@@ -2,6 +2,7 @@
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 
 
 class LeaseStrategy(BuiltinStrategy):
@@ -10,14 +11,14 @@ class LeaseStrategy(BuiltinStrategy):
     create_on_update = True
     unconditional_update = False
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Drop the fields of coordinated leader election, a feature that is disabled."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         _drop_coordinated_election(obj)
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Drop the fields of coordinated leader election, a feature that is disabled."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         _drop_coordinated_election(obj)
 
 

@@ -32,13 +32,12 @@ _DUAL = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are sp
 class ServiceAllocation:
     """Assigns the addresses and node ports of Services, which must be unique."""
 
-    def __init__(self, objects: Ledger, randomness: Randomness) -> None:
+    def __init__(self, objects: Ledger) -> None:
         self._objects = objects
-        self._randomness = randomness
         #: Cache by uid: version, addresses and ports of each Service, decoded again only when the version differs.
         self._known: dict[str, tuple[int, list[str], set[int]]] = {}
 
-    def allocate(self, obj: Document, old: Document | None) -> None:
+    def allocate(self, obj: Document, old: Document | None, randomness: Randomness) -> None:
         """Assign IP families, address and node ports; reject those that another Service has."""
         spec = obj["spec"]
         before = (old or {}).get("spec") or {}
@@ -46,11 +45,11 @@ class ServiceAllocation:
             self._raise_if_any(obj, self._assign_families(spec, before))
         addresses, ports = self._allocated(obj["metadata"].get("uid", ""))
         if spec.get("type") != "ExternalName" and not is_headless(spec):
-            self._allocate_address(obj, addresses, has_one=bool(before.get("clusterIPs")))
+            self._allocate_address(obj, addresses, randomness, has_one=bool(before.get("clusterIPs")))
         if spec.get("type") in EXTERNAL_TYPES:
-            self._allocate_ports(obj, ports, before)
+            self._allocate_ports(obj, ports, before, randomness)
         if needs_health_check(spec) and not spec.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = self._free_port(ports)
+            spec["healthCheckNodePort"] = self._free_port(ports, randomness)
 
     @staticmethod
     def _raise_if_any(obj: Document, errors: list[FieldError]) -> None:
@@ -92,11 +91,11 @@ class ServiceAllocation:
         spec["ipFamilies"] = families or [_FAMILY]
         return errors
 
-    def _allocate_address(self, obj: Document, taken: set[str], *, has_one: bool) -> None:
+    def _allocate_address(self, obj: Document, taken: set[str], randomness: Randomness, *, has_one: bool) -> None:
         spec = obj["spec"]
         wanted = next(iter(spec.get("clusterIPs") or ()), "")
         if not wanted:
-            wanted = self._free_address(obj, taken)
+            wanted = self._free_address(obj, taken, randomness)
         elif not has_one:
             why = _address_fault(wanted, taken)
             if why:
@@ -104,15 +103,15 @@ class ServiceAllocation:
                 raise _invalid_service(obj, [invalid("spec.clusterIPs", spec["clusterIPs"], text)])
         spec["clusterIP"], spec["clusterIPs"] = wanted, [wanted, *(spec.get("clusterIPs") or ())[1:]]
 
-    def _free_address(self, obj: Document, taken: set[str]) -> str:
+    def _free_address(self, obj: Document, taken: set[str], randomness: Randomness) -> str:
         hosts = [str(address) for address in _RANGE.hosts()][_FIRST - 1 :]
         free = [address for address in hosts if address not in taken]
         if not free:
             name = obj["metadata"].get("name", "")
             raise internal_error(f'failed to allocate a serviceIP for Service "{name}": range is full')
-        return free[int(self._randomness.between(0, len(free) - 0.001))]
+        return free[int(randomness.between(0, len(free) - 0.001))]
 
-    def _allocate_ports(self, obj: Document, taken: set[int], before: Document) -> None:
+    def _allocate_ports(self, obj: Document, taken: set[int], before: Document, randomness: Randomness) -> None:
         spec = obj["spec"]
         ports = spec.get("ports") or []
         own = {port["nodePort"] for port in before.get("ports") or () if port.get("nodePort")}
@@ -131,11 +130,11 @@ class ServiceAllocation:
         for port in ports:
             if not port.get("nodePort") and gives:
                 shared = 0 if before else given.get(port.get("port", 0))
-                number = shared or self._free_port(taken)
+                number = shared or self._free_port(taken, randomness)
                 given[port.get("port", 0)] = port["nodePort"] = number
 
-    def _free_port(self, taken: set[int]) -> int:
-        start = int(self._randomness.between(_PORTS.start, _PORTS.stop - 1))
+    def _free_port(self, taken: set[int], randomness: Randomness) -> int:
+        start = int(randomness.between(_PORTS.start, _PORTS.stop - 1))
         for offset in range(len(_PORTS)):
             number = _PORTS.start + (start - _PORTS.start + offset) % len(_PORTS)
             if number not in taken:

@@ -6,6 +6,7 @@ from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.networking.service_allocation import ServiceAllocation
 from steersman.apiserver.builtin.networking.service_types import EXTERNAL_TYPES, is_external, needs_health_check
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.validation.object_meta import label_name_faults
 
 
@@ -45,7 +46,7 @@ class ServiceStrategy(BuiltinStrategy):
 
     def __init__(self, served: ServedKind, server: ServerContext) -> None:
         super().__init__(served, server)
-        self._allocation = ServiceAllocation(server.objects, server.randomness)
+        self._allocation = ServiceAllocation(server.objects)
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
         """Return an error unless the name is a DNS label."""
@@ -55,20 +56,20 @@ class ServiceStrategy(BuiltinStrategy):
         """Return whether an update creates a missing Service: one of the Service or of its status does."""
         return subresource in ("", "status")
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Assign address and node ports."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         if subresource:
             # An update of the status that creates the Service assigns no address.
             return
         spec = obj["spec"]
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
-        self._allocation.allocate(obj, None)
+        self._allocation.allocate(obj, None, context.randomness)
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep addresses and node ports; assign or release them when the type changes."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         if subresource == "status":
             for ingress in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
                 if ingress.get("ip"):
@@ -78,7 +79,7 @@ class ServiceStrategy(BuiltinStrategy):
         _keep_fields(obj["spec"], old["spec"])
         if obj["spec"]["type"] != "LoadBalancer":
             obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
-        self._allocation.allocate(obj, old)
+        self._allocation.allocate(obj, old, context.randomness)
 
     def shown(self, obj: Document) -> Document:
         """Hide a field that an ExternalName Service may have kept from its former type."""

@@ -8,6 +8,7 @@ from steersman.apiserver.builtin.pods.limit_ranges import apply_limit_ranges
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.status import forbidden
 from steersman.golang.empty_values import same_content
 from steersman.objects.codec import decode_json
@@ -31,7 +32,7 @@ class PodStrategy(BuiltinStrategy):
         kept = set_of(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
         self.reset_fields = {**self.reset_fields, "status": kept}
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Set requests and limits from LimitRanges, the priority, default tolerations and the status."""
         apply_limit_ranges(self._objects, obj)
         spec = obj["spec"]
@@ -41,11 +42,11 @@ class PodStrategy(BuiltinStrategy):
             raise forbidden("pods", "", obj["metadata"]["name"], why)
         if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
             spec["terminationGracePeriodSeconds"] = 1
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         self._set_priority(obj)
         self._add_tolerations(obj["spec"])
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep default tolerations and the priority; a subresource changes its own part only."""
         if not subresource:
             self._add_tolerations(obj["spec"])
@@ -56,7 +57,7 @@ class PodStrategy(BuiltinStrategy):
             obj["spec"] = _PARTS[subresource](obj["spec"], old["spec"])
             for name in ("labels", "annotations", "finalizers", "ownerReferences"):
                 _keep(obj["metadata"], old["metadata"], name)
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
 
     def initial_status(self, obj: Document) -> Document:
         """Return the phase ``Pending``, the quality-of-service class, and a condition for scheduling gates."""

@@ -7,6 +7,7 @@ from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.status import Refusal, details
 from steersman.objects.codec import decode_json
 from steersman.structural.verdict import Verdict
@@ -54,9 +55,9 @@ class ClaimStrategy(BuiltinStrategy):
         obj["status"] = {"phase": "Pending", **status}
         return True
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Set the default storage class, and the finalizer that protects a claim that pods use."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         spec = obj["spec"]
         if spec.get("storageClassName") is None and (found := self._default_class()):
             spec["storageClassName"] = found

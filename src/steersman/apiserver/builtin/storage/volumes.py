@@ -3,6 +3,7 @@
 from steersman.apiserver.builtin.common.defaults import set_default
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 
 
 def default_volume(obj: Document) -> None:
@@ -26,9 +27,9 @@ class VolumeStrategy(BuiltinStrategy):
         """Return the phase ``Pending``."""
         return {"phase": "Pending", "lastPhaseTransitionTime": obj["metadata"]["creationTimestamp"]}
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Add the finalizer that protects a bound volume."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         finalizers = obj["metadata"].setdefault("finalizers", [])
         if "kubernetes.io/pv-protection" not in finalizers:
             finalizers.append("kubernetes.io/pv-protection")

@@ -4,6 +4,7 @@ from steersman.apiserver.builtin.common.defaults import set_default
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.pods.defaults import default_template
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.golang.empty_values import same_content
 
 #: Annotation with the number of template changes; older API versions had a field for it.
@@ -32,14 +33,14 @@ def default_daemon_set(obj: Document) -> None:
 class DaemonSetStrategy(BuiltinStrategy):
     """DaemonSets, which count changes of the template in an annotation."""
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Set the first template generation."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         _set_template_generation(obj, max(1, _template_generation(obj)))
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Increment the template generation when the template changed."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         is_same = subresource or same_content(obj["spec"].get("template"), old["spec"].get("template"))
         _set_template_generation(obj, _template_generation(old) + (0 if is_same else 1))
 

@@ -4,6 +4,7 @@ from steersman.apiserver.builtin.common.defaults import set_default
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.pods.defaults import default_template
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
 
 
 def default_job_spec(spec: Document) -> None:
@@ -45,9 +46,9 @@ class JobStrategy(BuiltinStrategy):
 
     orphans_by_default = True
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Generate the selector, and the labels of the template that it matches."""
-        super().prepare_create(obj, subresource)
+        super().prepare_create(obj, subresource, context)
         spec, metadata = obj["spec"], obj["metadata"]
         if spec.get("manualSelector"):
             return
