@@ -79,3 +79,10 @@ async def test_a_full_range_is_told_and_a_delete_makes_room() -> None:
     assert (status, count - 1) == (500, 238)
     await api.send("DELETE", f"{SERVICES}/s0")
     assert (await api.send("POST", SERVICES, service("late"))).status == 201
+
+
+async def test_an_invalid_service_without_a_name_is_rejected_with_an_empty_name() -> None:
+    """Allocation runs before the name is validated, so its errors must not need one."""
+    body = {"metadata": {}, "spec": {"ports": [{"port": 80}], "clusterIP": "192.168.1.1"}}
+    answer = await Api().ask("POST", SERVICES, body)
+    assert (answer["code"], answer["message"].partition(": ")[0]) == (422, 'Service "" is invalid')

@@ -53,3 +53,17 @@ async def test_what_a_container_leaves_out_is_filled_in_and_noted() -> None:
     assert made["spec"]["containers"][0]["resources"] == {"requests": {"cpu": "500m"}, "limits": {"cpu": "1"}}
     assert made["status"]["qosClass"] == "Burstable"
     assert made["metadata"]["annotations"]["kubernetes.io/limit-ranger"].startswith("LimitRanger plugin set: cpu")
+
+
+@pytest.mark.parametrize(
+    ("field", "reason"),
+    [
+        ({"runtimeClassName": "fast"}, 'pod rejected: RuntimeClass "fast" not found'),
+        ({"priorityClassName": "high"}, "no PriorityClass with name high was found"),
+    ],
+)
+async def test_admission_rejects_a_pod_without_a_name(field: dict[str, str], reason: str) -> None:
+    """Admission runs before the name is validated, so its errors must not need one."""
+    body = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}], **field}}
+    answer = await Api().ask("POST", f"{NAMESPACE}/pods", body)
+    assert (answer["code"], answer["message"]) == (403, f'pods "Unknown" is forbidden: {reason}')
