@@ -1,20 +1,101 @@
-"""What the LimitRanges of a namespace do to new pods: default requests and limits, and bounds."""
+"""What admission does to pods: LimitRanges, RuntimeClass, priority and default tolerations.
+
+These are admission plugins in Kubernetes. They run before the name of a pod is validated, so a pod that they reject may
+have none.
+"""
 
 from collections.abc import Iterator
+from typing import Any
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import parse_quantity
 from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.status import forbidden
+from steersman.apiserver.status import Refusal, forbidden
 from steersman.objects.codec import decode_json
 from steersman.objects.quantity import Quantity
 
 _ANNOTATION = "kubernetes.io/limit-ranger"
+_PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
+#: Priority classes that every cluster has.
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOLERATED_SECONDS = 300
 
 
-def apply_limit_ranges(ledger: Ledger, obj: Document) -> None:
+def _forbidden_pod(obj: Document, why: str) -> Refusal:
+    return forbidden("pods", "", obj["metadata"].get("name") or "Unknown", why)
+
+
+def check_runtime_class(objects: Ledger, obj: Document) -> None:
+    """Reject a pod whose RuntimeClass does not exist."""
+    name = obj["spec"].get("runtimeClassName")
+    if name and objects.store.get("runtimeclasses.node.k8s.io", "", name) is None:
+        raise _forbidden_pod(obj, f'pod rejected: RuntimeClass "{name}" not found')
+
+
+def set_priority(objects: Ledger, obj: Document) -> None:
+    """Set priority and preemption policy from the PriorityClass of the pod, or from the default class."""
+    spec = obj["spec"]
+    name = spec.get("priorityClassName") or _default_priority_class(objects)
+    if not name:
+        _set_priority_fields(obj, 0, "PreemptLowerPriority")
+        return
+    if name in _SYSTEM_PRIORITIES:
+        value, policy = _SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
+    else:
+        record = objects.store.get(_PRIORITY_CLASSES, "", name)
+        if record is None:
+            raise _forbidden_pod(obj, f"no PriorityClass with name {name} was found")
+        found: Document = decode_json(record.raw)
+        value, policy = found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
+    spec["priorityClassName"] = name
+    _set_priority_fields(obj, value, policy)
+
+
+def _default_priority_class(objects: Ledger) -> str:
+    for record in objects.records_of(_PRIORITY_CLASSES):
+        if decode_json(record.raw).get("globalDefault"):
+            return record.name
+    return ""
+
+
+def _set_priority_fields(obj: Document, value: int, policy: str) -> None:
+    """Set priority and preemption policy; reject a pod that has other values."""
+    spec = obj["spec"]
+    given = (("integer", "priority", "priority", value), ("string", "PreemptionPolicy", "preemptionPolicy", policy))
+    for kind, go_name, name, computed in given:
+        if spec.get(name) is not None and spec[name] != computed:
+            why = (
+                f"the {kind} value of {go_name} ({spec[name]}) must not be provided in pod spec; priority admission "
+                f"controller computed {computed} from the given PriorityClass name"
+            )
+            raise _forbidden_pod(obj, why)
+        spec[name] = computed
+
+
+def add_default_tolerations(spec: Document) -> None:
+    """Add tolerations for nodes that are not ready or unreachable, unless the pod has its own."""
+    tolerations = list(spec.get("tolerations") or ())
+    for taint in _TAINTS:
+        if not any(_tolerates(toleration, taint) for toleration in tolerations):
+            tolerations.append(
+                {
+                    "key": taint,
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": _TOLERATED_SECONDS,
+                }
+            )
+    spec["tolerations"] = tolerations
+
+
+def _tolerates(toleration: Any, taint: str) -> bool:
+    return (toleration.get("key") or taint) == taint and toleration.get("effect", "NoExecute") in ("NoExecute", "")
+
+
+def apply_limit_ranges(objects: Ledger, obj: Document) -> None:
     """Set missing requests and limits of containers; reject a pod outside the bounds."""
-    records = ledger.records_of("limitranges", obj["metadata"].get("namespace", ""))
+    records = objects.records_of("limitranges", obj["metadata"].get("namespace", ""))
     if not records:
         return
     limits = [limit for record in records for limit in decode_json(record.raw)["spec"].get("limits") or ()]
@@ -22,7 +103,7 @@ def apply_limit_ranges(ledger: Ledger, obj: Document) -> None:
     violations = list(_violations(obj["spec"], limits))
     if violations:
         why = violations[0] if len(violations) == 1 else f"[{', '.join(violations)}]"
-        raise forbidden("pods", "", obj["metadata"].get("name", ""), why)
+        raise _forbidden_pod(obj, why)
 
 
 def _containers(spec: Document) -> list[Document]:
