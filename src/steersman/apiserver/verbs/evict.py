@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.common.label_selectors import selects
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import DeleteOptions
 from steersman.apiserver.resources.catalog import Catalog
+from steersman.apiserver.resources.label_selectors import selects
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import Refusal, bad_request, forbidden, internal_error
@@ -57,7 +57,7 @@ class Evicting:
             return
         namespace, labels = pod["metadata"].get("namespace", ""), pod["metadata"].get("labels")
         found = [self._ledger.document(budgets, record) for record in self._ledger.records(budgets, namespace)]
-        found = [budget for budget in found if selects((budget.get("spec") or {}).get("selector"), labels)]
+        found = [budget for budget in found if _protects(budget, labels)]
         if len(found) > 1:
             raise internal_error(_SEVERAL)
         for budget in found:
@@ -82,6 +82,12 @@ class Evicting:
         pod["status"] = {**status, "conditions": [*others, condition]}
         self._ledger.put(served, pod)
         return self._ledger.get(served, record.namespace, record.name) or record
+
+
+def _protects(budget: Document, labels: dict[str, str] | None) -> bool:
+    """Return whether a budget selects a pod with these labels; without a selector it selects none."""
+    selector = (budget.get("spec") or {}).get("selector")
+    return selector is not None and selects(selector, labels)
 
 
 def _is_unprotected(pod: Document) -> bool:

@@ -18,6 +18,7 @@ from steersman.apiserver.messages.negotiation import APPLY_PATCH, STRATEGIC_PATC
 from steersman.apiserver.messages.options import WriteOptions, write_options
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.json_path import get_at, set_at, simple_path
+from steersman.apiserver.resources.label_selectors import selector_text
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.served import Served
@@ -45,23 +46,6 @@ _BUILTIN_PATHS = (("spec", "replicas"), ("status", "replicas"))
 def _endpoint() -> Endpoint:
     """Give where writes to a scale arrive."""
     return Endpoint(api_version="autoscaling/v1", type=builtin_types.type_of(_SCALE), subresource="scale")
-
-
-def _selector_text(selector: Document | None) -> str:
-    """Write a label selector as text."""
-    if not selector:
-        return ""
-    parts = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
-    for expression in selector.get("matchExpressions") or ():
-        key, operator, values = expression["key"], expression["operator"], sorted(expression.get("values") or ())
-        shown = {
-            "In": f"{key} in ({','.join(values)})",
-            "NotIn": f"{key} notin ({','.join(values)})",
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-        }
-        parts.append(shown[operator])
-    return ",".join(parts)
 
 
 class Scaling:
@@ -248,7 +232,7 @@ class Scaling:
             replicas, current = get_at(obj, _BUILTIN_PATHS[0]) or 0, get_at(obj, _BUILTIN_PATHS[1]) or 0
             given = obj["spec"].get("selector")
             plain = {"matchLabels": given} if served.kind == "ReplicationController" else given
-            selector = _selector_text(plain)
+            selector = selector_text(plain)
         status: Document = {"replicas": current}
         if selector:
             status["selector"] = selector
