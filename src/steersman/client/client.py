@@ -32,6 +32,7 @@ from steersman.transport.http.transport import HttpTransport
 
 if TYPE_CHECKING:
     from steersman.client.exec import ExecResult
+    from steersman.client.port_forward import PortConnection
     from steersman.informer.informer import Informer
 
 #: Who owns the fields that a client writes, unless it is told otherwise.
@@ -276,6 +277,17 @@ class Client(Writing):
         from steersman.client.exec import execute  # noqa: PLC0415 - most clients only ask
 
         return await execute(self._session, target, command, container=container, stdin=stdin)
+
+    @asynccontextmanager
+    async def open_port(self, target: Target, port: int) -> AsyncIterator["PortConnection"]:
+        """Connect to a port of a pod through the API server inside the block, as `kubectl port-forward` does.
+
+        It is reached from inside the pod, so a port that listens on loopback only is reached, too.
+        """
+        from steersman.client.port_forward import open_port  # noqa: PLC0415 - most clients only ask
+
+        async with open_port(self._session, target, port) as connection:
+            yield connection
 
     # Writing; update, replace, patch and apply are those of ``Writing``.
 

@@ -1,0 +1,95 @@
+"""Which fields two documents differ in, as people name them: ``spec.containers[main].image  app:1 → app:2``.
+
+A difference is for reading, not for patching: elements of lists are matched by ``name`` (or ``type``, for conditions)
+where every element has one, values are cut short, and there is a limit to the number of fields.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from steersman.history.records import FieldChange
+
+#: Fields that are named; the number of the others is told.
+LIMIT: Final = 8
+#: Fields that are counted; beyond that two documents are simply very different.
+_COUNTED: Final = 100
+#: Characters of a value.
+_VALUE: Final = 60
+#: Fields of metadata that change with every write, whatever it was.
+_ALWAYS: Final = frozenset({"managedFields", "resourceVersion", "generation"})
+#: By which field the elements of a list are told apart, in this order.
+_ELEMENT_NAMES: Final = ("name", "type", "key")
+
+_encode = msgspec.json.encode
+
+
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[tuple[FieldChange, ...], int]:
+    """Return the fields in which two documents differ, at most `LIMIT`, and how many more there are."""
+    found = list(islice(_walk("", before, after), _COUNTED))
+    return tuple(found[:LIMIT]), max(len(found) - LIMIT, 0)
+
+
+def without_bookkeeping(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without the fields that change with every write."""
+    metadata = document.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return dict(document)
+    return {**document, "metadata": {key: value for key, value in metadata.items() if key not in _ALWAYS}}
+
+
+def value_text(value: Any) -> str:
+    """Return a value on one line, cut short; empty for an absent one."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) and value else _encode(value).decode()
+    text = " ".join(text.split())
+    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
+
+
+def _walk(path: str, before: Any, after: Any) -> Iterator[FieldChange]:
+    if before == after:
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in [*before, *(key for key in after if key not in before)]:
+            yield from _walk(_member(path, key), before.get(key), after.get(key))
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _elements(path, before, after)
+    elif isinstance(after, Mapping) and after and before is None:
+        for key, value in after.items():
+            yield from _walk(_member(path, key), None, value)
+    else:
+        yield FieldChange(path, value_text(before), value_text(after))
+
+
+def _elements(path: str, before: list[Any], after: list[Any]) -> Iterator[FieldChange]:
+    for name in _ELEMENT_NAMES:
+        old, new = _by_name(before, name), _by_name(after, name)
+        if old is not None and new is not None:
+            for key in [*old, *(key for key in new if key not in old)]:
+                yield from _walk(f"{path}[{key}]", old.get(key), new.get(key))
+            return
+    if len(before) == len(after):
+        for number, (one, other) in enumerate(zip(before, after, strict=True)):
+            yield from _walk(f"{path}[{number}]", one, other)
+        return
+    yield FieldChange(path, value_text(before), value_text(after))
+
+
+def _by_name(elements: list[Any], name: str) -> dict[str, Any] | None:
+    """Return the elements by a field that all of them have with different texts; ``None`` if they have not."""
+    found: dict[str, Any] = {}
+    for element in elements:
+        value = element.get(name) if isinstance(element, Mapping) else None
+        if not isinstance(value, str) or value in found:
+            return None
+        found[value] = element
+    return found
+
+
+def _member(path: str, key: str) -> str:
+    if "." in key or "/" in key:
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
