@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steersman.apiserver.resources.served import ALL_VERBS, Served
+from steersman.apiserver.resources.served_resource import ALL_VERBS, Served
 from steersman.apiserver.server import ApiServer
 from steersman.testing.fake_clock import FakeClock
 from tests.contract import recordings

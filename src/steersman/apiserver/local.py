@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steersman.apiserver.access.authentication import ADMIN
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.http.audit import AuditFile, AuditLog
 from steersman.apiserver.journal.directory import Identity
 from steersman.apiserver.journal.durable_app import DurableApp
@@ -72,7 +72,7 @@ class LocalOptions:
     port: int = 0
     token: str | None = field(default=None, repr=False)
     #: Whether the server does what a kube-controller-manager does for the objects of the API itself.
-    housekeeping: bool = True
+    controllers: bool = True
     #: Directory in which the cluster is kept; without one everything is gone at the end.
     data: Path | None = None
     #: File that tells of each request in a line of JSON.
@@ -111,8 +111,8 @@ async def local_server(
             clock=clock,
             randomness=randomness,
             tokens={identity.token: ADMIN},
-            ledger=None if kept is None else kept.ledger,
-            housekeeping=HousekeepingOptions(root_certificate=authority.certificate) if options.housekeeping else None,
+            objects=None if kept is None else kept.objects,
+            controllers=ControllerOptions(root_certificate=authority.certificate) if options.controllers else None,
             webhooks=options.webhooks,
             accounts_key=None if kept is None else identity.accounts_key,
         )

@@ -6,8 +6,8 @@ from typing import Any
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.label_selectors import selects
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import not_found
 
 Document = dict[str, Any]
@@ -24,7 +24,7 @@ _EXEMPT = frozenset(
 )
 
 
-def is_exempt(served: Served) -> bool:
+def is_exempt(served: ServedResource) -> bool:
     """Tell whether nobody outside has a say in writes to a resource."""
     return served.group == "admissionregistration.k8s.io" and served.plural in _EXEMPT
 
@@ -32,14 +32,14 @@ def is_exempt(served: Served) -> bool:
 class Matching:
     """Finds out whether a configuration is about a request."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, catalog: Catalog) -> None:
+        self._objects = objects
         self.catalog = catalog
         #: All versions of what is stored under one name; made anew when what is served changes.
-        self._versions: dict[str, list[Served]] = {}
+        self._versions: dict[str, list[ServedResource]] = {}
         self._revision = -1
 
-    def _versions_of(self, served: Served) -> list[Served]:
+    def _versions_of(self, served: ServedResource) -> list[ServedResource]:
         if self._revision != self.catalog.revision:
             self._revision = self.catalog.revision
             self._versions.clear()
@@ -47,7 +47,7 @@ class Matching:
                 self._versions.setdefault(known.stored_as, []).append(known)
         return self._versions.get(served.stored_as, [])
 
-    def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> Served | None:
+    def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> ServedResource | None:
         """Give the version of the resource in which the request is told; ``None`` if it is none of their business."""
         rules = list(rules)
         served = attributes.request.served
@@ -78,13 +78,13 @@ class Matching:
             return attributes.labels[0]
         if not namespace:
             return None
-        record = self._ledger.store.get("namespaces", "", namespace)
+        record = self._objects.store.get("namespaces", "", namespace)
         if record is None:
             raise not_found("namespaces", "", namespace)
         return dict(record.labels or {})
 
 
-def _rule_matches(rule: Document, attributes: Attributes, served: Served) -> bool:
+def _rule_matches(rule: Document, attributes: Attributes, served: ServedResource) -> bool:
     return (
         _has(rule.get("operations"), attributes.operation)
         and _has(rule.get("apiGroups"), served.group)
@@ -99,7 +99,7 @@ def _has(known: list[str] | None, wanted: str) -> bool:
     return known is not None and ("*" in known or wanted in known)
 
 
-def _has_scope(scope: str, served: Served) -> bool:
+def _has_scope(scope: str, served: ServedResource) -> bool:
     return scope == "*" or (scope == "Namespaced") == served.namespaced
 
 

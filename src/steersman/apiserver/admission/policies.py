@@ -10,8 +10,8 @@ from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import BINDINGS, POLICIES
 from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.resources.label_selectors import selects
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, details, qualified
 from steersman.apiserver.storage.record import Record
 from steersman.cel.values.values import from_json
@@ -34,8 +34,8 @@ class _Complaint:
 class Policies:
     """Evaluates the policies of one server."""
 
-    def __init__(self, ledger: Ledger, matching: Matching, authorizer: Authorizer) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, matching: Matching, authorizer: Authorizer) -> None:
+        self._objects = objects
         self._matching = matching
         self._authorizer = authorizer
         self._read: dict[tuple[str, str], tuple[int, Document]] = {}
@@ -43,10 +43,10 @@ class Policies:
     def validate(self, attributes: Attributes) -> Attributes:
         """Reject a write that a policy denies; return it with the warnings of policies that only warn."""
         bound: dict[str, list[Document]] = {}
-        for record in self._ledger.records_of(BINDINGS):
+        for record in self._objects.records_of(BINDINGS):
             binding = self._document(BINDINGS, record)
             bound.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
-        for record in self._ledger.records_of(POLICIES) if bound else ():
+        for record in self._objects.records_of(POLICIES) if bound else ():
             if record.name in bound:
                 attributes = self._evaluate(attributes, self._document(POLICIES, record), bound[record.name])
         return attributes
@@ -104,7 +104,7 @@ class Policies:
     def _namespace(self, attributes: Attributes) -> Any:
         if not attributes.request.served.namespaced:
             return None
-        record = self._ledger.store.get("namespaces", "", attributes.namespace)
+        record = self._objects.store.get("namespaces", "", attributes.namespace)
         return None if record is None else from_json(decode_json(record.raw))
 
     def _parameters(self, attributes: Attributes, spec: Document, binding: Document) -> list[Document | None]:
@@ -124,17 +124,17 @@ class Policies:
             raise Failed(_NO_PARAMETERS)
         return found
 
-    def _found(self, served: Served, namespace: str, reference: Document) -> Iterator[Document]:
+    def _found(self, served: ServedResource, namespace: str, reference: Document) -> Iterator[Document]:
         if name := reference.get("name"):
-            record = self._ledger.get(served, namespace, name)
+            record = self._objects.get(served, namespace, name)
             if record is not None:
-                yield self._ledger.document(served, record)
+                yield self._objects.document(served, record)
             return
-        for record in self._ledger.records(served, namespace or None):
+        for record in self._objects.records(served, namespace or None):
             if selects(reference.get("selector"), record.labels):
-                yield self._ledger.document(served, record)
+                yield self._objects.document(served, record)
 
-    def _kind_served(self, kind: Document) -> Served | None:
+    def _kind_served(self, kind: Document) -> ServedResource | None:
         wanted = (kind.get("apiVersion"), kind.get("kind"))
         return next((item for item in self._matching.catalog if (item.api_version, item.kind) == wanted), None)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import request_document
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.webhook_calls.replies import document_of
 from steersman.apiserver.webhook_calls.targets import CallFailed, Reply
@@ -34,7 +34,7 @@ class Verdict:
     patch: list[Any] | None = field(default=None, repr=False)
 
 
-def review_of(attributes: Attributes, served: Served, obj: Document | None, old: Document | None) -> Document:
+def review_of(attributes: Attributes, served: ServedResource, obj: Document | None, old: Document | None) -> Document:
     """Give the request of a review without its uid, with the objects as they are in the version that is served."""
     told = request_document(attributes)
     gvk = served.resource.gvk

@@ -11,8 +11,8 @@ from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import MUTATING, VALIDATING
 from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.admission.reviews import Verdict, denial, failure, internal, review_of, verdict_of
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.resources.strategy import Reading
 from steersman.apiserver.status import Refusal, advance
 from steersman.apiserver.storage.record import Record
@@ -52,7 +52,7 @@ class _Invocation:
     """A webhook that is to be asked about a write, in a version of its resource."""
 
     webhook: Webhook
-    served: Served
+    served: ServedResource
 
 
 @dataclass(slots=True)
@@ -73,13 +73,13 @@ class Webhooks:
 
     def __init__(
         self,
-        ledger: Ledger,
+        objects: ObjectStore,
         matching: Matching,
         authorizer: Authorizer,
         randomness: Randomness,
         options: WebhookOptions | None,
     ) -> None:
-        self._ledger = ledger
+        self._objects = objects
         self._matching = matching
         self._authorizer = authorizer
         self._randomness = randomness
@@ -126,7 +126,7 @@ class Webhooks:
 
     def _webhooks(self, resource: str) -> Iterator[Webhook]:
         """Give all webhooks, in the order of the names of their configurations."""
-        for record in self._ledger.records_of(resource):
+        for record in self._objects.records_of(resource):
             yield from self._webhooks_of(resource, record)
 
     def _webhooks_of(self, resource: str, record: Record) -> list[Webhook]:
@@ -214,7 +214,7 @@ class Webhooks:
             raise CallFailed(f'Post "{shown}": {error}') from None
         return verdict_of(reply, uid, mutating=mutating)
 
-    def _request(self, attributes: Attributes, served: Served) -> Document:
+    def _request(self, attributes: Attributes, served: ServedResource) -> Document:
         convert = _converter(attributes.request.served, served)
         obj = None if attributes.obj is None else convert(attributes.obj)
         old = None if attributes.old is None else convert(attributes.old)
@@ -248,7 +248,7 @@ class Webhooks:
         return attributes.obj if json_equal(after, attributes.obj) else after
 
     @staticmethod
-    def _reread(attributes: Attributes, served: Served, patched: Document) -> Document:
+    def _reread(attributes: Attributes, served: ServedResource, patched: Document) -> Document:
         """Read a patched object as its kind: what is unknown is dropped, what is missing is defaulted."""
         if attributes.subresource not in ("", "status", "finalize", "approval", "ephemeralcontainers", "resize"):
             return patched
@@ -264,7 +264,7 @@ def _check_allowed(webhook: Webhook, verdict: Verdict, _attributes: Attributes) 
         raise denial(webhook.name, verdict.status)
 
 
-def _converter(source: Served, target: Served) -> Callable[[Document], Document]:
+def _converter(source: ServedResource, target: ServedResource) -> Callable[[Document], Document]:
     if source is target:
         return lambda obj: obj
     return lambda obj: target.strategy.from_stored(source.strategy.to_stored(obj), target.api_version)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from steersman.apiserver.background.chores import Chores
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.background.tasks import BackgroundTasks
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.storage.history import Event
 
 Document = dict[str, Any]
@@ -17,22 +17,22 @@ class DefinitionCleaner:
 
     def __init__(
         self,
-        ledger: Ledger,
-        served: Served,
-        chores: Chores,
+        objects: ObjectStore,
+        served: ServedResource,
+        tasks: BackgroundTasks,
         clean: Callable[[Document, Document], None],
     ) -> None:
-        self._ledger = ledger
+        self._objects = objects
         self._served = served
-        self._chores = chores
+        self._tasks = tasks
         #: Deletes what is left of a definition, given as it is and as it was.
         self._clean = clean
         self._terminating: set[str] = set()
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Look at every definition."""
         self._terminating.clear()
-        for record in self._ledger.records_of(DEFINITIONS):
+        for record in self._objects.records_of(DEFINITIONS):
             if record.is_deleting:
                 self._terminating.add(record.name)
                 self._look_at(record.name)
@@ -48,10 +48,10 @@ class DefinitionCleaner:
             self._look_at(event.resource)
 
     def _look_at(self, name: str) -> None:
-        self._chores.add(("definition", name), lambda: self._finish(name))
+        self._tasks.add(("definition", name), lambda: self._finish(name))
 
     def _finish(self, name: str) -> None:
-        record = self._ledger.get(self._served, "", name)
-        if record is not None and record.is_deleting and not self._ledger.store.count(name):
-            crd = self._ledger.document(self._served, record)
+        record = self._objects.get(self._served, "", name)
+        if record is not None and record.is_deleting and not self._objects.store.count(name):
+            crd = self._objects.document(self._served, record)
             self._clean(crd, crd)

@@ -14,7 +14,7 @@ from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.metadata_rules import MetadataReview
 from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.resources.strategy import Document, Reading, Strategy
 from steersman.apiserver.status import Refusal, bad_request, internal_error
 from steersman.errors import ApiError
@@ -82,11 +82,11 @@ class BuiltinStrategy(Strategy):
         """Read the result of an apply as this kind."""
         return self.read(merged, reading)
 
-    def wrong_kind_text(self, kind: str, served: Served) -> str:
+    def wrong_kind_text(self, kind: str, served: ServedResource) -> str:
         """Return why an object of another kind cannot be read as this one."""
         return f"converting (v1.{kind}) to (core.{served.kind}): unknown conversion"
 
-    def typed(self, document: Document, served: Served) -> Document:
+    def typed(self, document: Document, served: ServedResource) -> Document:
         """Return the document with apiVersion and kind; reject those of another kind."""
         kind, api_version = document.get("kind") or served.kind, document.get("apiVersion") or served.api_version
         if api_version != served.api_version:
@@ -190,7 +190,7 @@ def copy_field(obj: Document, old: Document, key: str) -> None:
         obj.pop(key, None)
 
 
-def _other_version(api_version: str, kind: str, served: Served) -> Refusal:
+def _other_version(api_version: str, kind: str, served: ServedResource) -> Refusal:
     group, _, version = api_version.rpartition("/")
     if GroupVersionKind(group, version, kind) not in _known_kinds():
         return bad_request(

@@ -9,7 +9,7 @@ from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.negotiation import YAML, Form, error_form, wants_pretty
 from steersman.apiserver.messages.table import TableStyle, partial_metadata, table
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.store import Page
 from steersman.clock import Clock
@@ -82,8 +82,8 @@ def list_metadata(page: Page) -> Document:
 class Rendering:
     """Writes answers."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, clock: Clock) -> None:
+        self._objects = objects
         self._clock = clock
 
     def answer(self, request: ApiRequest, answer: ApiResponse) -> Response:
@@ -115,7 +115,7 @@ class Rendering:
             else:
                 list_body += b"\n"
             return self._respond(request, 200, list_body, form, warnings)
-        objects = [self._ledger.document(request.served, record) for record in page.records]
+        objects = [self._objects.document(request.served, record) for record in page.records]
         if form.transform == "Table":
             document = table(objects, list_metadata(page), self.style(request, form), self._clock.now())
         else:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from steersman.apiserver.messages.options import ListOptions
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import bad_request
 from steersman.apiserver.storage.record import Record
 from steersman.errors import SelectorError
@@ -52,7 +52,7 @@ def _field(record: Record, label: str) -> str:
     return record.fields.get(label, "")
 
 
-def select(served: Served, namespace: str | None, options: ListOptions) -> Selection:
+def select(served: ServedResource, namespace: str | None, options: ListOptions) -> Selection:
     """Read the selectors of a request."""
     if not options.label_selector and not options.field_selector:
         return Selection(namespace)
@@ -63,7 +63,7 @@ def select(served: Served, namespace: str | None, options: ListOptions) -> Selec
     return Selection(namespace, labels, rest, name)
 
 
-def _parse_fields(served: Served, text: str) -> tuple[FieldRequirement, ...]:
+def _parse_fields(served: ServedResource, text: str) -> tuple[FieldRequirement, ...]:
     for part in re.findall(r"(?:\\.|[^,\\])+", text, re.DOTALL):
         if not re.search(r"!=|==|=", part):
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")

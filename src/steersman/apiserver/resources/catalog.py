@@ -7,7 +7,7 @@ written from it, and written again when its revision changes.
 import re
 from collections.abc import Iterator
 
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _STABILITY = {"": 2, "beta": 1, "alpha": 0}
@@ -26,11 +26,11 @@ class Catalog:
 
     def __init__(self) -> None:
         #: group → version → plural → resource. Groups stand in the order in which discovery names them.
-        self._groups: dict[str, dict[str, dict[str, Served]]] = {}
+        self._groups: dict[str, dict[str, dict[str, ServedResource]]] = {}
         #: Changes whenever what is served changes.
         self.revision = 0
 
-    def add(self, served: Served) -> None:
+    def add(self, served: ServedResource) -> None:
         """Serve a resource, or serve it differently."""
         versions = self._groups.setdefault(served.group, {})
         versions.setdefault(served.version, {})[served.plural] = served
@@ -47,7 +47,7 @@ class Catalog:
             del self._groups[group]
         self.revision += 1
 
-    def find(self, group: str, version: str, plural: str) -> Served | None:
+    def find(self, group: str, version: str, plural: str) -> ServedResource | None:
         """Give a resource, if it is served."""
         versions = self._groups.get(group)
         if versions is None:
@@ -72,20 +72,20 @@ class Catalog:
         """Name the versions of a group, the preferred one first."""
         return sorted(self._groups.get(group, {}), key=version_rank, reverse=True)
 
-    def resources(self, group: str, version: str) -> list[Served]:
+    def resources(self, group: str, version: str) -> list[ServedResource]:
         """Give what a group's version serves, by name."""
         return [served for _, served in sorted(self._groups.get(group, {}).get(version, {}).items())]
 
-    def versions_of(self, group: str, plural: str) -> list[Served]:
+    def versions_of(self, group: str, plural: str) -> list[ServedResource]:
         """Give one resource in every version in which it is served."""
         return [found for version in self.versions(group) if (found := self.find(group, version, plural)) is not None]
 
-    def find_kind(self, group: str, version: str, kind: str) -> Served | None:
+    def find_kind(self, group: str, version: str, kind: str) -> ServedResource | None:
         """Give the resource of a kind."""
         resources = self._groups.get(group, {}).get(version, {})
         return next((served for served in resources.values() if served.kind == kind), None)
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ServedResource]:
         for group in self.groups():
             for version in self.versions(group):
                 yield from self.resources(group, version)

@@ -1,4 +1,4 @@
-"""`Ledger`: the one way in which verbs read and write objects.
+"""`ObjectStore`: the one way in which verbs read and write objects.
 
 It knows how objects of a resource lie in the store (bytes in the stored version) and how they are served (in any served
 version, by today's rules). Every write goes through `put` or `remove`; whoever wants to know of writes is told there.
@@ -7,7 +7,7 @@ version, by today's rules). Every write goes through `put` or `remove`; whoever 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Delete, ListOptions, Put, Store
@@ -21,7 +21,7 @@ _TYPE = frozenset({"kind", "apiVersion"})
 _EVERYTHING = ListOptions()
 
 
-def ordered(served: Served, obj: Document, api_version: str) -> Document:
+def ordered(served: ServedResource, obj: Document, api_version: str) -> Document:
     """Give an object with its type and metadata first: stored bytes begin so, and lists rely on it."""
     head = (
         {"kind": served.kind, "apiVersion": api_version}
@@ -34,7 +34,7 @@ def ordered(served: Served, obj: Document, api_version: str) -> Document:
     return {**head, "metadata": obj["metadata"], **rest}
 
 
-class Ledger:
+class ObjectStore:
     """Reads and writes the objects of every resource."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -52,11 +52,11 @@ class Ledger:
         """The version of the last write to anything."""
         return int(self.store.resource_version)
 
-    def get(self, served: Served, namespace: str, name: str) -> Record | None:
+    def get(self, served: ServedResource, namespace: str, name: str) -> Record | None:
         """Give an object's record, if it is there."""
         return self.store.get(served.stored_as, namespace, name)
 
-    def document(self, served: Served, record: Record) -> Document:
+    def document(self, served: ServedResource, record: Record) -> Document:
         """Give an object as it is served now, with what only its writers meet, free to be changed."""
         document: Document = decode_json(record.raw)
         if served.is_stored_form:
@@ -64,18 +64,18 @@ class Ledger:
         return self._served(served, document)
 
     @staticmethod
-    def _served(served: Served, stored: Document) -> Document:
+    def _served(served: ServedResource, stored: Document) -> Document:
         """Give a document in the stored version as it is served; it may be changed."""
         if served.builtin:
             stored = served.strategy.from_stored(stored, served.api_version)
         return served.strategy.reread(stored)
 
-    def prepare(self, served: Served, records: Sequence[Record]) -> None:
+    def prepare(self, served: ServedResource, records: Sequence[Record]) -> None:
         """Make sure that many objects can be served: what a webhook converts is asked for in one call."""
         if served.is_converted:
             served.strategy.prepare([decode_json(record.raw) for record in records])
 
-    def raw(self, served: Served, record: Record, *, shows_all: bool = False) -> bytes:
+    def raw(self, served: ServedResource, record: Record, *, shows_all: bool = False) -> bytes:
         """Give an object as it is served now, as bytes; ``shows_all`` with what only its writers meet, too."""
         if served.is_stored_form and record.written >= served.strategy.rules_since:
             if not shows_all and served.strategy.hides and served.strategy.hides in record.raw:
@@ -84,7 +84,7 @@ class Ledger:
         return self.rendered(served, self.document(served, record))
 
     @staticmethod
-    def is_stored_so(served: Served, record: Record) -> bool:
+    def is_stored_so(served: ServedResource, record: Record) -> bool:
         """Tell whether an object is stored in the version in which it would be stored now."""
         if served.builtin or record.written >= served.strategy.rules_since:
             return True
@@ -92,17 +92,17 @@ class Ledger:
         return stored == f"{served.group}/{served.stored_version}"
 
     @staticmethod
-    def rendered(served: Served, obj: Document) -> bytes:
+    def rendered(served: ServedResource, obj: Document) -> bytes:
         """Give an object that is not stored as bytes."""
         return encode_json(ordered(served, obj, served.api_version))
 
-    def is_whole(self, served: Served, record: Record, live: Document) -> bool:
+    def is_whole(self, served: ServedResource, record: Record, live: Document) -> bool:
         """Tell whether the live object is what was written: not if some of it was only filled in, or left out, now."""
         if not record.is_whole or not served.is_stored_form or record.written >= served.strategy.rules_since:
             return record.is_whole
         return json_equal(decode_json(record.raw), live)
 
-    def put(self, served: Served, obj: Document, *, is_whole: bool = True, shows_all: bool = False) -> bytes:
+    def put(self, served: ServedResource, obj: Document, *, is_whole: bool = True, shows_all: bool = False) -> bytes:
         """Write an object; give it as bytes, in the version in which it came."""
         stored = shown = obj
         is_same = served.is_stored_form
@@ -126,28 +126,28 @@ class Ledger:
         return self.rendered(served, shown)
 
     @staticmethod
-    def needs_webhook(served: Served, record: Record) -> bool:
+    def needs_webhook(served: ServedResource, record: Record) -> bool:
         """Return whether an object can only be read by asking a webhook: it was stored in another version."""
         return served.is_converted and decode_json(record.raw)["apiVersion"] != served.api_version
 
-    def put_stored(self, served: Served, record: Record, stored: Document) -> None:
+    def put_stored(self, served: ServedResource, record: Record, stored: Document) -> None:
         """Write an object in the version in which it is stored: its metadata is the same in all versions."""
         event = self._commit(served, Put(served.stored_as, stored, record.fields, record.is_whole))
         # Its content is still what was written by the rules of then.
         event.record.written = record.written
 
-    def preview(self, served: Served, obj: Document, *, shows_all: bool = False) -> bytes:
+    def preview(self, served: ServedResource, obj: Document, *, shows_all: bool = False) -> bytes:
         """Give an object as it would be served after it was written, as bytes."""
         if not served.builtin and not served.is_stored_form:
             stored = served.strategy.kept(served.strategy.to_stored(obj))
             obj = self._served(served, decode_json(encode_json(stored)))
         return self.rendered(served, obj if shows_all else served.strategy.shown(obj))
 
-    def remove(self, served: Served, record: Record) -> None:
+    def remove(self, served: ServedResource, record: Record) -> None:
         """Take an object away; its last state is told with the version of the removal."""
         self._commit(served, Delete(served.stored_as, record.namespace, record.name))
 
-    def _commit(self, served: Served, change: Put | Delete) -> Event:
+    def _commit(self, served: ServedResource, change: Put | Delete) -> Event:
         (event,) = self.store.commit((change,), self._clock.monotonic())
         # Observers first: a listener may write, and observers see writes in their order.
         for observer in self.observers:
@@ -163,7 +163,7 @@ class Ledger:
         for resource in resources:
             self.listeners_of.setdefault(resource, []).append(listener)
 
-    def records(self, served: Served, namespace: str | None = None) -> list[Record]:
+    def records(self, served: ServedResource, namespace: str | None = None) -> list[Record]:
         """Give every record of a resource, or of one namespace of it, ordered by key."""
         return self.records_of(served.stored_as, namespace)
 

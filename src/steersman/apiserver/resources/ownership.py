@@ -5,7 +5,7 @@ from typing import Any
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint, Versioned
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, cause_document, details
 from steersman.errors import ApiError
 
@@ -29,7 +29,7 @@ class Ownership:
         self._endpoints: dict[tuple[str, str, str], Endpoint | None] = {}
         self._revision = -1
 
-    def endpoint(self, served: Served, subresource: str) -> Endpoint | None:
+    def endpoint(self, served: ServedResource, subresource: str) -> Endpoint | None:
         """Give where a write arrives; ``None`` for kinds whose fields nobody owns."""
         if self._revision != self._catalog.revision:
             self._endpoints.clear()
@@ -39,7 +39,7 @@ class Ownership:
             self._endpoints[key] = self._make(served, subresource)
         return self._endpoints[key]
 
-    def _make(self, served: Served, subresource: str) -> Endpoint | None:
+    def _make(self, served: ServedResource, subresource: str) -> Endpoint | None:
         tree = served.strategy.ownership_type()
         if tree is None:
             return None
@@ -57,7 +57,9 @@ class Ownership:
             is_custom=not served.builtin,
         )
 
-    def _in_version(self, served: Served, obj: Document, api_version: str, subresource: str) -> Versioned | None:
+    def _in_version(
+        self, served: ServedResource, obj: Document, api_version: str, subresource: str
+    ) -> Versioned | None:
         group, _, version = api_version.rpartition("/")
         other = self._catalog.find(group, version, served.plural)
         if other is None or other.stored_as != served.stored_as:
@@ -68,13 +70,15 @@ class Ownership:
         reset = other.strategy.reset_fields.get(subresource, {}) if served.builtin or subresource else {}
         return Versioned(converted, other.strategy.ownership_type(), reset)
 
-    def created(self, served: Served, obj: Document, manager: str, time: str, subresource: str = "") -> Document:
+    def created(
+        self, served: ServedResource, obj: Document, manager: str, time: str, subresource: str = ""
+    ) -> Document:
         """Give a new object with its creator as the owner."""
         endpoint = self.endpoint(served, subresource)
         return obj if endpoint is None else updater.create(obj, manager, endpoint=endpoint, time=time)
 
     def updated(
-        self, served: Served, live: Document, obj: Document, manager: str, time: str, subresource: str = ""
+        self, served: ServedResource, live: Document, obj: Document, manager: str, time: str, subresource: str = ""
     ) -> Document:
         """Give a changed object with its writer as the owner of what changed."""
         endpoint = self.endpoint(served, subresource)
@@ -82,7 +86,7 @@ class Ownership:
 
     def applied(  # noqa: PLR0913 - the facts of one apply
         self,
-        served: Served,
+        served: ServedResource,
         live: Document | None,
         config: Document,
         manager: str,

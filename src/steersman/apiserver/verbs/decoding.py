@@ -6,7 +6,7 @@ from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.bodies import Body, read_body, strict_warnings
 from steersman.apiserver.messages.negotiation import body_media
 from steersman.apiserver.messages.options import WriteOptions, write_options
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.resources.strategy import Reading
 from steersman.apiserver.status import bad_request
 from steersman.apiserver.verbs.write_path import Decoded
@@ -72,7 +72,7 @@ def decoded_object(  # noqa: PLR0913 - the parts of the value
     return Decoded(request, options, clean, obj, has_fractions, is_merged, warnings)
 
 
-def _typed(served: Served, document: Document, raw: bytes, *, lenient: bool) -> Document:
+def _typed(served: ServedResource, document: Document, raw: bytes, *, lenient: bool) -> Document:
     """Check apiVersion and kind; built-in kinds may leave them out."""
     if served.builtin:
         return served.strategy.typed(document, served)
@@ -90,7 +90,7 @@ def _typed(served: Served, document: Document, raw: bytes, *, lenient: bool) -> 
     return document
 
 
-def _strict_warnings(served: Served, reading: Reading, options: WriteOptions) -> list[str]:
+def _strict_warnings(served: ServedResource, reading: Reading, options: WriteOptions) -> list[str]:
     """Return unknown and duplicate fields as warnings; reject them if the client asked for strict validation."""
     if not reading.strict or options.field_validation == "Ignore":
         return []
@@ -99,5 +99,5 @@ def _strict_warnings(served: Served, reading: Reading, options: WriteOptions) ->
     return strict_warnings(reading.faults)
 
 
-def _cannot_handle(kind: str, served: Served, why: str) -> str:
+def _cannot_handle(kind: str, served: ServedResource, why: str) -> str:
     return f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: {why}'

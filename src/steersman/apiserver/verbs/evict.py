@@ -6,8 +6,8 @@ from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import DeleteOptions
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.label_selectors import selects
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, bad_request, forbidden, internal_error
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.delete import AdmittedDeletion, Deleting
@@ -36,15 +36,15 @@ def check_eviction(eviction: Document, name: str) -> None:
 class Evicting:
     """Evicts pods where their budgets allow it."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, deleting: Deleting) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, catalog: Catalog, deleting: Deleting) -> None:
+        self._objects = objects
         self._catalog = catalog
         self._deleting = deleting
 
     def evict(self, request: ApiRequest, record: Record, options: DeleteOptions) -> None:
         """Delete a pod, or reject that with 429; a budget that allows it has one disruption less from then on."""
         served, now = request.served, request.context.now
-        pod = self._ledger.document(served, record)
+        pod = self._objects.document(served, record)
         if not _is_unprotected(pod):
             self._ask_budget(pod, options, now)
         if not options.dry_run:
@@ -56,7 +56,7 @@ class Evicting:
         if budgets is None:
             return
         namespace, labels = pod["metadata"].get("namespace", ""), pod["metadata"].get("labels")
-        found = [self._ledger.document(budgets, record) for record in self._ledger.records(budgets, namespace)]
+        found = [self._objects.document(budgets, record) for record in self._objects.records(budgets, namespace)]
         found = [budget for budget in found if _protects(budget, labels)]
         if len(found) > 1:
             raise internal_error(_SEVERAL)
@@ -65,9 +65,9 @@ class Evicting:
                 continue
             status = _disrupted(budget, pod["metadata"]["name"], now)
             if not options.dry_run:
-                self._ledger.put(budgets, {**budget, "status": status})
+                self._objects.put(budgets, {**budget, "status": status})
 
-    def _mark(self, served: Served, pod: Document, record: Record, now: str) -> Record:
+    def _mark(self, served: ServedResource, pod: Document, record: Record, now: str) -> Record:
         """Say on the pod why it goes."""
         status = pod.get("status") or {}
         others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionTarget"]
@@ -80,8 +80,8 @@ class Evicting:
             "message": "Eviction API: evicting",
         }
         pod["status"] = {**status, "conditions": [*others, condition]}
-        self._ledger.put(served, pod)
-        return self._ledger.get(served, record.namespace, record.name) or record
+        self._objects.put(served, pod)
+        return self._objects.get(served, record.namespace, record.name) or record
 
 
 def _protects(budget: Document, labels: dict[str, str] | None) -> bool:

@@ -15,9 +15,9 @@ from steersman.apiserver.messages.negotiation import (
     patch_media,
 )
 from steersman.apiserver.messages.options import WriteOptions, write_options
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import refusal_of
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.resources.strategy import Reading
 from steersman.apiserver.status import Refusal, advance, bad_request, invalid
 from steersman.apiserver.verbs.apply import Applying
@@ -56,8 +56,8 @@ _REJECTED = "the server rejected our request due to an error in our request"
 class Patching:
     """Patches objects of every kind."""
 
-    def __init__(self, ledger: Ledger, writer: ObjectWriter, applying: Applying) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, writer: ObjectWriter, applying: Applying) -> None:
+        self._objects = objects
         self._writer = writer
         self._applying = applying
 
@@ -69,10 +69,10 @@ class Patching:
         if media == APPLY_PATCH:
             return self._applying.apply(request, options)
         patch = _READERS[media](request.http.body)
-        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
+        record = self._objects.get(request.served, request.info.namespace, request.info.name)
         if record is None:
             raise request.served.not_found(request.info.name)
-        existing = Existing(record, self._ledger.document(request.served, record))
+        existing = Existing(record, self._objects.document(request.served, record))
         decoded = self._decoded(request, existing, media, patch, options)
         proposed = advance(lambda value: _proposed(value, existing), decoded)
         committed = self._writer.write(proposed)
@@ -90,12 +90,12 @@ class Patching:
                 shown = plain(_as_left(patch, live))
                 raise invalid("", "", "", [invalid_field("patch", shown, _restore_fault(fault.why))]) from None
             # Reading has changed the document, so it is merged again.
-            again = _merged(served, media, self._ledger.document(served, existing.record), patch)
+            again = _merged(served, media, self._objects.document(served, existing.record), patch)
             why = (_first_fault(served, in_read_order(again, patch)) if fault.is_type else "") or fault.why
             raise bad_result(again, why, builtin=served.builtin) from None
 
 
-def _merged(served: Served, media: str, live: Document, patch: Any) -> Any:
+def _merged(served: ServedResource, media: str, live: Document, patch: Any) -> Any:
     if media == STRATEGIC_PATCH:
         # 80.0 is another key than 80, but becomes the same port.
         return settle_numbers(served.strategy.strategic_merge(live, patch))
@@ -137,7 +137,7 @@ def _decode(request: ApiRequest, document: Any, options: WriteOptions) -> Decode
     return decoded_object(request, options, obj, reading, has_fractions=has_fractions, warnings=warnings)
 
 
-def _first_fault(served: Served, document: Document) -> str:
+def _first_fault(served: ServedResource, document: Document) -> str:
     """Say what cannot be read of a document, the first thing first; empty where all can be."""
     try:
         served.strategy.read(decode_json(encode_json(document)).value, Reading())

@@ -19,9 +19,9 @@ from steersman.apiserver.messages.options import WriteOptions, write_options
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.json_path import get_at, set_at, simple_path
 from steersman.apiserver.resources.label_selectors import selector_text
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import refusal_of
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, advance, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.create_update import check_same_name
@@ -51,8 +51,8 @@ def _endpoint() -> Endpoint:
 class Scaling:
     """Reads and writes the scale of objects."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, writer: ObjectWriter, admission: Admission) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, catalog: Catalog, writer: ObjectWriter, admission: Admission) -> None:
+        self._objects = objects
         self._catalog = catalog
         self._writer = writer
         self._admission = admission
@@ -63,7 +63,7 @@ class Scaling:
         return ApiResponse(200, document=self._scale(request.served, record), is_object=False)
 
     def _record(self, request: ApiRequest) -> Record:
-        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
+        record = self._objects.get(request.served, request.info.namespace, request.info.name)
         if record is None:
             raise request.served.not_found(request.info.name)
         return record
@@ -90,7 +90,7 @@ class Scaling:
         wanted = patch_document(media, live, request.http.body)
         if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
             if media != STRATEGIC_PATCH and wanted.__class__ is dict:
-                owned = self._owned(request.served, self._ledger.document(request.served, record), live)
+                owned = self._owned(request.served, self._objects.document(request.served, record), live)
                 raise bad_result(patch_document(media, owned, request.http.body), fault, builtin=True)
             shown = plain(parse_json(request.http.body))
             why = "unrecognized type: int32" if fault.endswith(" of type int32") else fault
@@ -99,7 +99,7 @@ class Scaling:
 
     def _apply(self, request: ApiRequest, record: Record, live: Document, options: WriteOptions) -> ApiResponse:
         """Apply a scale; to that of a custom resource only what it says already, which makes its applier an owner."""
-        parent = self._ledger.document(request.served, record)
+        parent = self._objects.document(request.served, record)
         config = read_configuration(request.http.body).document
         owned = self._owned(request.served, parent, live)
         if not request.served.builtin and not owned["metadata"].get("managedFields"):
@@ -117,14 +117,14 @@ class Scaling:
             raise internal_error(f"{text}{_NO_CONVERSION}")
         return self._write(request, record, made, options, entries=made["metadata"].get("managedFields") or [])
 
-    def _paths(self, served: Served) -> dict[str, tuple[str, ...] | None]:
+    def _paths(self, served: ServedResource) -> dict[str, tuple[str, ...] | None]:
         """Give where the replicas stand, in every served version."""
         versions = self._catalog.versions_of(served.group, served.plural)
         return {
             other.api_version: self._spec_path(other) if "scale" in other.subresources else None for other in versions
         }
 
-    def _owned(self, served: Served, parent: Document, scale: Document) -> Document:
+    def _owned(self, served: ServedResource, parent: Document, scale: Document) -> Document:
         """Give a scale with those who own its replicas."""
         listed = scale_entries(parent["metadata"].get("managedFields") or [], self._paths(served))
         if not listed:
@@ -152,9 +152,9 @@ class Scaling:
         review = self._admitted(request, record, wanted, options)
         replicas = _replicas(review.obj)
         decoded = advance(lambda value: self._scaled(request, record, value.obj, options, entries), review)
-        live = self._ledger.document(request.served, record)
+        live = self._objects.document(request.served, record)
         committed = self._writer.write(propose(replace(decoded, warnings=review.warnings), Existing(record, live)))
-        after = self._ledger.get(request.served, record.namespace, record.name) or record
+        after = self._objects.get(request.served, record.namespace, record.name) or record
         scale = self._scale(request.served, after, missing=replicas)
         if options.dry_run:
             scale["spec"] = {"replicas": replicas} if replicas else {}
@@ -176,7 +176,7 @@ class Scaling:
         metadata = wanted.get("metadata") or {}
         check_same_name(metadata.get("name", ""), record.name)
         self._check(served, record, metadata)
-        obj = self._ledger.document(served, record)
+        obj = self._objects.document(served, record)
         before = obj["metadata"].get("managedFields") or []
         replicas = _replicas(wanted)
         if entries is None:
@@ -198,7 +198,7 @@ class Scaling:
         wanted = {**head, "spec": wanted.get("spec") or {}, "status": live["status"]}
         return self._admission.review_scale(request, wanted, live, options)
 
-    def _check(self, served: Served, record: Record, metadata: Document) -> None:
+    def _check(self, served: ServedResource, record: Record, metadata: Document) -> None:
         uid = metadata.get("uid", "")
         if uid and uid != record.uid:
             raise served.conflict(
@@ -208,15 +208,15 @@ class Scaling:
             raise served.modified(record.name)
 
     @staticmethod
-    def _spec_path(served: Served) -> tuple[str, ...]:
+    def _spec_path(served: ServedResource) -> tuple[str, ...]:
         strategy = served.strategy
         if isinstance(strategy, CustomStrategy) and strategy.scale is not None:
             return simple_path(strategy.scale["specReplicasPath"])
         return _BUILTIN_PATHS[0]
 
-    def _scale(self, served: Served, record: Record, *, missing: int | None = None) -> Document:
+    def _scale(self, served: ServedResource, record: Record, *, missing: int | None = None) -> Document:
         """Give the scale of an object; ``missing`` are the replicas where a custom resource has none."""
-        obj = self._ledger.document(served, record)
+        obj = self._objects.document(served, record)
         metadata = obj["metadata"]
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         strategy = served.strategy

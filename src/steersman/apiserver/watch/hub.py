@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steersman.apiserver.messages.selection import Selection
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.clock import Clock, Timer
@@ -81,8 +81,8 @@ def frame(kind: str, body: bytes) -> bytes:
 class WatchHub:
     """Keeps all watchers of one server."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, interference: Callable[[], Interference | None]) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, clock: Clock, interference: Callable[[], Interference | None]) -> None:
+        self._objects = objects
         self._clock = clock
         self._watchers: dict[str, dict[Watcher, None]] = {}
         #: Resources with news since the last flush.
@@ -90,7 +90,7 @@ class WatchHub:
         self._is_scheduled = False
         #: Test hook: returns what changes events on their way to watchers, if anything does; see ``faults``.
         self._interference = interference
-        ledger.listeners.append(self.notify)
+        objects.listeners.append(self.notify)
 
     def __len__(self) -> int:
         return sum(map(len, self._watchers.values()))
@@ -198,7 +198,7 @@ class WatchHub:
         if plain and key in made.chunks:
             chunk, cursor = made.chunks[key]
         else:
-            events = self._ledger.since(watcher.resource, watcher.cursor)
+            events = self._objects.since(watcher.resource, watcher.cursor)
             if events is None:
                 self._expire(watcher)
                 return
@@ -213,7 +213,7 @@ class WatchHub:
 
     def _expire(self, watcher: Watcher) -> None:
         """End a watch that fell behind what is remembered."""
-        watcher.stream.write(frame("ERROR", expired_status(watcher.cursor, self._ledger.version)))
+        watcher.stream.write(frame("ERROR", expired_status(watcher.cursor, self._objects.version)))
         self._end(watcher)
 
     def _frames(self, watcher: Watcher, events: Sequence[Event], made: "_Made") -> Iterator[bytes]:
@@ -274,11 +274,11 @@ class WatchHub:
         """Tell a watcher that has seen everything up to which version that is."""
         if watcher.initial is not None or not watcher.stream.is_writable:
             return
-        if watcher.cursor > self._ledger.version:
+        if watcher.cursor > self._objects.version:
             # A watch from a version that is still to come is silent, as a real server's is.
             return
         self._catch_up(watcher, _Made())
-        watcher.cursor = max(watcher.cursor, self._ledger.version)
+        watcher.cursor = max(watcher.cursor, self._objects.version)
         watcher.stream.write(frame("BOOKMARK", watcher.variant.bookmark(watcher.cursor, False)))  # noqa: FBT003 - a plain callable
 
 

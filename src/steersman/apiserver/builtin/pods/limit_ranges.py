@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import parse_quantity
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import forbidden
 from steersman.objects.codec import decode_json
 from steersman.objects.quantity import Quantity
@@ -12,9 +12,9 @@ from steersman.objects.quantity import Quantity
 _ANNOTATION = "kubernetes.io/limit-ranger"
 
 
-def apply_limit_ranges(ledger: Ledger, obj: Document) -> None:
+def apply_limit_ranges(objects: ObjectStore, obj: Document) -> None:
     """Set missing requests and limits of containers; reject a pod outside the bounds."""
-    records = ledger.records_of("limitranges", obj["metadata"].get("namespace", ""))
+    records = objects.records_of("limitranges", obj["metadata"].get("namespace", ""))
     if not records:
         return
     limits = [limit for record in records for limit in decode_json(record.raw)["spec"].get("limits") or ()]

@@ -1,4 +1,4 @@
-"""`Served`: one resource in one version, with everything that a request to it needs to know."""
+"""`ServedResource`: one resource in one version, with everything that a request to it needs to know."""
 
 from dataclasses import dataclass, field
 
@@ -29,7 +29,7 @@ class Subresource:
 
 
 @dataclass(slots=True)
-class Served:
+class ServedResource:
     """One resource in one version."""
 
     resource: ApiResource

@@ -1,9 +1,9 @@
-"""`Furnishing`: gives every namespace its default ServiceAccount, and the certificate of the API server."""
+"""`NamespaceDefaults`: gives every namespace its default ServiceAccount, and the certificate of the API server."""
 
 from typing import Any
 
-from steersman.apiserver.background.chores import Chores
-from steersman.apiserver.background.hand import Hand, Place
+from steersman.apiserver.background.internal_client import InternalClient, Place
+from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.storage.history import Event
 
 Document = dict[str, Any]
@@ -20,18 +20,20 @@ _ABOUT = {
 }
 
 
-class Furnishing:
+class NamespaceDefaults:
     """Keeps the first objects of every namespace as they should be."""
 
-    def __init__(self, hand: Hand, chores: Chores, *, root_certificate: bytes | None = None) -> None:
-        self._hand = hand
-        self._chores = chores
+    def __init__(
+        self, client: InternalClient, tasks: BackgroundTasks, *, root_certificate: bytes | None = None
+    ) -> None:
+        self._client = client
+        self._tasks = tasks
         #: Without one, as in a server that listens nowhere, there is nothing to tell.
         self._certificate = None if root_certificate is None else root_certificate.decode()
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Look at every namespace."""
-        for record in self._hand.ledger.records_of("namespaces"):
+        for record in self._client.objects.records_of("namespaces"):
             self._look_at(record.name)
 
     def observe(self, event: Event) -> None:
@@ -43,26 +45,26 @@ class Furnishing:
             self._look_at(event.record.namespace)
 
     def _look_at(self, namespace: str) -> None:
-        self._chores.add(("furnish", namespace), lambda: self._furnish(namespace))
+        self._tasks.add(("furnish", namespace), lambda: self._furnish(namespace))
 
     def _furnish(self, namespace: str) -> None:
-        record = self._hand.ledger.store.get("namespaces", "", namespace)
+        record = self._client.objects.store.get("namespaces", "", namespace)
         if record is None or record.is_deleting:
             return
         if self._certificate is not None:
             self._publish(namespace, {"ca.crt": self._certificate})
-        if self._hand.find(Place(_ACCOUNT[0], namespace, _ACCOUNT[1])) is None:
-            self._hand.create(_ACCOUNT[0], {"metadata": {"name": _ACCOUNT[1], "namespace": namespace}})
+        if self._client.find(Place(_ACCOUNT[0], namespace, _ACCOUNT[1])) is None:
+            self._client.create(_ACCOUNT[0], {"metadata": {"name": _ACCOUNT[1], "namespace": namespace}})
 
     def _publish(self, namespace: str, data: Document) -> None:
-        found = self._hand.find(Place(_CERTIFICATE[0], namespace, _CERTIFICATE[1]))
+        found = self._client.find(Place(_CERTIFICATE[0], namespace, _CERTIFICATE[1]))
         if found is None:
             metadata = {"name": ROOT_CERTIFICATE, "namespace": namespace, "annotations": dict(_ABOUT)}
-            self._hand.create(_CERTIFICATE[0], {"metadata": metadata, "data": data})
+            self._client.create(_CERTIFICATE[0], {"metadata": metadata, "data": data})
             return
         annotations = found.metadata.get("annotations") or {}
         if found.obj.get("data") == data and annotations.items() >= _ABOUT.items():
             return
         found.obj["data"] = data
         found.metadata["annotations"] = {**annotations, **_ABOUT}
-        self._hand.update(found)
+        self._client.update(found)
