@@ -13,7 +13,6 @@ from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.admission.reviews import Verdict, denial, failure, internal, review_of, verdict_of
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.served_resource import ServedResource
-from steersman.apiserver.resources.strategy import Reading
 from steersman.apiserver.status import Refusal, advance
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.webhook_calls.replay import Question, Waits
@@ -253,7 +252,7 @@ class Webhooks:
         if attributes.subresource not in ("", "status", "finalize", "approval", "ephemeralcontainers", "resize"):
             return patched
         try:
-            return served.strategy.read(patched, Reading())
+            return served.strategy.read(patched).obj
         except WireTypeError as error:
             raise internal(str(error)) from None
 

@@ -10,7 +10,6 @@ from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.request_context import RequestContexts, User
 from steersman.apiserver.resources.served_resource import ServedResource
-from steersman.apiserver.resources.strategy import Reading
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.delete import AdmittedDeletion, Deleting
@@ -109,8 +108,8 @@ class InternalClient:
         assert served is not None, "only built-in kinds are created"  # noqa: S101 - the callers' own constants
         metadata = document["metadata"]
         request = self._request(served, metadata.get("namespace", ""), metadata["name"])
-        obj = served.strategy.read({**document, "kind": served.kind, "apiVersion": served.api_version}, Reading())
-        self._writer.create(Decoded(request, _WRITE, obj))
+        read = served.strategy.read({**document, "kind": served.kind, "apiVersion": served.api_version})
+        self._writer.create(Decoded(request, _WRITE, read.obj))
 
     def update(self, found: Found, subresource: str = "") -> None:
         """Write a changed copy; an object that waits for nothing else is removed."""

@@ -5,7 +5,7 @@ is read, what is filled in, what may change, what is refused. Built-in kinds and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,23 +16,25 @@ from steersman.apiserver.resources.request_context import RequestContext
 from steersman.structural.verdict import Verdict
 
 Document = dict[str, Any]
-_MOST_FAULTS = 100
+_MOST_ERRORS = 100
 
 
-class Reading(Struct):
-    """What was noticed while an object was read."""
+class ReadObject(Struct, frozen=True, gc=False):
+    """An object that a strategy has read from a document."""
 
-    #: Complaints about unknown and duplicate fields: warnings, or the reason of a refusal when the client is strict.
-    strict: list[str] = []
-    warnings: list[str] = []
-    #: Whether the reader can do with marks of what was given empty (see `empties`), and whether there are any.
-    keeps_empty: bool = False
-    has_empty: bool = False
+    obj: Document
+    #: Errors about fields that the kind does not have: warnings, or a rejection when the client is strict.
+    unknown: Sequence[str] = ()
+    #: Whether the object has marks of maps and lists that were given empty; see ``golang/empty_values``.
+    has_marks: bool = False
 
-    @property
-    def faults(self) -> list[str]:
-        """What strict decoding says, each once; like kube-apiserver's decoder it gives up after a hundred."""
-        return list(islice(dict.fromkeys(self.strict), _MOST_FAULTS))
+    def __repr__(self) -> str:
+        return f"ReadObject(unknown={self.unknown!r})"
+
+
+def strict_errors(duplicates: Sequence[str], unknown: Sequence[str]) -> list[str]:
+    """Return the errors of strict decoding, each once; like kube-apiserver's decoder stop after a hundred."""
+    return list(islice(dict.fromkeys((*duplicates, *unknown)), _MOST_ERRORS)) if duplicates or unknown else []
 
 
 class Strategy(ABC):
@@ -60,10 +62,11 @@ class Strategy(ABC):
     reset_fields: Mapping[str, Document] = {}
 
     @abstractmethod
-    def read(self, document: Document, reading: Reading) -> Document:
-        """Read a document as this kind: unknown fields are dropped and noted, defaults are filled in.
+    def read(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
+        """Read a document as this kind: unknown fields are dropped, defaults are filled in.
 
-        Raises `WireTypeError` where a value has the wrong type. The document may be changed.
+        With ``marks_empty`` maps and lists that were given empty are marked, where the kind's rules distinguish them
+        from absent ones. Raises `WireTypeError` where a value has the wrong type. The document may be changed.
         """
 
     @abstractmethod
@@ -150,10 +153,9 @@ class Strategy(ABC):
         """Give a document with its apiVersion and kind, which clients may leave out; refuse those of others."""
         return {**document, "apiVersion": served.api_version, "kind": served.kind}
 
-    def applied(self, merged: Document, reading: Reading) -> Document:
-        """Give the result of an apply as an object of this kind: defaulted, but not otherwise cleaned."""
-        del reading
-        return merged
+    def applied(self, merged: Document) -> ReadObject:
+        """Read the result of an apply as this kind: defaulted, but not otherwise cleaned."""
+        return ReadObject(merged)
 
     def strategic_merge(self, live: Document, patch: Document) -> Document:
         """Apply a strategic merge patch; only built-in kinds know how."""

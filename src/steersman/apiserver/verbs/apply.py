@@ -12,7 +12,6 @@ from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import Ownership
 from steersman.apiserver.resources.served_resource import ServedResource
-from steersman.apiserver.resources.strategy import Reading
 from steersman.apiserver.status import Refusal, advance, bad_request, internal_error
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.create_update import check_name, check_same_name, check_version
@@ -66,12 +65,11 @@ class Applying:
             subresource=subresource,
         )
         warnings = _duplicate_warnings(body.complaints, options)
-        reading = Reading(keeps_empty=True)
         try:
-            obj = served.strategy.applied(merged, reading)
+            read = served.strategy.applied(merged)
         except WireTypeError as error:
             raise _unconvertible(served, name, str(error)).after(warnings) from None
-        return decoded_object(request, options, obj, reading, is_merged=True, warnings=warnings)
+        return decoded_object(request, options, read, is_merged=True, warnings=warnings)
 
 
 def _checked_configuration(served: ServedResource, document: Document) -> Document:

@@ -18,7 +18,7 @@ from steersman.apiserver.messages.options import WriteOptions, write_options
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.served_resource import ServedResource
-from steersman.apiserver.resources.strategy import Reading
+from steersman.apiserver.resources.strategy import strict_errors
 from steersman.apiserver.status import Refusal, advance, bad_request, invalid
 from steersman.apiserver.verbs.apply import Applying
 from steersman.apiserver.verbs.create_update import NO_NAME, check_name, check_version
@@ -125,22 +125,21 @@ def _decode(request: ApiRequest, document: Any, options: WriteOptions) -> Decode
     elif media_type(request.http.headers.get("content-type", "")) != STRATEGIC_PATCH:
         _check_same_type(request, document)
     duplicates, has_fractions = _read_again(request.http.body)
-    reading = Reading(strict=duplicates, keeps_empty=True)
     try:
-        obj = served.strategy.read(dict(document), reading)
+        read = served.strategy.read(dict(document), marks_empty=True)
     except WireTypeError as error:
         raise _UnreadableError(str(error), is_type=True) from None
-    faults = reading.faults
+    faults = strict_errors(duplicates, read.unknown)
     if faults and options.field_validation == "Strict":
         raise _UnreadableError(strict_message(faults))
     warnings = tuple(faults) if options.field_validation == "Warn" else ()
-    return decoded_object(request, options, obj, reading, has_fractions=has_fractions, warnings=warnings)
+    return decoded_object(request, options, read, has_fractions=has_fractions, warnings=warnings)
 
 
 def _first_fault(served: ServedResource, document: Document) -> str:
     """Say what cannot be read of a document, the first thing first; empty where all can be."""
     try:
-        served.strategy.read(decode_json(encode_json(document)).value, Reading())
+        served.strategy.read(decode_json(encode_json(document)).value)
     except WireTypeError as error:
         return str(error)
     return ""
