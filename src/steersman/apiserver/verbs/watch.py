@@ -1,4 +1,4 @@
-"""Watch: what a request for events asks for, and in which form it is answered."""
+"""Watch: the options of a watch, and the form in which its events are sent."""
 
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -43,7 +43,7 @@ class Watching:
         self._randomness = randomness
 
     def watch(self, request: ApiRequest, options: ListOptions, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer a watch with a stream of events; only a webhook that converts them makes anything wait."""
+        """Answer a watch with a stream of events; only objects that a webhook converts have to be waited for."""
         served = request.served
         selection = select(served, request.info.namespace or None, options)
         version = version_or_500(options.resource_version) if options.resource_version else 0
@@ -58,12 +58,16 @@ class Watching:
             stream.close()
             return None
         if request.form.transform == "PartialObjectMetadataList":
-            # Kubernetes cannot write an event as a list, and says nothing at all.
+            # Kubernetes cannot encode an event as a list, and sends nothing.
             exchange.stream(200, stream_headers).close()
             return None
         cursor = version if version and not wants_initial else self._objects.version
         stream, variant = exchange.stream(200, stream_headers), self._variant(request)
         converted = _converted(served, stream, variant) if served.is_converted else None
+        initial = None
+        if wants_initial:
+            found = self._objects.records(served, request.info.namespace or None)
+            initial = iter([record for record in found if selection.matches(record)])
         watcher = Watcher(
             stream=converted or stream,
             resource=served.stored_as,
@@ -71,11 +75,9 @@ class Watching:
             variant=variant if converted is None else replace(variant, key=("stored",), render=_stored),
             cursor=cursor,
             bookmarks=options.bookmarks,
+            initial=initial,
+            tells_initial_end=wants_initial and options.bookmarks,
         )
-        if wants_initial:
-            found = self._objects.records(served, request.info.namespace or None)
-            watcher.initial = iter([record for record in found if selection.matches(record)])
-            watcher.tells_initial_end = options.bookmarks
         timeout = options.timeout
         limit = float(timeout) if timeout else self._randomness.between(_SHORTEST, _LONGEST)
         self._hub.add(watcher, limit)
@@ -143,12 +145,12 @@ class Watching:
 
 
 def _stored(record: Record, _is_first: bool) -> bytes:
-    """Write an object as it is stored: it is converted on its way."""
+    """Return an object as it is stored; the stream converts it."""
     return record.raw
 
 
 def _converted(served: ServedResource, stream: Stream, variant: Variant) -> ConvertedStream | None:
-    """Give a stream on which objects are converted to the version that is watched."""
+    """Return a stream that converts objects to the watched version."""
     converter = served.strategy.converter if isinstance(served.strategy, CustomStrategy) else None
     if converter is None:
         return None
@@ -163,7 +165,7 @@ def _converted(served: ServedResource, stream: Stream, variant: Variant) -> Conv
 
 
 def _bookmark_row(metadata: Document, style: TableStyle) -> Document:
-    """Give the row of a bookmark: an object of which only the version is known."""
+    """Return the row of a bookmark, an object with only a version."""
     empty: Document = {"metadata": {"name": "", **metadata}, "spec": {}, "status": {}}
     cells = [_cell_of_nothing(column, empty) for column in style.columns]
     return {"cells": cells, "object": partial_metadata({"metadata": metadata}, style.version)}
