@@ -1,4 +1,4 @@
-"""What every cluster begins with: its namespaces, its roles, and the Service of its own API."""
+"""The first objects of every cluster: its namespaces, its roles, and the Service of its own API."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ API_ADDRESS = "10.0.0.1"
 def bootstrap(
     objects: ObjectStore, catalog: Catalog, clock: Clock, randomness: Randomness, *, aggregates: bool
 ) -> None:
-    """Make the first objects of an empty store; ``aggregates`` says whether aggregated roles are filled."""
+    """Create the first objects of an empty store; ``aggregates`` tells whether aggregated roles have rules."""
     time = format_time(clock.now())
     namespaces = catalog.find("", "v1", "namespaces")
     services = catalog.find("", "v1", "services")

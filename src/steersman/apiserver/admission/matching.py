@@ -1,4 +1,4 @@
-"""Which requests a webhook or a policy is about: rules on resources, and selectors on labels."""
+"""Which requests a webhook or a policy matches: rules about resources, and label selectors."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,17 +25,17 @@ _EXEMPT = frozenset(
 
 
 def is_exempt(served: ServedResource) -> bool:
-    """Tell whether nobody outside has a say in writes to a resource."""
+    """Return whether a resource is exempt from webhooks and policies."""
     return served.group == "admissionregistration.k8s.io" and served.plural in _EXEMPT
 
 
 class Matching:
-    """Finds out whether a configuration is about a request."""
+    """Matches configurations with requests."""
 
     def __init__(self, objects: ObjectStore, catalog: Catalog) -> None:
         self._objects = objects
         self.catalog = catalog
-        #: All versions of what is stored under one name; made anew when what is served changes.
+        #: All versions of a resource, by stored name; made again when the catalog changes.
         self._versions: dict[str, list[ServedResource]] = {}
         self._revision = -1
 
@@ -48,7 +48,7 @@ class Matching:
         return self._versions.get(served.stored_as, [])
 
     def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> ServedResource | None:
-        """Give the version of the resource in which the request is told; ``None`` if it is none of their business."""
+        """Return the version of the resource that the rules match; ``None`` if they do not match the request."""
         rules = list(rules)
         served = attributes.request.served
         if any(_rule_matches(rule, attributes, served) for rule in rules):
@@ -61,7 +61,7 @@ class Matching:
         return next((other for other in others if any(_rule_matches(rule, attributes, other) for rule in rules)), None)
 
     def selects(self, attributes: Attributes, spec: Document) -> bool:
-        """Tell whether the selectors of a configuration select the object and its namespace."""
+        """Return whether the selectors of a configuration match the object and its namespace."""
         object_selector = spec.get("objectSelector") or {}
         if object_selector and not any(selects(object_selector, labels) for labels in attributes.labels):
             return False
@@ -72,7 +72,7 @@ class Matching:
         return labels is None or selects(namespace_selector, labels)
 
     def _namespace_labels(self, attributes: Attributes) -> dict[str, str] | None:
-        """Give the labels of the namespace that a request is in; ``None`` when it is in none."""
+        """Return the labels of the namespace of a request; ``None`` if it has no namespace."""
         served, namespace = attributes.request.served, attributes.namespace
         if served.plural == "namespaces" and not served.group and attributes.obj is not None:
             return attributes.labels[0]

@@ -1,4 +1,4 @@
-"""Mutating and validating webhooks: programs outside that change or refuse writes."""
+"""Mutating and validating webhooks: programs outside of the server that change or reject writes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -31,24 +31,24 @@ _USUAL_SECONDS = 10
 class Webhook:
     """One webhook of a configuration."""
 
-    #: Distinguishes webhooks: the name of the configuration, and the place in it.
+    #: Identifies a webhook: the name of its configuration, and its index there.
     key: tuple[str, int]
     spec: Document
 
     @property
     def name(self) -> str:
-        """The name under which it is told about."""
+        """The name of the webhook in messages."""
         return str(self.spec["name"])
 
     @property
     def must_answer(self) -> bool:
-        """Whether a write is refused when the webhook cannot be asked."""
+        """Whether a write is rejected when the webhook cannot be called."""
         return bool(self.spec.get("failurePolicy", "Fail") == "Fail")
 
 
 @dataclass(frozen=True, slots=True)
 class _Invocation:
-    """A webhook that is to be asked about a write, in a version of its resource."""
+    """A webhook to be called about a write, with the version of the resource that it gets."""
 
     webhook: Webhook
     served: ServedResource
@@ -56,19 +56,19 @@ class _Invocation:
 
 @dataclass(slots=True)
 class _Rounds:
-    """Who is asked again: webhooks that were asked before somebody else changed the object."""
+    """Which webhooks are called again: those that were called before another one changed the object."""
 
     asked: set[tuple[str, int]] = field(default_factory=set)
     again: set[tuple[str, int]] = field(default_factory=set)
 
     def changed(self) -> None:
-        """Take note of a change: everyone asked so far is to be asked again."""
+        """Note a change: all webhooks called so far are to be called again."""
         self.again |= self.asked
         self.asked.clear()
 
 
 class Webhooks:
-    """Asks the webhooks of one server."""
+    """Calls the webhooks of one server."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Webhooks:
         self._authorizer = authorizer
         self._randomness = randomness
         self._options = options
-        #: Configurations as they were last read: by version, so that each is read once.
+        #: Decoded configurations with their versions, so that each version is decoded once.
         self._read: dict[tuple[str, str], tuple[int, list[Webhook]]] = {}
 
     def mutate(self, attributes: Attributes) -> Attributes:
@@ -124,7 +124,7 @@ class Webhooks:
         return attributes
 
     def _webhooks(self, resource: str) -> Iterator[Webhook]:
-        """Give all webhooks, in the order of the names of their configurations."""
+        """Yield all webhooks, in the order of the names of their configurations."""
         for record in self._objects.records_of(resource):
             yield from self._webhooks_of(resource, record)
 
@@ -159,7 +159,7 @@ class Webhooks:
     ) -> list[Verdict | None]:
         """Return the replies of webhooks, ``None`` for failed calls that are ignored; raise `Waits` without replies."""
         answers = attributes.request.context.answers
-        assert answers is not None, "who cannot wait asks nobody"  # noqa: S101 - the chain looks before
+        assert answers is not None, "requests that cannot wait call no webhooks"  # noqa: S101 - the chain checks that
         pending: list[Question] = []
         keys = []
         for invocation in invocations:
@@ -248,7 +248,7 @@ class Webhooks:
 
     @staticmethod
     def _reread(attributes: Attributes, served: ServedResource, patched: Document) -> Document:
-        """Read a patched object as its kind: what is unknown is dropped, what is missing is defaulted."""
+        """Read a patched object as its kind: unknown fields are dropped, defaults are filled in."""
         if attributes.subresource not in ("", "status", "finalize", "approval", "ephemeralcontainers", "resize"):
             return patched
         try:

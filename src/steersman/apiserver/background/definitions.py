@@ -1,4 +1,4 @@
-"""`DefinitionCleaner`: a definition that waits for its last objects goes when they are gone."""
+"""`DefinitionCleaner`: removes a deleted definition after the last of its objects."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 class DefinitionCleaner:
-    """Looks at a definition that is to go whenever one of its objects went."""
+    """Checks a definition that is being deleted whenever one of its objects is removed."""
 
     def __init__(
         self,
@@ -25,12 +25,12 @@ class DefinitionCleaner:
         self._objects = objects
         self._served = served
         self._tasks = tasks
-        #: Deletes what is left of a definition, given as it is and as it was.
+        #: Deletes what is left of a definition; called with its current and its former state.
         self._clean = clean
         self._terminating: set[str] = set()
 
     def start(self) -> None:
-        """Look at every definition."""
+        """Check every definition."""
         self._terminating.clear()
         for record in self._objects.records_of(DEFINITIONS):
             if record.is_deleting:
@@ -38,7 +38,7 @@ class DefinitionCleaner:
                 self._look_at(record.name)
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         if event.resource == DEFINITIONS:
             if event.type == "DELETED":
                 self._terminating.discard(event.record.name)

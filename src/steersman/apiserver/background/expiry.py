@@ -1,4 +1,4 @@
-"""`EventExpiry`: an Event is forgotten a while after it was last written."""
+"""`EventExpiry`: deletes Events an hour after their last write."""
 
 from steersman.apiserver.background.internal_client import Place, place_of
 from steersman.apiserver.resources.object_store import ObjectStore
@@ -12,25 +12,25 @@ _EVENTS = "events"
 
 
 class EventExpiry:
-    """Removes Events whose time has come. All live equally long, so they expire in the order of their last writes."""
+    """Deletes expired Events. All live equally long, so they expire in the order of their last writes."""
 
     def __init__(self, objects: ObjectStore, served: ServedResource, clock: Clock) -> None:
         self._objects = objects
         self._served = served
         self._clock = clock
-        #: When each Event expires, the first one first.
+        #: When each Event expires, soonest first.
         self._due: dict[Place, float] = {}
         self._alarm = Deadline(clock, self._expire)
 
     def start(self) -> None:
-        """Give every Event that is there its full time."""
+        """Start the full lifetime of every existing Event."""
         self._due.clear()
         self._alarm.clear()
         for record in self._objects.records_of(_EVENTS):
             self._note(Place(_EVENTS, record.namespace, record.name))
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         if event.resource != _EVENTS:
             return
         place = place_of(event)

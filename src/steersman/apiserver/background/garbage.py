@@ -1,4 +1,4 @@
-"""`GarbageCollector`: an object goes when all its owners are gone; deletes reach dependents by the policy they name.
+"""`GarbageCollector`: deletes objects without existing owners, and carries out the propagation policy of deletes.
 
 The store is the graph: it knows the dependents of every uid. What is kept here beside it are the owners that wait for
 their dependents, the owners that are known to be gone, and the objects whose owners are of a kind that is not served.
@@ -15,23 +15,23 @@ from steersman.apiserver.storage.history import Event
 Document = dict[str, Any]
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
-#: Events are never collected: they live for a while and that is all.
+#: Events are never collected: they expire.
 _IGNORED = frozenset({"events"})
 #: How many gone owners are remembered; older ones are looked up again.
 _GONE = 10_000
 
 
 class _Owner(Enum):
-    """How an owner is, as its dependent sees it."""
+    """The state of an owner."""
 
     SOLID = "there"
     DANGLING = "gone"
     WAITING = "going, after its dependents"
-    UNKNOWN = "of a kind that nobody serves"
+    UNKNOWN = "of a kind that is not served"
 
 
 class GarbageCollector:
-    """Deletes what nobody owns any more, and lets go what waited for its dependents."""
+    """Deletes objects whose owners are gone, and removes owners that waited for their dependents."""
 
     def __init__(self, client: InternalClient, tasks: BackgroundTasks) -> None:
         self._client = client
@@ -39,13 +39,13 @@ class GarbageCollector:
         self._store = client.objects.store
         #: Owners that wait for their dependents, by uid.
         self._waiting: dict[str, Place] = {}
-        #: Uids of owners that went while something named them, the oldest first.
+        #: Uids of owners that were removed while an object referred to them, oldest first.
         self._gone: dict[str, None] = {}
-        #: Objects with an owner of an unknown kind: looked at again when definitions change.
+        #: Objects with an owner of an unknown kind, checked again when definitions change.
         self._unresolved: dict[Place, None] = {}
 
     def start(self) -> None:
-        """Look at everything that is there."""
+        """Check all objects with owners or finalizers."""
         self._waiting.clear()
         self._unresolved.clear()
         for resource in self._store.resources():
@@ -59,7 +59,7 @@ class GarbageCollector:
                     self._look_at(place)
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         if event.resource in _IGNORED:
             return
         record, previous = event.record, event.previous
@@ -75,7 +75,7 @@ class GarbageCollector:
             self._look_at_unresolved()
 
     def _remind(self, owner_uids: tuple[str, ...]) -> None:
-        """Look at those owners that wait for what was written."""
+        """Check the owners that wait for the written object."""
         for uid in owner_uids:
             if (owner := self._waiting.get(uid)) is not None:
                 self._look_at(owner)
@@ -108,7 +108,7 @@ class GarbageCollector:
         self._tasks.add(("deleting", place), lambda: self._begin_end(place))
 
     def _begin_end(self, place: Place) -> None:
-        """Do what the finalizers of an object that is to go ask for."""
+        """Carry out the finalizers of the collector on an object that is being deleted."""
         found = self._client.find(place)
         if found is None:
             return
@@ -121,7 +121,7 @@ class GarbageCollector:
             self._look_at(place)
 
     def _orphan(self, found: Found) -> None:
-        """Take an owner out of its dependents, then let it go."""
+        """Remove an owner from its dependents, then remove its finalizer."""
         uid = found.record.uid
         for place in self._dependents(uid):
             dependent = self._client.find(place)
@@ -139,7 +139,7 @@ class GarbageCollector:
         self._client.update(found)
 
     def _attempt(self, place: Place) -> None:
-        """Decide what becomes of an object."""
+        """Delete an object, shorten its list of owners, or keep it."""
         found = self._client.find(place)
         if found is None:
             return
@@ -160,11 +160,11 @@ class GarbageCollector:
             self._collect(found, place, is_awaited=bool(_of(owners, _Owner.WAITING)))
 
     def _collect(self, found: Found, place: Place, *, is_awaited: bool) -> None:
-        """Delete an object whose owners are gone or wait for its end."""
+        """Delete an object whose owners are gone or wait for its deletion."""
         dependents = self._dependents(found.record.uid)
         if is_awaited and dependents:
             if any(self._is_waiting(dependent) for dependent in dependents):
-                # Owners in a circle would wait for one another for ever.
+                # Owners in a circle would wait for each other forever.
                 for owner in found.metadata["ownerReferences"]:
                     owner["blockOwnerDeletion"] = False
                 self._client.update(found)
@@ -180,7 +180,7 @@ class GarbageCollector:
         return found is not None and found.record.is_deleting and FOREGROUND in found.finalizers
 
     def _finish_foreground(self, found: Found) -> None:
-        """Let an owner go when none of its dependents holds it back any more."""
+        """Remove the finalizer of an owner that no dependent blocks any more."""
         uid = found.record.uid
         for place in self._dependents(uid):
             dependent = self._client.find(place)
@@ -193,7 +193,7 @@ class GarbageCollector:
         self._drop_finalizer(found, FOREGROUND)
 
     def _owners(self, found: Found, place: Place) -> dict[str, _Owner] | None:
-        """Tell how the owners of an object are; ``None`` when that cannot be told of one of them."""
+        """Return the states of an object's owners; ``None`` if one of them is unknown."""
         states: dict[str, _Owner] = {}
         for reference in found.metadata.get("ownerReferences") or ():
             state = self._state(reference, found)

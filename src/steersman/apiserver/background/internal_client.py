@@ -18,14 +18,14 @@ from steersman.objects.codec import decode_json
 from steersman.protocol.http import Request
 
 Document = dict[str, Any]
-#: Who writes: its name is the field manager of what it sets.
+#: The user of all writes of controllers; the user agent is their field manager.
 _CONTROLLER = User("system:kube-controller-manager", ("system:masters", "system:authenticated"))
 _HEADERS = {"user-agent": "kube-controller-manager/v1.36"}
 _WRITE = WriteOptions()
 
 
 class Place(NamedTuple):
-    """Where an object is."""
+    """The address of an object."""
 
     resource: str
     namespace: str
@@ -33,13 +33,13 @@ class Place(NamedTuple):
 
 
 def place_of(event: Event) -> Place:
-    """Tell where something happened."""
+    """Return the address of the object of an event."""
     return Place(event.resource, event.record.namespace, event.record.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object that is there: how it is served, how it is stored, and a copy to change."""
+    """An existing object: its resource, its record, and a copy to change."""
 
     served: ServedResource
     record: Record
@@ -53,7 +53,7 @@ class Found:
 
     @property
     def finalizers(self) -> list[str]:
-        """What the object waits for before it goes."""
+        """The finalizers of the object."""
         return list(self.metadata.get("finalizers") or ())
 
 
@@ -77,7 +77,7 @@ class InternalClient:
         self._revision = -1
 
     def served(self, resource: str) -> ServedResource | None:
-        """Tell how a resource is served, by the name under which it is stored: in the stored version if possible."""
+        """Return the resource with this stored name, in the stored version if that is served."""
         if self._revision != self.catalog.revision:
             self._revision = self.catalog.revision
             found: dict[str, ServedResource] = {}
@@ -88,7 +88,7 @@ class InternalClient:
         return self._by_stored_name.get(resource)
 
     def find(self, place: Place) -> Found | None:
-        """Give an object; ``None`` if it is not there, or not served any more."""
+        """Return an object; ``None`` if it does not exist, or is not served any more."""
         served = self.served(place.resource)
         record = None if served is None else self.objects.get(served, place.namespace, place.name)
         if served is None or record is None:

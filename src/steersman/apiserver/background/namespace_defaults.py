@@ -1,4 +1,4 @@
-"""`NamespaceDefaults`: gives every namespace its default ServiceAccount, and the certificate of the API server."""
+"""`NamespaceDefaults`: creates the default ServiceAccount and the server's CA certificate in every namespace."""
 
 from typing import Any
 
@@ -21,23 +21,23 @@ _ABOUT = {
 
 
 class NamespaceDefaults:
-    """Keeps the first objects of every namespace as they should be."""
+    """Creates the first objects of every namespace, and restores them."""
 
     def __init__(
         self, client: InternalClient, tasks: BackgroundTasks, *, root_certificate: bytes | None = None
     ) -> None:
         self._client = client
         self._tasks = tasks
-        #: Without one, as in a server that listens nowhere, there is nothing to tell.
+        #: ``None`` for a server without a port, which has no authority.
         self._certificate = None if root_certificate is None else root_certificate.decode()
 
     def start(self) -> None:
-        """Look at every namespace."""
+        """Check every namespace."""
         for record in self._client.objects.records_of("namespaces"):
             self._look_at(record.name)
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         if event.resource == "namespaces":
             if event.type == "ADDED":
                 self._look_at(event.record.name)

@@ -1,4 +1,4 @@
-"""`NamespaceCleaner`: empties a namespace that is to go, tells what is left of it, and lets it go."""
+"""`NamespaceCleaner`: empties a namespace that is being deleted, reports what is left, and removes it."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ Document = dict[str, Any]
 _NAMESPACES = "namespaces"
 _PODS = "pods"
 _FINALIZER = "kubernetes"
-#: How many objects are deleted at once: clients are not kept waiting for a large namespace.
+#: How many objects are deleted in one turn, so that requests do not wait for a large namespace.
 _AT_ONCE = 200
 
 
 class NamespaceCleaner:
-    """Deletes the content of namespaces that are to go: pods first, then everything else."""
+    """Deletes the content of namespaces that are being deleted: pods first, then everything else."""
 
     def __init__(self, client: InternalClient, tasks: BackgroundTasks) -> None:
         self._client = client
@@ -26,14 +26,14 @@ class NamespaceCleaner:
         self._terminating: set[str] = set()
 
     def start(self) -> None:
-        """Look at every namespace."""
+        """Check every namespace."""
         self._terminating.clear()
         for record in self._client.objects.records_of(_NAMESPACES):
             if record.is_deleting:
                 self._look_at(record.name)
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         record = event.record
         if event.resource == _NAMESPACES:
             if event.type == "DELETED":
@@ -56,7 +56,7 @@ class NamespaceCleaner:
         self._terminating.add(name)
         resources = [resource for resource in self._client.objects.store.resources() if self._is_inside(resource)]
         if self._delete_some(name, [_PODS]):
-            return  # what was deleted brings this namespace up again
+            return  # each deletion is a write, which adds this task again
         pods = self._left(name, [_PODS])
         others = [resource for resource in resources if resource != _PODS]
         if not pods and self._delete_some(name, others):
@@ -72,7 +72,7 @@ class NamespaceCleaner:
         return served is not None and served.namespaced
 
     def _delete_some(self, namespace: str, resources: list[str]) -> int:
-        """Delete objects of some resources, a bounded number of them; tell how many."""
+        """Delete objects of some resources, a bounded number of them; return how many."""
         deleted = 0
         for resource in resources:
             for record in self._client.objects.records_of(resource, namespace):
@@ -86,7 +86,7 @@ class NamespaceCleaner:
         return deleted
 
     def _left(self, namespace: str, resources: list[str]) -> dict[str, list[Found]]:
-        """Give the objects of some resources that are still there."""
+        """Return the existing objects of some resources."""
         left: dict[str, list[Found]] = {}
         for resource in resources:
             for record in self._client.objects.records_of(resource, namespace):
@@ -96,7 +96,7 @@ class NamespaceCleaner:
         return left
 
     def _tell(self, place: Place, conditions: list[Document]) -> Found | None:
-        """Write what is left into the status, unless it says so already."""
+        """Report the remaining content in the status, if that changed."""
         found = self._client.find(place)
         if found is None:
             return None
@@ -137,7 +137,7 @@ def _condition(kind: str, reason: str, message: str, status: str = "False") -> D
 
 
 def _ordered(condition: Document) -> Document:
-    """Give a condition with its fields in the order in which Kubernetes writes them."""
+    """Return a condition with its fields in the order in which Kubernetes writes them."""
     return {name: condition[name] for name in ("type", "status", "lastTransitionTime", "reason", "message")}
 
 

@@ -1,4 +1,4 @@
-"""`TokenCleaner`: a token that was written into a Secret goes with its ServiceAccount."""
+"""`TokenCleaner`: deletes token Secrets together with their ServiceAccount."""
 
 from steersman.apiserver.background.internal_client import Found, InternalClient, Place, place_of
 from steersman.apiserver.background.tasks import BackgroundTasks
@@ -12,20 +12,20 @@ _UID = "kubernetes.io/service-account.uid"
 
 
 class TokenCleaner:
-    """Deletes the tokens of ServiceAccounts that are not there, or not there any more."""
+    """Deletes the token Secrets of ServiceAccounts that do not exist."""
 
     def __init__(self, client: InternalClient, tasks: BackgroundTasks) -> None:
         self._client = client
         self._tasks = tasks
 
     def start(self) -> None:
-        """Look at every token."""
+        """Check every token Secret."""
         for record in self._client.objects.records_of(_SECRETS):
             if record.fields.get("type") == _TYPE:
                 self._look_at(Place(_SECRETS, record.namespace, record.name))
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         if event.resource == _SECRETS:
             if event.type != "DELETED" and event.record.fields.get("type") == _TYPE:
                 self._look_at(place_of(event))

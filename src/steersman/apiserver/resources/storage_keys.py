@@ -1,8 +1,8 @@
-"""Where a real server keeps an object in its store, which it tells when somebody takes the object for another one."""
+"""The keys under which a real server stores objects: its message about a failed precondition contains them."""
 
 from steersman.apiserver.resources.served_resource import ServedResource
 
-#: Where a real server stores what it does not store under its own name.
+#: Resources that a real server stores under another name.
 _KEYS = {
     "services": "services/specs",
     "endpoints": "services/endpoints",

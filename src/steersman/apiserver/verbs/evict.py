@@ -1,4 +1,4 @@
-"""Evictions: deletes of pods that ask the disruption budget first, as whoever empties a node sends them."""
+"""Evictions: deletes of pods that the disruption budget may reject, as `kubectl drain` sends them."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ _MOST_DISRUPTED = 2000
 
 
 def check_eviction(eviction: Document, name: str) -> None:
-    """Refuse a body that is no eviction of the pod in the URL."""
+    """Reject a body that is not an eviction of the pod in the URL."""
     kind, version = eviction.get("kind") or "Eviction", eviction.get("apiVersion") or "policy/v1"
     if kind != "Eviction":
         raise bad_request(
@@ -68,7 +68,7 @@ class Evicting:
                 self._objects.put(budgets, {**budget, "status": status})
 
     def _mark(self, served: ServedResource, pod: Document, record: Record, now: str) -> Record:
-        """Say on the pod why it goes."""
+        """Set the condition that tells why the pod is deleted."""
         status = pod.get("status") or {}
         others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionTarget"]
         condition = {
@@ -95,7 +95,7 @@ def _is_unprotected(pod: Document) -> bool:
 
 
 def _may_go_unhealthy(pod: Document, budget: Document) -> bool:
-    """Tell whether a pod that is not ready may go without counting."""
+    """Return whether an unready pod may be evicted without using up a disruption."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     if any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions):
         return False
@@ -107,7 +107,7 @@ def _may_go_unhealthy(pod: Document, budget: Document) -> bool:
 
 
 def _disrupted(budget: Document, pod: str, now: str) -> Document:
-    """Give the status of a budget after one more disruption; refuse when there may be none."""
+    """Return the status of a budget after one more disruption; reject the eviction if none is allowed."""
     name, status = budget["metadata"]["name"], dict(budget.get("status") or {})
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
         raise _too_many(f"The disruption budget {name} is still being processed by the server.", _RETRY_SECONDS)

@@ -1,4 +1,4 @@
-"""Namespaces as the frame of other objects, and the end of objects: what may still be made, and what is finished."""
+"""Lifecycle of objects: whether a namespace still accepts new ones, and whether one has no finalizers left."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ Document = dict[str, Any]
 
 
 class Lifecycle:
-    """Watches over namespaces and finalizers on behalf of every write."""
+    """Checks namespaces and finalizers for every write."""
 
     def __init__(self, objects: ObjectStore, catalog: Catalog) -> None:
         self._objects = objects
         self._catalog = catalog
 
     def check_create(self, served: ServedResource, namespace: str, name: str) -> None:
-        """Refuse to create in a namespace that is not there or is going away."""
+        """Reject a create in a namespace that does not exist or is being deleted."""
         if not served.namespaced:
             return
         record = self._objects.store.get("namespaces", "", namespace)
@@ -40,7 +40,7 @@ class Lifecycle:
         return Refusal(403, "Forbidden", refusal.message, details={**(refusal.details or {}), "causes": [cause]})
 
     def is_finished(self, served: ServedResource, obj: Document) -> bool:
-        """Tell whether an object was only waiting for its finalizers, and has none left."""
+        """Return whether an object is being deleted and has no finalizers left."""
         metadata = obj["metadata"]
         if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
             return False

@@ -1,4 +1,4 @@
-"""Get and list: objects as they are, or as they were at a version that is still known."""
+"""Get and list: objects as they are now, or at an older version that is still stored."""
 
 import base64
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def _bad_token(why: str) -> Exception:
 
 
 class Lister:
-    """Finds the objects that a list is about."""
+    """Selects the objects of a list."""
 
     def __init__(self, objects: ObjectStore, lag: Callable[[], int] = int) -> None:
         self._objects = objects
@@ -58,11 +58,11 @@ class Lister:
         self._lag = lag
 
     def page(self, served: ServedResource, selection: Selection, options: ListOptions) -> Page:
-        """Give one page of objects; raises when the version that was asked for is gone or not there yet."""
+        """Return one page of objects; reject a version that is too old or not reached yet."""
         asked = StoreOptions(
             namespace=selection.namespace or "",
             selector=None if selection.is_everything else selection.matches,
-            # From the cache everything is served at once, whatever the limit.
+            # A list from the cache ignores the limit.
             limit=0 if options.resource_version == "0" and not options.continue_token else options.limit,
             continue_token=self._token(options),
             resource_version=self._version(options),
@@ -116,7 +116,7 @@ class ReadingVerbs:
         return ApiResponse(200, self._objects.raw(served, record, shows_all=bool(request.info.subresource)))
 
     def list(self, request: ApiRequest) -> tuple[Page, Selection]:
-        """Find what a GET of a collection asks for."""
+        """Return the page that a GET of a collection asks for."""
         options = list_options(request.query)
         selection = select(request.served, request.info.namespace or None, options)
         page = self._lister.page(request.served, selection, options)
@@ -124,7 +124,7 @@ class ReadingVerbs:
         return page, selection
 
     def list_body(self, served: ServedResource, page: Page) -> bytes:
-        """Write a list as JSON."""
+        """Return a list as JSON."""
         raws = [self._objects.raw(served, record) for record in page.records]
         metadata = list_metadata(page)
         if served.builtin:

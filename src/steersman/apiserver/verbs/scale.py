@@ -44,7 +44,7 @@ _BUILTIN_PATHS = (("spec", "replicas"), ("status", "replicas"))
 
 @cache
 def _endpoint() -> Endpoint:
-    """Give where writes to a scale arrive."""
+    """Return the endpoint of writes to a scale."""
     return Endpoint(api_version="autoscaling/v1", type=builtin_types.type_of(_SCALE), subresource="scale")
 
 
@@ -98,7 +98,7 @@ class Scaling:
         return self._write(request, record, wanted, options)
 
     def _apply(self, request: ApiRequest, record: Record, live: Document, options: WriteOptions) -> ApiResponse:
-        """Apply a scale; to that of a custom resource only what it says already, which makes its applier an owner."""
+        """Apply a scale; that of a custom resource accepts only its current values, then owned by the manager, too."""
         parent = self._objects.document(request.served, record)
         config = read_configuration(request.http.body).document
         owned = self._owned(request.served, parent, live)
@@ -118,23 +118,23 @@ class Scaling:
         return self._write(request, record, made, options, entries=made["metadata"].get("managedFields") or [])
 
     def _paths(self, served: ServedResource) -> dict[str, tuple[str, ...] | None]:
-        """Give where the replicas stand, in every served version."""
+        """Return the path of the replicas in every served version."""
         versions = self._catalog.versions_of(served.group, served.plural)
         return {
             other.api_version: self._spec_path(other) if "scale" in other.subresources else None for other in versions
         }
 
     def _owned(self, served: ServedResource, parent: Document, scale: Document) -> Document:
-        """Give a scale with those who own its replicas."""
+        """Return a scale with the managers that own its replicas."""
         listed = scale_entries(parent["metadata"].get("managedFields") or [], self._paths(served))
         if not listed:
             return scale
         return {**scale, "metadata": {**scale["metadata"], "managedFields": listed}}
 
     def _entries(self, request: ApiRequest, parent: Document, scale: Document, replicas: int) -> Entries:
-        """Give who owns the replicas after a write to the scale."""
+        """Return the managers that own the replicas after a write to the scale."""
         owned = self._owned(request.served, parent, scale)
-        # No replicas are no value: nobody owns what is not there.
+        # 0 replicas are left out, so no manager owns them.
         made = {**owned, "spec": {"replicas": replicas} if replicas else {}}
         written = updater.update(owned, made, request.manager, endpoint=_endpoint(), time=request.context.now)
         listed: Entries = written["metadata"].get("managedFields") or []
@@ -215,7 +215,7 @@ class Scaling:
         return _BUILTIN_PATHS[0]
 
     def _scale(self, served: ServedResource, record: Record, *, missing: int | None = None) -> Document:
-        """Give the scale of an object; ``missing`` are the replicas where a custom resource has none."""
+        """Return the scale of an object; ``missing`` is the number of replicas if a custom resource has none."""
         obj = self._objects.document(served, record)
         metadata = obj["metadata"]
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -246,7 +246,7 @@ class Scaling:
 
 
 def _type_fault(scale: Any, *, is_strict: bool) -> str:
-    """Tell why a document cannot be a Scale; nothing if it can. Unknown fields count if they are to be refused."""
+    """Return why a document cannot be read as a Scale, or an empty text; unknown fields are errors if ``is_strict``."""
     if scale.__class__ is not dict:
         return f"json: cannot unmarshal {JSON_WORDS[scale.__class__]} into Go value of type map[string]interface {{}}"
     content = {key: value for key, value in scale.items() if key not in ("apiVersion", "kind")}
@@ -260,13 +260,13 @@ def _type_fault(scale: Any, *, is_strict: bool) -> str:
 
 
 def _is_same(scale: Document, other: Document) -> bool:
-    """Tell whether two scales differ in nothing but who owns them."""
+    """Return whether two scales are equal except for their managed fields."""
     left, right = ({**one, "metadata": {**one["metadata"], "managedFields": None}} for one in (scale, other))
     return json_equal(left, right)
 
 
 def _replicas(scale: Document) -> int:
-    """Give the replicas of a Scale that was read; none are 0."""
+    """Return the replicas of a Scale, 0 if it has none."""
     return (scale.get("spec") or {}).get("replicas") or 0
 
 

@@ -1,4 +1,4 @@
-"""Parts of objects that are no copies of them: scale, finalize, binding, eviction, tokens, logs."""
+"""Subresources that are not copies of their object: scale, finalize, binding, eviction, tokens, logs."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -27,10 +27,10 @@ _RUNNING = ("exec", "attach", "portforward")
 
 
 class PodServer(Protocol):
-    """What runs pods, and so can tell what is inside: their logs, shells and ports."""
+    """Serves the logs, shells and ports of the pods of one node."""
 
     def handle(self, part: str, pod: Document, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer a request to a part of a pod of this node; ``Refusal`` at once or later is answered for it."""
+        """Answer a request to a part of a pod of this node; a ``Refusal``, raised at once or later, is the response."""
 
 
 def _created(review: Review) -> ApiResponse:
@@ -132,7 +132,7 @@ class Subresources:
             exchange.respond(refusal_response(request.http, request.query, refusal))
 
     def _check_node(self, request: ApiRequest, record: Record) -> None:
-        """Refuse to ask a node that is not there; Kubernetes speaks of a pod of the node's name."""
+        """Reject a request to a missing node; Kubernetes reports a missing pod with the node's name."""
         if request.served.plural != "pods":
             return
         node = self._objects.document(request.served, record)["spec"].get("nodeName", "")

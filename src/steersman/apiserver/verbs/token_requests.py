@@ -1,4 +1,4 @@
-"""TokenRequest: a token for a service account, asked for by creating an object that is not kept."""
+"""TokenRequest: a token for a service account, requested by creating an object that is not stored."""
 
 from functools import cache
 from typing import Any
@@ -84,7 +84,7 @@ class TokenRequests:
         return {**obj, "metadata": shown, "spec": answered, "status": status}
 
     def _bound(self, request: ApiRequest, reference: Document | None, account: str) -> Bound | None:
-        """Find what a token is to be bound to."""
+        """Return the object to which a token is to be bound."""
         if reference is None:
             return None
         kind, name = reference.get("kind", ""), reference.get("name", "")

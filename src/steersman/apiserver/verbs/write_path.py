@@ -39,8 +39,8 @@ Why this order. It is kube-apiserver's:
 
 * Decoding fills in defaults (one stage, `Decoded`): Kubernetes' codec does both, and a patch is decoded after it was
   merged, so the defaults of a patched object are filled in then.
-* Owners are computed *before* mutating webhooks run (``FieldManager`` wraps admission): what a webhook changes is owned
-  by nobody, unless the webhook edits managedFields itself.
+* Owners are computed *before* mutating webhooks run (the handler calls its ``FieldManager`` first): their changes have
+  no owner, unless a webhook edits managedFields itself.
 * The name of an object with ``generateName`` and its uid are made *after* mutating webhooks: webhooks see neither.
 * The rules of a kind run after mutating and before validating admission: webhooks can repair an object, and a webhook
   that rejects sees only valid ones.
@@ -177,7 +177,7 @@ class Validated(Stage, frozen=True, gc=False):
 
 
 class Approved(Validated, frozen=True, gc=False):
-    """An object that nobody rejects."""
+    """An object that admission policies and validating webhooks accept."""
 
 
 class Committed(Struct, frozen=True, gc=False):
