@@ -143,10 +143,10 @@ async def test_what_a_converter_cannot_do_is_told_and_nothing_is_written(
 ) -> None:
     """A user of kubectl reads this; the operator's log is far away."""
     async with cluster.running(_shapes(), options=ManagerOptions(webhooks=local_front())):
-        before = cluster.server.ledger.version
+        before = cluster.server.objects.version
         with pytest.raises(InternalError, match=message):
             await cluster.client.create(BetaShape(meta("round"), ShapeSpec(sides=sides)))
-        assert cluster.server.ledger.version == before
+        assert cluster.server.objects.version == before
         with pytest.raises(NotFound):
             await cluster.client.get(Shape, "round")
 

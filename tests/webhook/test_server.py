@@ -223,7 +223,7 @@ async def test_bad_input_over_the_wire_gets_a_clear_refusal_and_writes_nothing()
     path = "/quota/validate/check"
     kind = {"group": "tls.example.com", "version": "v1", "kind": "Quota"}
     async with _served(_operator()) as (cluster, address, authority):
-        before = cluster.server.ledger.version
+        before = cluster.server.objects.version
 
         async def told(body: bytes, where: str = path) -> tuple[str, str]:
             answer = await _post(address, authority, where, body)
@@ -242,7 +242,7 @@ async def test_bad_input_over_the_wire_gets_a_clear_refusal_and_writes_nothing()
             address, authority, path, review(kind=kind, uid="mine", object={"metadata": {"name": "a"}})
         )
         assert response_of(answer.partition("\r\n\r\n")[2].encode())["uid"] == "mine"
-        assert cluster.server.ledger.version == before
+        assert cluster.server.objects.version == before
 
 
 async def test_a_new_certificate_waits_until_the_api_server_was_told(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from steersman.apiserver.access.service_account_tokens import service_account_user
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
@@ -54,7 +54,7 @@ class Worker(Protocol):
 class Cluster:
     """A server of its own for one test. Everything is in this process: nothing listens on a port.
 
-    Housekeeping is on, as in a real cluster: what nobody owns any more is collected, a namespace takes its content with
+    The server's controllers run, as in a real cluster: garbage is collected, a deleted namespace takes its content with
     it, and each has its default ServiceAccount. It happens right after the write that causes it, in no virtual time.
     """
 
@@ -67,7 +67,7 @@ class Cluster:
         self.server = ApiServer(
             clock=self.clock,
             randomness=self.randomness,
-            housekeeping=HousekeepingOptions(),
+            controllers=ControllerOptions(),
             webhooks=WebhookOptions(caller=self.webhooks, services=self._webhook_services),
         )
         #: What came to the server from the client and the operators, and where faults are injected.
@@ -249,7 +249,7 @@ class Cluster:
         raise WaitTimeout(f"no rest within {within:g} s: {self._workers}")
 
     def _version(self) -> str:
-        return str(self.server.ledger.version)
+        return str(self.server.objects.version)
 
     async def drive(self, work: Awaitable[None]) -> None:
         """Wait for something that may need time to pass; a fake clock is moved until it is done."""

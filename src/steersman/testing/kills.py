@@ -193,13 +193,13 @@ class _Run:
 
     async def _rest(self) -> None:
         """Wait until nothing was written for a while: a late write is a write."""
-        clock, ledger = self._cluster.clock, self._cluster.server.ledger
-        version, since = ledger.version, clock.monotonic()
+        clock, objects = self._cluster.clock, self._cluster.server.objects
+        version, since = objects.version, clock.monotonic()
         end = since + _RESTLESS
         while clock.monotonic() < min(since + self._quiet, end):
             await clock.sleep(_LOOK_EVERY)
-            if ledger.version != version:
-                version, since = ledger.version, clock.monotonic()
+            if objects.version != version:
+                version, since = objects.version, clock.monotonic()
 
     async def _supervise(self) -> None:
         async with served(self._cluster, self.fuse) as kubeconfig, self._nursery.running(kubeconfig):

@@ -55,7 +55,7 @@ def running_server(tmp_path: Path) -> Iterator[RunningServer]:
     home.mkdir()
     log = tmp_path / "server.log"
     # What clients print is compared with what they printed on a server without controllers.
-    command = [sys.executable, "-m", "steersman.cli", "server", "--no-housekeeping", "--kubeconfig", str(kubeconfig)]
+    command = [sys.executable, "-m", "steersman.cli", "server", "--no-controllers", "--kubeconfig", str(kubeconfig)]
     with (
         log.open("w") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,  # noqa: S603 - our own

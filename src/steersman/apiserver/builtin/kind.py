@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from steersman.apiserver.resources.columns import CREATED_AT, NAME, Column
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.objects.identity import GroupVersionKind
 from steersman.validation.field_errors import FieldError
 
@@ -30,7 +30,7 @@ Warnings = Callable[[Document, Document | None], list[str]]
 class ServerContext(Struct, frozen=True):
     """What strategies of built-in kinds may use of their server; time and randomness come with each request."""
 
-    objects: Ledger
+    objects: ObjectStore
 
 
 class BuiltinKind(Struct, frozen=True):

@@ -20,7 +20,7 @@ from steersman.apiserver.builtin.storage import family as storage
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.builtin.workloads import family as workloads
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 
 #: A group and a kind.
 GroupKind = tuple[str, str]
@@ -62,7 +62,7 @@ def add_builtin_kinds(
             gvk=resource.gvk, kind=kind, namespaced=resource.namespaced, has_status="status" in subresources
         )
         catalog.add(
-            Served(
+            ServedResource(
                 resource=resource,
                 strategy=create(served, server),
                 verbs=verbs,

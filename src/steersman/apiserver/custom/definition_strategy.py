@@ -6,7 +6,7 @@ from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.custom.definitions import FINALIZER
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
 from steersman.structural.verdict import Verdict
@@ -44,7 +44,7 @@ class DefinitionStrategy(BuiltinStrategy):
         if service.__class__ is dict and not service.get("port"):
             service["port"] = 443
 
-    def wrong_kind_text(self, kind: str, served: Served) -> str:
+    def wrong_kind_text(self, kind: str, served: ServedResource) -> str:
         """Name the part of a real server that keeps definitions: it knows no other kinds."""
         known = f'version "{served.api_version}" in scheme "pkg/apiserver/apiserver.go:55"'
         return f'no kind "{kind}" is registered for {known}'

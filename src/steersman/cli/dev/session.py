@@ -110,7 +110,7 @@ class Session:
                 server = await stack.enter_async_context(self._serve(calls))
                 file.write(server.access.kubeconfig())
                 self._served.set()
-                self._tally = Tally(server.api.ledger, self._news.set)
+                self._tally = Tally(server.api.objects, self._news.set)
                 self._log_here()
                 stack.callback(self._face.close)
                 self._face.open(self._make_face(server))

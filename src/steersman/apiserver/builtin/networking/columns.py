@@ -11,7 +11,7 @@ from steersman.apiserver.builtin.common.cells import (
     field,
     joined,
     labels,
-    selector_text,
+    selector_cell,
     shortened,
 )
 from steersman.apiserver.builtin.common.documents import Document
@@ -57,7 +57,7 @@ def _ingress_ports(obj: Document, _now: datetime) -> str:
 
 
 def _pod_selector(obj: Document, _now: datetime) -> str:
-    return selector_text(at(obj, "spec", "podSelector"))
+    return selector_cell(at(obj, "spec", "podSelector"))
 
 
 SERVICE = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.common.quantities import parse_quantity
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal, forbidden
 from steersman.objects.codec import decode_json
 from steersman.objects.quantity import Quantity
@@ -26,14 +26,14 @@ def _forbidden_pod(obj: Document, why: str) -> Refusal:
     return forbidden("pods", "", obj["metadata"].get("name") or "Unknown", why)
 
 
-def check_runtime_class(objects: Ledger, obj: Document) -> None:
+def check_runtime_class(objects: ObjectStore, obj: Document) -> None:
     """Reject a pod whose RuntimeClass does not exist."""
     name = obj["spec"].get("runtimeClassName")
     if name and objects.store.get("runtimeclasses.node.k8s.io", "", name) is None:
         raise _forbidden_pod(obj, f'pod rejected: RuntimeClass "{name}" not found')
 
 
-def set_priority(objects: Ledger, obj: Document) -> None:
+def set_priority(objects: ObjectStore, obj: Document) -> None:
     """Set priority and preemption policy from the PriorityClass of the pod, or from the default class."""
     spec = obj["spec"]
     name = spec.get("priorityClassName") or _default_priority_class(objects)
@@ -52,7 +52,7 @@ def set_priority(objects: Ledger, obj: Document) -> None:
     _set_priority_fields(obj, value, policy)
 
 
-def _default_priority_class(objects: Ledger) -> str:
+def _default_priority_class(objects: ObjectStore) -> str:
     for record in objects.records_of(_PRIORITY_CLASSES):
         if decode_json(record.raw).get("globalDefault"):
             return record.name
@@ -93,7 +93,7 @@ def _tolerates(toleration: Any, taint: str) -> bool:
     return (toleration.get("key") or taint) == taint and toleration.get("effect", "NoExecute") in ("NoExecute", "")
 
 
-def apply_limit_ranges(objects: Ledger, obj: Document) -> None:
+def apply_limit_ranges(objects: ObjectStore, obj: Document) -> None:
     """Set missing requests and limits of containers; reject a pod outside the bounds."""
     records = objects.records_of("limitranges", obj["metadata"].get("namespace", ""))
     if not records:

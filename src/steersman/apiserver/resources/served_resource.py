@@ -1,4 +1,4 @@
-"""`Served`: one resource in one version, with everything that a request to it needs to know."""
+"""`ServedResource`: one resource in one version, with everything that a request to it needs to know."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ from steersman.apiserver.status import (
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.validation.field_errors import FieldError
 
-#: What most resources can do.
+#: Verbs of most resources.
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
 
@@ -29,7 +29,7 @@ class Subresource:
 
 
 @dataclass(slots=True)
-class Served:
+class ServedResource:
     """One resource in one version."""
 
     resource: ApiResource
@@ -37,11 +37,11 @@ class Served:
     verbs: frozenset[str]
     subresources: dict[str, Subresource] = field(default_factory=dict)
     builtin: bool = True
-    #: Under which name objects are stored: all versions of a resource share it.
+    #: The name under which objects are stored, shared by all versions of a resource.
     stored_as: str = ""
-    #: In which version they are stored.
+    #: The version in which they are stored.
     stored_version: str = ""
-    #: What every answer is told beside its object: a deprecated version warns.
+    #: A warning in every response: the version is deprecated.
     deprecation: str = ""
     #: ``{"kind":…,"apiVersion":…,`` as every stored object of this version begins.
     prefix: bytes = b""
@@ -87,15 +87,15 @@ class Served:
         return conflict(self.plural, self.group, name, MODIFIED)
 
     def conflict(self, name: str, why: str) -> Refusal:
-        """409: the object is not as the request assumes."""
+        """409: the object is not in the state that the request assumes."""
         return conflict(self.plural, self.group, name, why)
 
     def forbidden(self, name: str, why: str) -> Refusal:
-        """403: it may not be done."""
+        """403: the user may not do it."""
         return forbidden(self.plural, self.group, name, why)
 
     def invalid(self, name: str, errors: list[FieldError], kind: str = "") -> Refusal:
-        """422: the object breaks rules."""
+        """422: the object is invalid."""
         # Events of both groups are one kind to Kubernetes' own validation.
         group = "" if self.builtin and self.group == "events.k8s.io" else self.group
         return invalid(kind or self.kind, group, name, errors)

@@ -2,36 +2,36 @@ import logging
 
 import pytest
 
-from steersman.apiserver.background.chores import Chores
+from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.status import Refusal
 
 
 def test_a_chore_that_comes_up_while_it_waits_is_done_once() -> None:
     """Ten writes to one object are one thing to look at."""
-    chores, done = Chores(), []
+    tasks, done = BackgroundTasks(), []
     for _ in range(3):
-        chores.add("a", lambda: done.append("a"))
-    chores.run()
+        tasks.add("a", lambda: done.append("a"))
+    tasks.run()
     assert done == ["a"]
 
 
 def test_a_chore_that_comes_up_while_it_is_done_is_done_again() -> None:
     """What it looked at has changed since."""
-    chores, done = Chores(), []
+    tasks, done = BackgroundTasks(), []
 
     def once_more() -> None:
         done.append("a")
         if len(done) == 1:
-            chores.add("a", once_more)
+            tasks.add("a", once_more)
 
-    chores.add("a", once_more)
-    chores.run()
+    tasks.add("a", once_more)
+    tasks.run()
     assert done == ["a", "a"]
 
 
 def test_a_chore_that_fails_does_not_keep_others_from_being_done(caplog: pytest.LogCaptureFixture) -> None:
     """One object that cannot be written must not stop the cleaning of a cluster."""
-    chores, done = Chores(), []
+    tasks, done = BackgroundTasks(), []
 
     def refused() -> None:
         raise Refusal(422, "Invalid", "no")
@@ -39,10 +39,13 @@ def test_a_chore_that_fails_does_not_keep_others_from_being_done(caplog: pytest.
     def broken() -> None:
         raise KeyError("bug")
 
-    chores.add("refused", refused)
-    chores.add("broken", broken)
-    chores.add("good", lambda: done.append("good"))
+    tasks.add("refused", refused)
+    tasks.add("broken", broken)
+    tasks.add("good", lambda: done.append("good"))
     with caplog.at_level(logging.WARNING, "steersman.apiserver"):
-        chores.run()
+        tasks.run()
     assert done == ["good"]
-    assert [record.message for record in caplog.records] == ["a chore was refused", "a chore failed"]
+    assert [record.message for record in caplog.records] == [
+        "a background task was rejected",
+        "a background task failed",
+    ]

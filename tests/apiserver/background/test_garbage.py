@@ -3,7 +3,7 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.apiserver.housekeeping.kept import CONFIG_MAPS, DEFINITIONS, Document, Kept, definition
+from tests.apiserver.background.kept import CONFIG_MAPS, DEFINITIONS, Document, Kept, definition
 from tests.support.families import Family, survivors
 
 WIDGETS = "/apis/demo.dev/v1/namespaces/default/widgets"
@@ -30,7 +30,7 @@ async def test_dependents_go_with_their_last_owner() -> None:
     assert kept.names() == []
 
 
-async def test_without_housekeeping_dependents_stay() -> None:
+async def test_without_controllers_dependents_stay() -> None:
     """A real kube-controller-manager may be at work on this server: the two must not interfere."""
     kept = Kept(None)
     kept.config_map("a")
@@ -162,7 +162,7 @@ async def play(family: Family) -> tuple[dict[int, frozenset[int]], int]:
         assert "deletionTimestamp" not in item["metadata"], "nothing holds an object back for ever"
         owners = item["metadata"].get("ownerReferences") or []
         left[int(item["metadata"]["name"][1:])] = frozenset(int(owner["name"][1:]) for owner in owners)
-    return left, kept.server.ledger.version
+    return left, kept.server.objects.version
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,5 +1,5 @@
 from steersman.apiserver.background.expiry import EVENT_SECONDS
-from tests.apiserver.housekeeping.kept import DEFINITIONS, Document, Kept, definition
+from tests.apiserver.background.kept import DEFINITIONS, Document, Kept, definition
 
 EVENTS = "/api/v1/namespaces/default/events"
 SECRETS = "/api/v1/namespaces/default/secrets"

@@ -1,6 +1,6 @@
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.clock import RealClock
-from tests.apiserver.housekeeping.kept import Kept
+from tests.apiserver.background.kept import Kept
 
 NAMESPACES = "/api/v1/namespaces"
 
@@ -26,7 +26,7 @@ async def test_a_deleted_default_account_comes_back() -> None:
 
 async def test_the_certificate_of_the_server_is_told_and_put_right() -> None:
     """Clients inside of pods trust what stands there."""
-    kept = Kept(HousekeepingOptions(root_certificate=b"PEM"))
+    kept = Kept(ControllerOptions(root_certificate=b"PEM"))
     path = f"{NAMESPACES}/default/configmaps/kube-root-ca.crt"
     assert kept.get(path)["data"] == {"ca.crt": "PEM"}
     kept.patch(path, {"data": {"ca.crt": "forged", "more": "x"}})
@@ -39,7 +39,7 @@ async def test_the_certificate_of_the_server_is_told_and_put_right() -> None:
 
 async def test_a_namespace_takes_its_content_with_it() -> None:
     """Custom objects and accounts included, and nothing is made anew meanwhile."""
-    kept = Kept(HousekeepingOptions(root_certificate=b"PEM"))
+    kept = Kept(ControllerOptions(root_certificate=b"PEM"))
     kept.create(NAMESPACES, {"metadata": {"name": "n"}})
     kept.create(f"{NAMESPACES}/n/configmaps", {"metadata": {"name": "c"}})
     await kept.settle()

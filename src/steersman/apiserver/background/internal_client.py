@@ -1,4 +1,4 @@
-"""`Hand`: reads and writes objects as the cluster's controllers do, by the same rules as any client's writes."""
+"""`InternalClient`: reads and writes objects for the controllers, by the same rules as the writes of any client."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -7,10 +7,9 @@ from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import Query, RequestInfo
 from steersman.apiserver.messages.options import DeleteOptions, WriteOptions
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.request_context import RequestContexts, User
-from steersman.apiserver.resources.served import Served
-from steersman.apiserver.resources.strategy import Reading
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.delete import AdmittedDeletion, Deleting
@@ -19,14 +18,14 @@ from steersman.objects.codec import decode_json
 from steersman.protocol.http import Request
 
 Document = dict[str, Any]
-#: Who writes: its name is the field manager of what it sets.
+#: The user of all writes of controllers; the user agent is their field manager.
 _CONTROLLER = User("system:kube-controller-manager", ("system:masters", "system:authenticated"))
 _HEADERS = {"user-agent": "kube-controller-manager/v1.36"}
 _WRITE = WriteOptions()
 
 
 class Place(NamedTuple):
-    """Where an object is."""
+    """The address of an object."""
 
     resource: str
     namespace: str
@@ -34,15 +33,15 @@ class Place(NamedTuple):
 
 
 def place_of(event: Event) -> Place:
-    """Tell where something happened."""
+    """Return the address of the object of an event."""
     return Place(event.resource, event.record.namespace, event.record.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An object that is there: how it is served, how it is stored, and a copy to change."""
+    """An existing object: its resource, its record, and a copy to change."""
 
-    served: Served
+    served: ServedResource
     record: Record
     obj: Document = field(repr=False)
 
@@ -54,29 +53,34 @@ class Found:
 
     @property
     def finalizers(self) -> list[str]:
-        """What the object waits for before it goes."""
+        """The finalizers of the object."""
         return list(self.metadata.get("finalizers") or ())
 
 
-class Hand:
+class InternalClient:
     """Finds, creates, updates and deletes objects of every kind."""
 
     def __init__(
-        self, ledger: Ledger, catalog: Catalog, contexts: RequestContexts, writer: ObjectWriter, deleting: Deleting
+        self,
+        objects: ObjectStore,
+        catalog: Catalog,
+        contexts: RequestContexts,
+        writer: ObjectWriter,
+        deleting: Deleting,
     ) -> None:
-        self.ledger = ledger
+        self.objects = objects
         self.catalog = catalog
         self._contexts = contexts
         self._writer = writer
         self._deleting = deleting
-        self._by_stored_name: dict[str, Served] = {}
+        self._by_stored_name: dict[str, ServedResource] = {}
         self._revision = -1
 
-    def served(self, resource: str) -> Served | None:
-        """Tell how a resource is served, by the name under which it is stored: in the stored version if possible."""
+    def served(self, resource: str) -> ServedResource | None:
+        """Return the resource with this stored name, in the stored version if that is served."""
         if self._revision != self.catalog.revision:
             self._revision = self.catalog.revision
-            found: dict[str, Served] = {}
+            found: dict[str, ServedResource] = {}
             for served in self.catalog:
                 if served.is_stored_form or served.stored_as not in found:
                     found[served.stored_as] = served
@@ -84,15 +88,15 @@ class Hand:
         return self._by_stored_name.get(resource)
 
     def find(self, place: Place) -> Found | None:
-        """Give an object; ``None`` if it is not there, or not served any more."""
+        """Return an object; ``None`` if it does not exist, or is not served any more."""
         served = self.served(place.resource)
-        record = None if served is None else self.ledger.get(served, place.namespace, place.name)
+        record = None if served is None else self.objects.get(served, place.namespace, place.name)
         if served is None or record is None:
             return None
-        if self.ledger.needs_webhook(served, record):
+        if self.objects.needs_webhook(served, record):
             # Controllers look at metadata only, and there is no request that could wait for a webhook.
             return Found(served, record, decode_json(record.raw))
-        return Found(served, record, self.ledger.document(served, record))
+        return Found(served, record, self.objects.document(served, record))
 
     def now(self) -> str:
         """Return the time as objects carry it."""
@@ -104,19 +108,19 @@ class Hand:
         assert served is not None, "only built-in kinds are created"  # noqa: S101 - the callers' own constants
         metadata = document["metadata"]
         request = self._request(served, metadata.get("namespace", ""), metadata["name"])
-        obj = served.strategy.read({**document, "kind": served.kind, "apiVersion": served.api_version}, Reading())
-        self._writer.create(Decoded(request, _WRITE, obj))
+        read = served.strategy.read({**document, "kind": served.kind, "apiVersion": served.api_version})
+        self._writer.create(Decoded(request, _WRITE, read.obj))
 
     def update(self, found: Found, subresource: str = "") -> None:
         """Write a changed copy; an object that waits for nothing else is removed."""
         record = found.record
-        if self.ledger.needs_webhook(found.served, record):
+        if self.objects.needs_webhook(found.served, record):
             if record.is_deleting and not found.finalizers:
-                self.ledger.remove(found.served, record)
+                self.objects.remove(found.served, record)
             else:
-                self.ledger.put_stored(found.served, record, found.obj)
+                self.objects.put_stored(found.served, record, found.obj)
             return
-        live = self.ledger.document(found.served, record)
+        live = self.objects.document(found.served, record)
         request = self._request(found.served, record.namespace, record.name, subresource)
         self._writer.write(propose(Decoded(request, _WRITE, found.obj), Existing(record, live)))
 
@@ -124,11 +128,11 @@ class Hand:
         """Delete an object."""
         request = self._request(found.served, found.record.namespace, found.record.name)
         deletion = AdmittedDeletion(request, found.record, DeleteOptions(policy=policy))
-        if self.ledger.needs_webhook(found.served, found.record):
+        if self.objects.needs_webhook(found.served, found.record):
             self._deleting.commit_stored(deletion)
         else:
             self._deleting.commit(deletion)
 
-    def _request(self, served: Served, namespace: str, name: str, subresource: str = "") -> ApiRequest:
+    def _request(self, served: ServedResource, namespace: str, name: str, subresource: str = "") -> ApiRequest:
         info = RequestInfo(served.group, served.version, served.plural, namespace, name, subresource)
         return ApiRequest(Request("PUT", "/", _HEADERS, b""), info, Query(), served, self._contexts.of(_CONTROLLER))

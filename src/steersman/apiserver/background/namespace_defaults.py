@@ -1,9 +1,9 @@
-"""`Furnishing`: gives every namespace its default ServiceAccount, and the certificate of the API server."""
+"""`NamespaceDefaults`: creates the default ServiceAccount and the server's CA certificate in every namespace."""
 
 from typing import Any
 
-from steersman.apiserver.background.chores import Chores
-from steersman.apiserver.background.hand import Hand, Place
+from steersman.apiserver.background.internal_client import InternalClient, Place
+from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.storage.history import Event
 
 Document = dict[str, Any]
@@ -20,22 +20,24 @@ _ABOUT = {
 }
 
 
-class Furnishing:
-    """Keeps the first objects of every namespace as they should be."""
+class NamespaceDefaults:
+    """Creates the first objects of every namespace, and restores them."""
 
-    def __init__(self, hand: Hand, chores: Chores, *, root_certificate: bytes | None = None) -> None:
-        self._hand = hand
-        self._chores = chores
-        #: Without one, as in a server that listens nowhere, there is nothing to tell.
+    def __init__(
+        self, client: InternalClient, tasks: BackgroundTasks, *, root_certificate: bytes | None = None
+    ) -> None:
+        self._client = client
+        self._tasks = tasks
+        #: ``None`` for a server without a port, which has no authority.
         self._certificate = None if root_certificate is None else root_certificate.decode()
 
-    def begin(self) -> None:
-        """Look at every namespace."""
-        for record in self._hand.ledger.records_of("namespaces"):
+    def start(self) -> None:
+        """Check every namespace."""
+        for record in self._client.objects.records_of("namespaces"):
             self._look_at(record.name)
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         if event.resource == "namespaces":
             if event.type == "ADDED":
                 self._look_at(event.record.name)
@@ -43,26 +45,26 @@ class Furnishing:
             self._look_at(event.record.namespace)
 
     def _look_at(self, namespace: str) -> None:
-        self._chores.add(("furnish", namespace), lambda: self._furnish(namespace))
+        self._tasks.add(("furnish", namespace), lambda: self._furnish(namespace))
 
     def _furnish(self, namespace: str) -> None:
-        record = self._hand.ledger.store.get("namespaces", "", namespace)
+        record = self._client.objects.store.get("namespaces", "", namespace)
         if record is None or record.is_deleting:
             return
         if self._certificate is not None:
             self._publish(namespace, {"ca.crt": self._certificate})
-        if self._hand.find(Place(_ACCOUNT[0], namespace, _ACCOUNT[1])) is None:
-            self._hand.create(_ACCOUNT[0], {"metadata": {"name": _ACCOUNT[1], "namespace": namespace}})
+        if self._client.find(Place(_ACCOUNT[0], namespace, _ACCOUNT[1])) is None:
+            self._client.create(_ACCOUNT[0], {"metadata": {"name": _ACCOUNT[1], "namespace": namespace}})
 
     def _publish(self, namespace: str, data: Document) -> None:
-        found = self._hand.find(Place(_CERTIFICATE[0], namespace, _CERTIFICATE[1]))
+        found = self._client.find(Place(_CERTIFICATE[0], namespace, _CERTIFICATE[1]))
         if found is None:
             metadata = {"name": ROOT_CERTIFICATE, "namespace": namespace, "annotations": dict(_ABOUT)}
-            self._hand.create(_CERTIFICATE[0], {"metadata": metadata, "data": data})
+            self._client.create(_CERTIFICATE[0], {"metadata": metadata, "data": data})
             return
         annotations = found.metadata.get("annotations") or {}
         if found.obj.get("data") == data and annotations.items() >= _ABOUT.items():
             return
         found.obj["data"] = data
         found.metadata["annotations"] = {**annotations, **_ABOUT}
-        self._hand.update(found)
+        self._client.update(found)

@@ -1,10 +1,10 @@
-"""A server with housekeeping, asked directly, without a transport in between."""
+"""A server with its controllers, asked directly, without a transport in between."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.server import ApiServer
 from steersman.protocol.http import Peer, Request, Response, Stream, Upgraded
 from steersman.randomness import Randomness
@@ -38,9 +38,9 @@ class _Heard:
 class Kept:
     """The server and the few requests that these tests make."""
 
-    def __init__(self, options: HousekeepingOptions | None = HousekeepingOptions()) -> None:  # noqa: B008 - frozen
+    def __init__(self, options: ControllerOptions | None = ControllerOptions()) -> None:  # noqa: B008 - frozen
         self.clock = FakeClock()
-        self.server = ApiServer(clock=self.clock, randomness=Randomness(3), housekeeping=options)
+        self.server = ApiServer(clock=self.clock, randomness=Randomness(3), controllers=options)
 
     def send(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, Document]:
         """Send a request: the status and the document of its answer."""
@@ -96,7 +96,7 @@ class Kept:
         return [item["metadata"]["name"] for item in self.get(path)["items"]]
 
     async def settle(self) -> None:
-        """Wait until the housekeeping has nothing to do."""
+        """Wait until the controllers have nothing to do."""
         await self.server.settle()
 
 
