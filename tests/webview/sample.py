@@ -104,12 +104,27 @@ class SampleOperator:
 
 
 def many(clock: Clock, count: int) -> SampleOperator:
-    """Return an operator of many objects, every tenth of them not ready."""
+    """Return an operator of many objects; some wait, a few fail."""
     operator = SampleOperator(clock)
     for number in range(count):
         name = ObjectName("Website", f"team-{number % 40:02}", f"site-{number:05}")
-        operator.put(name, conditions=(WAITING if number % 10 == 3 else READY,))
-        operator.run(name, ago=count - number)
+        if number % 97 == 80:
+            operator.put(
+                name, conditions=(WAITING,), state=KeyState(KeyPhase.BACKING_OFF, clock.now() + timedelta(seconds=38))
+            )
+            operator.run(
+                name, ago=number % 50, result=Result.FAILED, message="Conflict: Deployment was changed meanwhile"
+            )
+        elif number % 11 == 3:
+            operator.put(
+                name, conditions=(WAITING,), state=KeyState(KeyPhase.WAITING, clock.now() + timedelta(seconds=240))
+            )
+            operator.run(
+                name, ago=60 + number % 400, result=Result.WAITING, message="waiting for Deployment to roll out"
+            )
+        else:
+            operator.put(name, conditions=(READY,))
+            operator.run(name, ago=(number * 7919) % 7200)
     operator.controllers = (
         ControllerState(
             name="website",
@@ -308,7 +323,11 @@ def _others(operator: SampleOperator) -> None:
         (
             ObjectName("Website", "blog", "landing"),
             {"conditions": (READY,), "state": KeyState(KeyPhase.SLOWED_DOWN, now + timedelta(seconds=11))},
-            {"ago": 3.0, "number": 418, "causes": (CauseRecord(CauseType.CHANGED, detail="annotations"),)},
+            {
+                "ago": 3.0,
+                "number": 418,
+                "causes": (CauseRecord(CauseType.CHANGED, ObjectName("Website", "blog", "landing"), "annotations"),),
+            },
         ),
         (
             ObjectName("Website", "blog", "winter-sale"),
