@@ -6,20 +6,17 @@ import re
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
+from steersman.history.records import CauseType, KeyPhase, Result, Verb
+from steersman.webview.documents import CONCERNS
 from steersman.webview.files import static_files
+from tests.webview.dictionaries import STATIC, entries, words
 
-STATIC = Path("src/steersman/webview/static")
 VENDOR = STATIC / "vendor"
 #: Bytes of all files together, compressed.
 BUDGET = 150 * 1024
-_ENTRY = re.compile(r'^ {2}(?:"([^"]+)"|(\w+)):', re.MULTILINE)
 _USED = re.compile(r"""\bt\(\s*["'`]([\w.]+)["'`]""")
-
-
-def _dictionary(language: str) -> list[str]:
-    text = (STATIC / "words" / f"{language}.js").read_text(encoding="utf-8")
-    return [quoted or plain for quoted, plain in _ENTRY.findall(text)]
 
 
 def test_the_page_stays_small() -> None:
@@ -30,18 +27,47 @@ def test_the_page_stays_small() -> None:
 
 def test_both_languages_say_everything_once() -> None:
     """A missing word would show its key."""
-    english, chinese = _dictionary("en"), _dictionary("zh")
+    english, chinese = entries("en"), entries("zh")
     assert len(english) > 100
-    assert len(set(english)) == len(english)
-    assert english == chinese
+    assert len(words("en")) == len(english)
+    assert [key for key, _ in english] == [key for key, _ in chinese]
+
+
+def test_both_languages_fill_in_the_same_places() -> None:
+    """A translation that forgets a place loses a number or a name."""
+    places = re.compile(r"\{\w+\}")
+    different = {
+        key
+        for key, text in words("en").items()
+        if sorted(places.findall(text)) != sorted(places.findall(words("zh")[key]))
+    }
+    assert different == set()
 
 
 def test_every_word_that_is_used_is_in_the_dictionaries() -> None:
     """A key with a typo is found here, not by a reader."""
-    known = set(_dictionary("en"))
+    known = set(words("en"))
     used = {key for path in STATIC.rglob("*.js") for key in _USED.findall(path.read_text(encoding="utf-8"))}
     assert len(used) > 50
     assert used - known == set()
+
+
+@pytest.mark.parametrize(
+    ("prefix", "values"),
+    [("phase", KeyPhase), ("result", Result), ("verb", Verb), ("cause", CauseType), ("concern", CONCERNS)],
+)
+def test_every_value_of_the_history_has_a_word(prefix: str, values: list[str]) -> None:
+    """Keys that are put together are seen by no search for typos."""
+    known = set(words("en"))
+    assert [f"{prefix}.{value}" for value in values if f"{prefix}.{value}" not in known] == []
+
+
+def test_the_wheel_has_every_file_of_the_page() -> None:
+    """An installed operator serves the page without the source tree."""
+    packed = {file.distribution_path for file in WheelBuilder(".").recurse_included_files()}
+    static = {path.relative_to("src").as_posix() for path in STATIC.rglob("*") if path.is_file()}
+    assert len(static) > 20
+    assert static - packed == set()
 
 
 def test_vendored_libraries_are_those_that_were_published() -> None:

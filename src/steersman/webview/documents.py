@@ -20,6 +20,8 @@ from steersman.history.state import (
 from steersman.webview.actions import Fault
 from steersman.webview.activity import ActivitySlice
 
+#: Why an object needs a look, gravest first.
+CONCERNS = ("stuck", "failing", "hot", "deleting", "held", "paused")
 #: Objects of one concern that the overview names; the others are counted.
 _NAMED = 50
 #: Runs that the overview lists.
@@ -170,9 +172,7 @@ def kind_counts(summaries: Iterable[ObjectSummary]) -> dict[str, KindCounts]:
 
 def concerns(summaries: Iterable[ObjectSummary]) -> list[Concern]:
     """Return the objects that need a look by reason, each under its gravest reason only."""
-    found: dict[str, list[ObjectSummary]] = {
-        name: [] for name in ("stuck", "failing", "hot", "deleting", "held", "paused")
-    }
+    found: dict[str, list[ObjectSummary]] = {name: [] for name in CONCERNS}
     for one in summaries:
         name = _concern_of(one)
         if name:

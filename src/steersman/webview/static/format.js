@@ -57,11 +57,11 @@ export function clock(text, { millis = false } = {}) {
   const moment = new Date(text);
   const time = moment.toLocaleTimeString("en-GB") + (millis ? `.${String(moment.getMilliseconds()).padStart(3, "0")}` : "");
   if (moment.toDateString() === new Date(now()).toDateString()) return time;
-  return `${moment.toLocaleDateString(currentLanguage(), { month: "short", day: "numeric" })} ${time}`;
+  return `${moment.toLocaleDateString(currentLanguage() === "en" ? "en-GB" : "zh-CN", { month: "short", day: "numeric" })} ${time}`;
 }
 
 /** Return a moment in full. */
-export const full = (text) => new Date(text).toLocaleString(currentLanguage());
+export const full = (text) => new Date(text).toLocaleString(currentLanguage() === "en" ? "en-GB" : "zh-CN", { dateStyle: "medium", timeStyle: "medium" });
 
 /** Return a number of bytes. */
 export function bytes(number) {

@@ -7,7 +7,7 @@ import { offers } from "../live.js";
 import { Mark, ObjectLink, Page, Phase, Section, toneOf, toneOfReady } from "../parts.js";
 import { causesText, isSame, nameWithin, nextRun, placed, readText, readyOf, sentence } from "../sentences.js";
 
-const RESULT_TONES = { failed: "bad", "gave up": "bad", conflict: "wait", retry: "wait", waiting: "live", stopped: "none" };
+const RESULT_TONES = { failed: "bad", "gave up": "bad", conflict: "wait", retry: "wait", waiting: "wait", stopped: "none" };
 
 export class ObjectPage extends Page {
   period = 700;
