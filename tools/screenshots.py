@@ -14,11 +14,13 @@ from msgspec import Struct
 from playwright.async_api import Browser, async_playwright
 
 from steersman.clock import RealClock
+from steersman.schema.crd import crd_of
 from steersman.serving.server import Server
 from steersman.testing.fake_clock import FakeClock
 from steersman.webview.access import AccessRules, new_token, view_url
 from steersman.webview.app import WebViewApp, WebViewOptions
 from tests.webview.sample import many, showcase
+from tests.webview.sample_kinds import Website
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MOMENT = datetime(2026, 11, 16, 12, 37, 55, 200_000, tzinfo=UTC)
@@ -44,6 +46,7 @@ PICTURES = (
     Picture(name="webview-object", page="#/objects/Website/shop/web"),
     Picture(name="webview-object-dark-zh", page="#/objects/Website/shop/web", scheme="dark", language="zh"),
     Picture(name="webview-queues", page="#/queues"),
+    Picture(name="webview-api", page="#/api"),
     Picture(name="webview-settings", page="#/settings"),
     Picture(name="webview-overview-390", page="#/", width=390, height=844),
     Picture(name="webview-objects-390", page="#/objects", width=390, height=844),
@@ -57,7 +60,8 @@ async def take(browser: Browser, picture: Picture, folder: Path) -> None:
     clock = FakeClock(MOMENT)
     operator = many(clock, picture.objects) if picture.objects else showcase(clock)
     token = new_token()
-    app = WebViewApp(operator, WebViewOptions(access=AccessRules(token=token), settings=SETTINGS), RealClock())
+    options = WebViewOptions(access=AccessRules(token=token), settings=SETTINGS, definitions=(crd_of(Website),))
+    app = WebViewApp(operator, options, RealClock())
     async with Server(app, clock=RealClock()) as server, AsyncExitStack() as stack:
         context = await browser.new_context(
             viewport={"width": picture.width, "height": picture.height},

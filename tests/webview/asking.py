@@ -17,10 +17,10 @@ TOKEN = "correct-horse-battery-staple"
 HOST = "127.0.0.1:8080"
 
 
-def view_of(source: Introspection, actions: Actions | None = None, **settings: str) -> WebViewApp:
+def view_of(source: Introspection, actions: Actions | None = None, **options: Any) -> WebViewApp:
     """Return the app of a web view."""
-    options = WebViewOptions(access=AccessRules(token=TOKEN), settings=settings, actions=actions)
-    return WebViewApp(source, options, FakeClock())
+    chosen = WebViewOptions(access=AccessRules(token=TOKEN), actions=actions, **options)
+    return WebViewApp(source, chosen, FakeClock())
 
 
 def request(target: str, *, method: str = "GET", body: bytes = b"", **headers: str | None) -> Request:

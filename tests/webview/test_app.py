@@ -31,6 +31,10 @@ class RecordingActions:
         self.performed.append(action)
         return "Done."
 
+    async def check(self, text: str) -> tuple[str, ...]:
+        """Object to an empty text."""
+        return () if text else ("the text is empty",)
+
     async def document(self, name: ObjectName) -> str | None:
         """Return a document for one object."""
         return "kind: Website\n" if name == WEB else None
@@ -126,7 +130,7 @@ def test_queues_list_what_comes_next_first() -> None:
 
 def test_settings_are_those_of_the_caller() -> None:
     """The view knows nothing of flags; the command line passes them in."""
-    page = document(view_of(SampleOperator(FakeClock()), workers="8"), "/api/settings")
+    page = document(view_of(SampleOperator(FakeClock()), settings={"workers": "8"}), "/api/settings")
     assert page["settings"] == {"workers": "8"}
     assert page["history_limits"]["per_object"] == 20
     assert page["actions"] == []
@@ -176,6 +180,21 @@ def test_an_action_that_cannot_be_carried_out_is_one_sentence(
     actions = RecordingActions()
     response = _act(view_of(showcase(FakeClock()), actions), **action)
     assert (response.status, error(response)) == (status, sentence)
+    assert actions.performed == []
+
+
+def test_a_text_is_checked_without_writing() -> None:
+    """The form shows the server's own answers while a person types."""
+    actions = RecordingActions()
+    app = view_of(showcase(FakeClock()), actions)
+
+    def check(body: bytes) -> Any:
+        return json.decode(ask(app, "/api/check", method="POST", body=body).body)
+
+    assert check(b'{"text": ""}') == {"problems": ["the text is empty"]}
+    assert check(b'{"text": "kind: Website"}') == {"problems": []}
+    assert check(b"[]")["error"].startswith("This is not a text to check: ")
+    assert ask(view_of(showcase(FakeClock())), "/api/check", method="POST", body=b'{"text": ""}').status == 405
     assert actions.performed == []
 
 

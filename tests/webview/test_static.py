@@ -11,6 +11,7 @@ from hatchling.builders.wheel import WheelBuilder
 from steersman.history.records import CauseType, KeyPhase, Result, Verb
 from steersman.webview.documents import CONCERNS
 from steersman.webview.files import static_files
+from steersman.webview.kinds import CONSTRAINTS
 from tests.webview.dictionaries import STATIC, entries, words
 
 VENDOR = STATIC / "vendor"
@@ -54,7 +55,14 @@ def test_every_word_that_is_used_is_in_the_dictionaries() -> None:
 
 @pytest.mark.parametrize(
     ("prefix", "values"),
-    [("phase", KeyPhase), ("result", Result), ("verb", Verb), ("cause", CauseType), ("concern", CONCERNS)],
+    [
+        ("phase", KeyPhase),
+        ("result", Result),
+        ("verb", Verb),
+        ("cause", CauseType),
+        ("concern", CONCERNS),
+        ("limit", CONSTRAINTS),
+    ],
 )
 def test_every_value_of_the_history_has_a_word(prefix: str, values: list[str]) -> None:
     """Keys that are put together are seen by no search for typos."""

@@ -81,5 +81,8 @@ class Actions(Protocol):
     async def perform(self, action: Action) -> str:
         """Carry out an action and return what was done, as one sentence."""
 
+    async def check(self, text: str) -> tuple[str, ...]:
+        """Return what the API server objects to in a YAML text, in its own words, without writing anything."""
+
     async def document(self, name: ObjectName) -> str | None:
         """Return an object as YAML for editing; ``None`` if it does not exist."""

@@ -10,7 +10,9 @@
     GET  /api/queues                            queues and caches
     GET  /api/settings                          settings of the run
     GET  /api/stream                            server-sent events: `overview` every two seconds, `changed`
+    GET  /api/kinds                             every field of every kind, with its constraints and rules
     POST /api/actions                           an `Action`, only with `Actions`
+    POST /api/check                             what the API server objects to in a YAML text, only with `Actions`
 
 ``-`` stands for the namespace of an object that has none. Every failure is JSON with one sentence: ``{"error": "…"}``.
 """
@@ -37,6 +39,7 @@ from steersman.webview.documents import (
     queues_document,
 )
 from steersman.webview.files import static_files
+from steersman.webview.kinds import KindLines, kind_lines
 from steersman.webview.stream import LiveUpdates
 
 #: Nothing is loaded from elsewhere, nothing runs or styles inline, and the page is shown in no frame.
@@ -75,6 +78,8 @@ class WebViewOptions(Struct, frozen=True, kw_only=True):
     access: AccessRules
     #: Settings of the run by their names, as texts; the caller leaves out secrets.
     settings: Mapping[str, str] = {}
+    #: The definitions (CRDs) of the kinds that the page about the API describes.
+    definitions: tuple[Mapping[str, Any], ...] = ()
     #: What a person may do; ``None`` makes the view read-only.
     actions: Actions | None = None
 
@@ -98,6 +103,7 @@ class WebViewApp:
             "overview": self._overview,
             "objects": self._objects,
             "queues": self._queues,
+            "kinds": self._kinds,
             "settings": self._settings,
         }
 
@@ -135,8 +141,9 @@ class WebViewApp:
         if refusal is not None:
             exchange.respond(_refused(refusal))
             return None
-        if is_action and path == "actions" and self._options.actions is not None:
-            return self._act(self._options.actions, request, exchange)
+        if is_action and path in {"actions", "check"} and self._options.actions is not None:
+            work = self._act if path == "actions" else self._check
+            return work(self._options.actions, request, exchange)
         if request.method not in {"GET", "HEAD"}:
             exchange.respond(_read_only(request))
             return None
@@ -190,6 +197,14 @@ class WebViewApp:
             exchange.respond(_failure(422, str(error)))
         self._summaries = None
 
+    async def _check(self, actions: Actions, request: Request, exchange: Exchange) -> None:
+        try:
+            text = _decode_text(request.body).text
+        except msgspec.DecodeError as error:
+            exchange.respond(_failure(400, f"This is not a text to check: {error}."))
+            return
+        exchange.respond(_document({"problems": await actions.check(text)}))
+
     def _overview(self) -> Struct:
         now = self._source.overview().now
         return overview_document(self._source, self._all_summaries(), self._activity.until(now))
@@ -199,6 +214,9 @@ class WebViewApp:
 
     def _queues(self) -> Struct:
         return queues_document(self._source, self._all_summaries())
+
+    def _kinds(self) -> list[KindLines]:
+        return [lines for definition in self._options.definitions for lines in kind_lines(definition)]
 
     def _settings(self) -> Struct:
         actions = self._options.actions
@@ -217,6 +235,13 @@ class WebViewApp:
         if self._summaries is None or now - self._summaries[0] >= _SUMMARIES_FOR:
             self._summaries = now, self._source.summaries()
         return self._summaries[1]
+
+
+class _Text(Struct, frozen=True):
+    text: str
+
+
+_decode_text = json.Decoder(_Text).decode
 
 
 def _object_name(path: str) -> ObjectName | None:

@@ -12,10 +12,12 @@ import pytest
 
 from steersman.clock import RealClock
 from steersman.history.state import Introspection
+from steersman.schema.crd import crd_of
 from steersman.serving.server import Listen, Server
 from steersman.webview.access import AccessRules
 from steersman.webview.actions import Actions
 from steersman.webview.app import WebViewApp, WebViewOptions
+from tests.webview.sample_kinds import Website
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
@@ -69,7 +71,9 @@ class Window:
 
 def served(source: Introspection, actions: Actions | None = None, *, port: int = 0) -> Server:
     """Return a server of the view; enter it to serve."""
-    options = WebViewOptions(access=AccessRules(token=TOKEN), settings={"workers": "8"}, actions=actions)
+    options = WebViewOptions(
+        access=AccessRules(token=TOKEN), settings={"workers": "8"}, definitions=(crd_of(Website),), actions=actions
+    )
     return Server(WebViewApp(source, options, RealClock()), clock=RealClock(), listen=Listen(port=port))
 
 

@@ -41,6 +41,10 @@ class DevelopmentActions:
         self.performed.append(action)
         return f"Done: {type(action).__name__}."
 
+    async def check(self, text: str) -> tuple[str, ...]:
+        """Object to a text without a kind."""
+        return () if "kind:" in text else ("kind: Required value",)
+
     async def document(self, name: ObjectName) -> str | None:
         """Return a text for every object."""
         return f"{TEXT}# {name}\n"
@@ -83,15 +87,21 @@ async def test_an_object_is_edited_as_yaml() -> None:
         area = view.page.get_by_role("textbox", name="YAML")
         assert await area.input_value() == f"{TEXT}# {WEB}\n"
         await area.fill("nothing")
+        await view.see("kind: Required value", ".problems")
         await view.page.get_by_role("button", name="Apply").click()
         await view.see("line 1: the object has no kind", ".note-bad")
         assert await area.input_value() == "nothing"
         await area.fill(TEXT)
+        await view.see("The API server would accept this.")
         await view.page.get_by_role("button", name="Apply").click()
         await view.see("Done: Apply.", ".note")
         await area.wait_for(state="detached")
-        await view.go("#/new")
-        await view.page.get_by_role("textbox", name="YAML").fill(TEXT)
+        await view.go("#/api")
+        await view.page.get_by_role("link", name="New Website").click()
+        area = view.page.get_by_role("textbox", name="YAML")
+        await view.see("The API server would accept this.")
+        assert (await area.input_value()).startswith("apiVersion: shop.example.com/v1\nkind: Website\n")
+        await area.fill(TEXT)
         await view.page.get_by_role("button", name="Apply").click()
         await view.see("Done: Apply.", ".note")
     assert actions.performed == [Apply(TEXT), Apply(TEXT)]

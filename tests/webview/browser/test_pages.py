@@ -27,6 +27,7 @@ PAGES = {
     "#/objects/Website/shop/checkout": "KeyError: 'tls.crt'",
     "#/objects/Database/shop/archive": "Database shop/archive is being deleted",
     "#/queues": "Keys that are not idle",
+    "#/api": "a premium website needs at least 2 replicas",
     "#/settings": "Settings of this run",
 }
 WEB = ObjectName("Website", "shop", "web")
@@ -70,6 +71,26 @@ async def test_an_object_shows_why_what_it_owns_and_what_changed() -> None:
         assert await pending.locator(".mark").get_attribute("aria-label") == "not ready"
         await view.see("and 2 more fields", ".diff")
         await view.see("Rolling out shop/web:1.42 to 3 pods.", ".beside")
+
+
+async def test_the_api_is_told_in_words() -> None:
+    """Types, limits, defaults and rules of every field, without knowing what OpenAPI is."""
+    async with viewed(showcase(RealClock()), Look(at="#/api")) as view:
+        await view.see("A website of the shop.")
+        replicas = view.page.locator("tr", has_text="spec.replicas")
+        assert re.split(r"\s*\n\s*|\t", await replicas.inner_text()) == [
+            "spec.replicas",
+            "whole number",
+            "Pods that serve it.",
+            "at least 0",
+            "at most 50",
+            "default 1",
+        ]
+        await view.see("required", "tr:has-text('spec.image')")
+        await view.see("list of object", "tr:has-text('spec.pages')")
+        await view.see('one of "basic", "premium"', "tr:has-text('spec.tier')")
+        await view.see("self.tier != 'premium' || self.replicas >= 2", ".rule")
+        assert await view.page.get_by_role("link", name="New Website").count() == 0
 
 
 async def test_what_happens_is_shown_without_a_reload() -> None:
@@ -265,7 +286,7 @@ async def test_the_keyboard_is_enough() -> None:
         await view.see("Website shop/checkout is not ready")
         await press("3")
         await view.see("Keys that are not idle")
-        await press("4")
+        await press("5")
         await view.see("Settings of this run")
 
 

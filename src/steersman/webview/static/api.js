@@ -39,16 +39,21 @@ export async function get(path) {
   return response.json();
 }
 
-/** Carry out an action; return the operator's sentence about it. */
-export async function act(action) {
-  const response = await fetch("/api/actions", {
+async function post(path, value) {
+  const response = await fetch(`/api/${path}`, {
     method: "POST",
     headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify(action),
+    body: JSON.stringify(value),
   });
   if (!response.ok) throw await failureOf(response);
-  return (await response.json()).done;
+  return response.json();
 }
+
+/** Carry out an action; return the operator's sentence about it. */
+export const act = async (action) => (await post("actions", action)).done;
+
+/** Return what the API server objects to in a YAML text; nothing is written. */
+export const check = async (text) => (await post("check", { text })).problems;
 
 /** Return the path of an object's data. */
 export const pathOf = ([kind, namespace, name]) =>

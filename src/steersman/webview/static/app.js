@@ -5,6 +5,7 @@ import { currentLanguage, languages, setLanguage, t } from "./language.js";
 import { listen, live, start } from "./live.js";
 import { Empty } from "./parts.js";
 import { Editor } from "./pages/editor.js";
+import { KindsPage } from "./pages/kinds.js";
 import { ObjectPage } from "./pages/object.js";
 import { ObjectsPage } from "./pages/objects.js";
 import { OverviewPage } from "./pages/overview.js";
@@ -15,6 +16,7 @@ const PAGES = [
   ["overview", "#/", "M4 13h6V4H4zm10 7h6V4h-6zM4 20h6v-4H4z"],
   ["objects", "#/objects", "M4 6h16M4 12h16M4 18h10"],
   ["queues", "#/queues", "M4 7c0-1.7 3.6-3 8-3s8 1.3 8 3-3.6 3-8 3-8-1.3-8-3zm0 0v10c0 1.7 3.6 3 8 3s8-1.3 8-3V7M4 12c0 1.7 3.6 3 8 3s8-1.3 8-3"],
+  ["api", "#/api", "M9 7l-5 5 5 5M15 7l5 5-5 5"],
   ["settings", "#/settings", "M4 8h9m5 0h2M4 16h2m5 0h9M13 8a2.5 2.5 0 1 0 5 0 2.5 2.5 0 1 0-5 0zM6 16a2.5 2.5 0 1 0 5 0 2.5 2.5 0 1 0-5 0z"],
 ];
 
@@ -24,7 +26,7 @@ const KEYS = [
   ["enter", "keys.open"],
   ["/", "keys.filter"],
   ["u", "keys.back"],
-  ["1 – 4", "keys.pages"],
+  ["1 – 5", "keys.pages"],
   ["esc", "keys.close"],
   ["?", "keys.help"],
 ];
@@ -79,10 +81,7 @@ class App extends Component {
       j: () => moveFocus(1),
       k: () => moveFocus(-1),
       u: () => (location.hash = "#/objects"),
-      1: () => (location.hash = PAGES[0][1]),
-      2: () => (location.hash = PAGES[1][1]),
-      3: () => (location.hash = PAGES[2][1]),
-      4: () => (location.hash = PAGES[3][1]),
+      ...Object.fromEntries(PAGES.map(([, href], index) => [index + 1, () => (location.hash = href)])),
     }[event.key];
     if (action && !event.defaultPrevented) {
       event.preventDefault();
@@ -145,8 +144,10 @@ class App extends Component {
         return html`<${QueuesPage} language=${language} />`;
       case "settings":
         return html`<${SettingsPage} language=${language} />`;
+      case "api":
+        return html`<${KindsPage} language=${language} />`;
       case "new":
-        return html`<${Editor} />`;
+        return html`<${Editor} key=${at.query.toString()} query=${at.query} />`;
       default:
         return html`<${OverviewPage} language=${language} />`;
     }
@@ -158,7 +159,7 @@ class App extends Component {
   }
 }
 
-const TITLES = { overview: 1, objects: 1, queues: 1, settings: 1 };
+const TITLES = Object.fromEntries(PAGES.map(([name]) => [name, true]));
 
 const Lost = () => html`
   <div class="banner" role="alert">

@@ -5,6 +5,7 @@ import { ago, clock, duration, full } from "../format.js";
 import { currentLanguage, t, whole } from "../language.js";
 import { offers } from "../live.js";
 import { Mark, ObjectLink, Page, Phase, Section, toneOf, toneOfReady } from "../parts.js";
+import { YamlForm } from "./editor.js";
 import { causesText, isSame, nameWithin, nextRun, placed, readText, readyOf, sentence } from "../sentences.js";
 
 const RESULT_TONES = { failed: "bad", "gave up": "bad", conflict: "wait", retry: "wait", waiting: "wait", stopped: "none" };
@@ -102,20 +103,10 @@ export class ObjectPage extends Page {
 
   editor() {
     return html`
-      <div class="editor">
-        <textarea aria-label=${t("object.yaml")} spellcheck="false" rows="16" value=${this.state.text}
-          onInput=${(event) => this.setState({ text: event.target.value })}></textarea>
-        <div class="actions">
-          <button class="button primary" onClick=${() => this.apply()}>${t("action.apply")}</button>
-          <button class="button" onClick=${() => this.setState({ text: null })}>${t("action.cancel")}</button>
-        </div>
-      </div>
+      <${YamlForm} text=${this.state.text} onText=${(text) => this.setState({ text })}
+        onDone=${(done) => this.setState({ text: null, note: { text: done } })}
+        cancel=${html`<button class="button" onClick=${() => this.setState({ text: null })}>${t("action.cancel")}</button>`} />
     `;
-  }
-
-  async apply() {
-    await this.perform({ action: "apply", text: this.state.text });
-    if (!this.state.note?.isFailure) this.setState({ text: null });
   }
 }
 
