@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install Debian's Chromium, and fonts for English and Chinese: what the tests and pictures of the web view need.
+# Install Debian's Chromium, fonts for English and Chinese, and pngquant: for the tests and pictures of the web view.
 set -eu
 if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
     echo "The web view is tested in Chromium, which is not installed: install the package chromium and run this again." >&2
@@ -7,4 +7,4 @@ if ! command -v apt-get >/dev/null || [ "$(id -u)" != 0 ]; then
 fi
 apt-get update -qq
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    chromium fonts-inter fonts-jetbrains-mono fonts-noto-cjk >/dev/null
+    chromium pngquant fonts-inter fonts-jetbrains-mono fonts-noto-cjk >/dev/null

@@ -82,12 +82,10 @@ async def test_the_api_is_told_in_words() -> None:
             "spec.replicas",
             "whole number",
             "Pods that serve it.",
-            "at least 0",
-            "at most 50",
-            "default 1",
+            "at least 0 · at most 50 · default 1",
         ]
         await view.see("required", "tr:has-text('spec.image')")
-        await view.see("list of object", "tr:has-text('spec.pages')")
+        await view.see("list of objects", "tr:has-text('spec.pages')")
         await view.see('one of "basic", "premium"', "tr:has-text('spec.tier')")
         await view.see("self.tier != 'premium' || self.replicas >= 2", ".rule")
         assert await view.page.get_by_role("link", name="New Website").count() == 0

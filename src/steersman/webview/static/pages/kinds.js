@@ -28,7 +28,7 @@ function Kind({ kind }) {
     <section class="kind-section">
       <header class="kind-head">
         <h2>${kind.kind}</h2>
-        <span class="facts">${facts.filter(Boolean).map((fact) => html`<span key=${fact}>${fact}</span>`)}</span>
+        <span class="muted">${facts.filter(Boolean).join(" · ")}</span>
         ${offers("apply") &&
         html`<a class="button" href=${`#/new?kind=${encodeURIComponent(kind.kind)}&version=${encodeURIComponent(kind.api_version)}`}>${t("api.new", { kind: kind.kind })}</a>`}
       </header>
@@ -44,23 +44,23 @@ function Kind({ kind }) {
 
 function Field({ field }) {
   const at = field.path.lastIndexOf(".") + 1;
-  const limits = Object.entries(field.constraints ?? {}).filter(([, value]) => value !== false);
+  const limits = Object.entries(field.constraints ?? {})
+    .filter(([, value]) => value !== false)
+    .map(([name, value]) => t(`limit.${name}`, { value: valueText(value) }));
+  if (field.default != null) limits.push(t("api.default", { value: JSON.stringify(field.default) }));
   return html`
     <tr>
       <td><code class="path"><span class="parent">${field.path.slice(0, at)}</span>${field.path.slice(at)}${field.is_required && html`<span class="needs">${t("api.required")}</span>`}</code></td>
       <td class="type">${typeText(field)}</td>
       <td>
         ${field.description && html`<p>${field.description}</p>`}
-        <p class="limits">
-          ${limits.map(([name, value]) => html`<span key=${name}>${t(`limit.${name}`, { value: valueText(value) })}</span>`)}
-          ${field.default != null && html`<span>${t("api.default", { value: JSON.stringify(field.default) })}</span>`}
-        </p>
+        ${limits.length > 0 && html`<p class="muted">${limits.join(" · ")}</p>`}
         ${(field.rules ?? []).map((rule) => html`<div class="rule" key=${rule.expression}>${rule.message}<code>${rule.expression}</code></div>`)}
       </td>
     </tr>
   `;
 }
 
-const typeText = ({ type, of }) => t(`type.${type}`, { of: of ? t(`type.${of}`, { of: t("type.any") }) : "" });
+const typeText = ({ type, of }) => t(`type.${type}`, { of: of ? t(`types.${of}`) : "" });
 
 const valueText = (value) => (Array.isArray(value) ? value.map((one) => JSON.stringify(one)).join(", ") : String(value));

@@ -30,7 +30,7 @@ export class OverviewPage extends Page {
       <header class="hero">
         <p class="eyebrow">${overview.operators.join(", ")}</p>
         <h1>${headline(kinds, concerns)}</h1>
-        <p class="facts">${facts(overview).map((fact) => html`<span key=${fact}>${fact}</span>`)}</p>
+        <p class="facts">${facts(overview).join(" · ")}</p>
       </header>
       <${Activity} slices=${activity} />
       <div class="columns">
