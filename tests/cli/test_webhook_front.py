@@ -10,8 +10,8 @@ from steersman import Admission, Operator
 from steersman.cli import main
 from steersman.cli.webhook_front import WebhookServing
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.webhook.address import ServiceAddress, UrlAddress
-from steersman.webhook.tls_front import TlsFront
+from steersman.webhook.serving.address import ServiceAddress, UrlAddress
+from steersman.webhook.serving.tls_listener import TlsFront
 
 
 def _operator() -> Operator:

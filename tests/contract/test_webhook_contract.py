@@ -18,10 +18,10 @@ from steersman.kinds.core_v1 import Secret
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.schema import Rule
 from steersman.testing.eventually import eventually
-from steersman.webhook.certificates import MemoryStore, OwnCertificates, SecretStore
-from steersman.webhook.front import Front
-from steersman.webhook.server import ServerPlace
-from steersman.webhook.tls_front import TlsFront, local_front
+from steersman.webhook.certificates.sources import MemoryStore, OwnCertificates, SecretStore
+from steersman.webhook.serving.listener import Front
+from steersman.webhook.serving.server import ServerPlace
+from steersman.webhook.serving.tls_listener import TlsFront, local_front
 from tests.contract.servers import Server
 from tests.support.webhook_fronts import LOOPBACK, ByHand, Calendar, presented
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
-from steersman.controller.causes import What
+from steersman.controller.reports.causes import What
 from steersman.informer.changes import Added, Change, record_of
 from steersman.informer.informer import Selection
 from steersman.kinds.core_v1 import ConfigMap

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from steersman.controller.causes import What
+from steersman.controller.reports.causes import What
 from steersman.controller.triggers import Watch
 from steersman.errors import DeclarationError
 from steersman.kinds.core_v1 import ConfigMap, Secret

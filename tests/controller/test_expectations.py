@@ -1,6 +1,6 @@
 """Read your own writes: what is waited for, and what ends the wait."""
 
-from steersman.controller.expectations import Expectations, Target, Write
+from steersman.controller.keys.expectations import Expectations, Target, Write
 from steersman.informer.store import Store
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from tests.controller.conftest import record

@@ -1,8 +1,8 @@
 """Keys that trigger themselves are found, named and slowed down; progress is not mistaken for a loop."""
 
-from steersman.controller.expectations import Target
-from steersman.controller.field_changes import changed_fields
-from steersman.controller.hot_loops import HotLoops
+from steersman.controller.keys.expectations import Target
+from steersman.controller.keys.field_changes import changed_fields
+from steersman.controller.keys.hot_loops import HotLoops
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from tests.controller.conftest import record
 

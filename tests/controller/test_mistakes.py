@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from steersman.controller.unsent_changes import FIRST_RUNS, ONE_IN, is_looked_at
+from steersman.controller.run.unsent_changes import FIRST_RUNS, ONE_IN, is_looked_at
 from steersman.errors import DeclarationError
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.manager.operator import Operator

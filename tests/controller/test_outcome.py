@@ -4,8 +4,17 @@ import asyncio
 
 import pytest
 
-from steersman.controller.attempt import describe
-from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, outcome_of
+from steersman.controller.reports.outcome import (
+    Done,
+    Failed,
+    GaveUp,
+    Outcome,
+    Outdated,
+    RetryLater,
+    Stopped,
+    outcome_of,
+)
+from steersman.controller.run.attempt import describe
 from steersman.errors import Conflict, Forbidden, LeadershipLost, NotFound, Permanent, Retry
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import resource_of

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from steersman.controller.causes import What, cause_of, changed_parts
 from steersman.controller.predicates import (
     Predicate,
     all_of,
@@ -16,6 +15,7 @@ from steersman.controller.predicates import (
     negate,
     on_objects,
 )
+from steersman.controller.reports.causes import What, cause_of, changed_parts
 from steersman.controller.triggers import Trigger, to_controller, to_itself, to_mapped
 from steersman.informer.changes import Added, Deleted, Updated
 from steersman.objects.identity import GroupVersionKind, ObjectKey

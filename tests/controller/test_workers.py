@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from steersman.controller.attempt import Attempt
 from steersman.controller.context import Context
-from steersman.controller.run_record import RunRecord
+from steersman.controller.run.attempt import Attempt
+from steersman.controller.run.run_record import RunRecord
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster

@@ -20,9 +20,9 @@ from steersman.scaffold.manifests.shape import Shape
 from steersman.schema import Rule
 from steersman.schema.conversions import renames
 from steersman.testing.cluster import Cluster
-from steersman.webhook.address import ServiceAddress
-from steersman.webhook.configurations import secret_name
-from steersman.webhook.tls_front import service_front
+from steersman.webhook.registration.configurations import secret_name
+from steersman.webhook.serving.address import ServiceAddress
+from steersman.webhook.serving.tls_listener import service_front
 
 SHAPE = Shape(image="registry.example.com/ports:1.0", namespace="ports-system")
 

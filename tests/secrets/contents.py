@@ -22,7 +22,7 @@ from steersman.transport.auth.secret import Secret as Hidden
 from steersman.transport.config import ClusterConfig, Token
 from steersman.transport.http.tls import TlsConfig
 from steersman.transport.http.transport import HttpTransport
-from steersman.webhook.certificates import OwnCertificates, SecretStore
+from steersman.webhook.certificates.sources import OwnCertificates, SecretStore
 from tests.secrets.canaries import Canaries
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

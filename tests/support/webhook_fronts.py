@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.protocol.http import App
-from steersman.webhook.address import Address
-from steersman.webhook.certificates import OwnCertificates
-from steersman.webhook.front import Presence, Publish
-from steersman.webhook.server import ServerPlace, WebhookServer
+from steersman.webhook.certificates.sources import OwnCertificates
+from steersman.webhook.serving.address import Address
+from steersman.webhook.serving.listener import Presence, Publish
+from steersman.webhook.serving.server import ServerPlace, WebhookServer
 
 LOOPBACK = ("127.0.0.1", "localhost")
 

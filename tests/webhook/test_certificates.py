@@ -13,7 +13,8 @@ from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import Secret
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from steersman.webhook.certificates import (
+from steersman.webhook.certificates.bundle import Material
+from steersman.webhook.certificates.sources import (
     Certificates,
     FileCertificates,
     MemoryStore,
@@ -21,7 +22,6 @@ from steersman.webhook.certificates import (
     SecretCertificates,
     SecretStore,
 )
-from steersman.webhook.material import Material
 
 NAME = "hooks.quota-system.svc"
 DAY = 24 * 3600.0

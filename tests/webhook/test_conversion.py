@@ -10,7 +10,7 @@ from steersman.kinds.core_v1 import Pod
 from steersman.objects.model import Model
 from steersman.objects.resource import Resource, Status
 from steersman.schema import converts, custom_resource, renames
-from steersman.webhook.conversion import Conversions
+from steersman.webhook.reviews.conversion import Conversions
 from tests.support.websites import GROUP, KINDS, AlphaWebsite, BetaWebsite, Website
 
 CONVERSIONS = Conversions([Website, BetaWebsite, AlphaWebsite, Pod])

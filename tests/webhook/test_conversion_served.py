@@ -12,7 +12,7 @@ from steersman.manager.manager import ManagerOptions
 from steersman.objects.identity import GroupVersionKind
 from steersman.schema import converts
 from steersman.testing.cluster import Cluster
-from steersman.webhook.tls_front import local_front
+from steersman.webhook.serving.tls_listener import local_front
 from tests.support.websites import (
     GROUP,
     KINDS,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.errors import Deny
-from steersman.webhook.failure import ReviewFailed
-from steersman.webhook.review import allowed, denied, request_of
+from steersman.webhook.reviews.admission_review import allowed, denied, request_of
+from steersman.webhook.reviews.failure import ReviewFailed
 from tests.webhook.reviews import response_of, review
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from steersman.webhook.rotation import Facts, Lifetimes, Span, Step, next_step
+from steersman.webhook.certificates.rotation import Facts, Lifetimes, Span, Step, next_step
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 LIFETIMES = Lifetimes()

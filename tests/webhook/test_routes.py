@@ -10,8 +10,8 @@ from steersman.errors import DeclarationError, DecodeError
 from steersman.protocol.http import Request
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.in_memory import InMemoryTransport
-from steersman.webhook.failure import ReviewFailed
-from steersman.webhook.routes import LARGEST, Routes
+from steersman.webhook.reviews.failure import ReviewFailed
+from steersman.webhook.serving.routes import LARGEST, Routes
 
 JSON = {"content-type": "application/json; charset=utf-8"}
 

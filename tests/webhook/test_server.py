@@ -19,12 +19,18 @@ from steersman.manager.manager import ManagerOptions
 from steersman.serving.certificates import CertificateAuthority
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from steersman.webhook.address import Address, ServiceAddress, UrlAddress
-from steersman.webhook.certificates import Certificates, FileCertificates, MemoryStore, OwnCertificates, SecretStore
-from steersman.webhook.configurations import configuration_objects, secret_name
-from steersman.webhook.routes import LARGEST, Routes
-from steersman.webhook.server import ServerPlace, WebhookServer
-from steersman.webhook.tls_front import TlsFront, local_front, service_front
+from steersman.webhook.certificates.sources import (
+    Certificates,
+    FileCertificates,
+    MemoryStore,
+    OwnCertificates,
+    SecretStore,
+)
+from steersman.webhook.registration.configurations import configuration_objects, secret_name
+from steersman.webhook.serving.address import Address, ServiceAddress, UrlAddress
+from steersman.webhook.serving.routes import LARGEST, Routes
+from steersman.webhook.serving.server import ServerPlace, WebhookServer
+from steersman.webhook.serving.tls_listener import TlsFront, local_front, service_front
 from tests.support.webhook_fronts import LOOPBACK, ByHand, Calendar, presented
 from tests.webhook.reviews import response_of, review
 

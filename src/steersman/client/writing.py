@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from steersman.client.graft import change_since_read, document_now
 from steersman.client.interfaces import O, Ref
 from steersman.client.session import Session, read_as
+from steersman.client.update_patch import change_since_read, document_now
 from steersman.errors import Conflict
 from steersman.objects.codec import decode_as, encode_json, to_json
 from steersman.objects.identity import ObjectKey

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from steersman.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from steersman.controller.causes import Cause
     from steersman.controller.context import Context
-    from steersman.controller.followings import Told
+    from steersman.controller.keys.dynamic_watches import Told
     from steersman.controller.predicates import (
         Predicate,
         all_of,
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
         negate,
         on_objects,
     )
+    from steersman.controller.reports.causes import Cause
     from steersman.controller.triggers import Chosen, Watch, WatchedKind
 
 __all__ = [
@@ -46,9 +46,9 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "steersman.controller.causes": ("Cause",),
+        "steersman.controller.reports.causes": ("Cause",),
         "steersman.controller.context": ("Context",),
-        "steersman.controller.followings": ("Told",),
+        "steersman.controller.keys.dynamic_watches": ("Told",),
         "steersman.controller.predicates": (
             "Predicate",
             "all_of",

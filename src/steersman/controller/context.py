@@ -14,13 +14,13 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from steersman.client.client import Client
-from steersman.controller.causes import Cause
-from steersman.controller.claims import CREATE_ONLY, Claimant, is_outdated
-from steersman.controller.expectations import Target
-from steersman.controller.followings import Told
-from steersman.controller.run_record import RunRecord, target_of
-from steersman.controller.status_draft import READY
-from steersman.controller.surroundings import EventKind, Surroundings, covers
+from steersman.controller.keys.dynamic_watches import Told
+from steersman.controller.keys.expectations import Target
+from steersman.controller.reports.causes import Cause
+from steersman.controller.run.claims import CREATE_ONLY, Claimant, is_outdated
+from steersman.controller.run.environment import EventKind, Surroundings, covers
+from steersman.controller.run.run_record import RunRecord, target_of
+from steersman.controller.run.status_draft import READY
 from steersman.errors import Conflict, Invalid
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection

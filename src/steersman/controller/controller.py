@@ -12,27 +12,27 @@ from msgspec import Struct
 
 from steersman.client.client import Client
 from steersman.clock import Clock
-from steersman.controller.applied import AppliedIntents
-from steersman.controller.attempt import Attempt, describe
-from steersman.controller.causes import Cause, What, cause_of
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
-from steersman.controller.expectations import Target, Write
-from steersman.controller.external_writes import CarryOut, ExternalWrites, carry_out_at_once
-from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
-from steersman.controller.field_changes import changed_fields
-from steersman.controller.followings import Followings
-from steersman.controller.holds import Holds, Wanted
-from steersman.controller.malformed import REASON, mark_malformed
-from steersman.controller.memories import Memories
-from steersman.controller.observer import ControllerObserver, NoObserver
-from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, Waiting
-from steersman.controller.run_record import RunRecord
-from steersman.controller.self_triggers import SelfTriggers
-from steersman.controller.surroundings import Events, Surroundings
+from steersman.controller.keys.dynamic_watches import Followings
+from steersman.controller.keys.expectations import Target, Write
+from steersman.controller.keys.field_changes import changed_fields
+from steersman.controller.keys.key_state import Memories
+from steersman.controller.keys.self_triggers import SelfTriggers
+from steersman.controller.keys.waits import Waits
+from steersman.controller.keys.write_barrier import Holds, Wanted
+from steersman.controller.reports.causes import Cause, What, cause_of
+from steersman.controller.reports.failures import FailureListener, ReconcileFailure, ignore_failure
+from steersman.controller.reports.observer import ControllerObserver, NoObserver
+from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, Waiting
+from steersman.controller.run.applied_intents import AppliedIntents
+from steersman.controller.run.attempt import Attempt, describe
+from steersman.controller.run.environment import Events, Surroundings
+from steersman.controller.run.external_writes import CarryOut, ExternalWrites, carry_out_at_once
+from steersman.controller.run.malformed import REASON, mark_malformed
+from steersman.controller.run.run_record import RunRecord
+from steersman.controller.run.unsent_changes import Snapshot, advice, is_looked_at
 from steersman.controller.triggers import Trigger
-from steersman.controller.unsent_changes import Snapshot, advice, is_looked_at
-from steersman.controller.waits import Waits
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
 from steersman.informer.changes import Change, Deleted, Updated, record_of

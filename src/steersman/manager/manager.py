@@ -18,24 +18,22 @@ from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
 from steersman.controller.controller import Controller, ControllerParts
 from steersman.controller.declaration import Reconciler
-from steersman.controller.external_writes import CarryOut, carry_out_at_once
-from steersman.controller.failures import FailureListener, ignore_failure
+from steersman.controller.reports.failures import FailureListener, ignore_failure
+from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.errors import LeadershipLost
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.informers import Informers
 from steersman.informer.reflector import Link
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
-from steersman.manager.counting_transport import CountingTransport
 from steersman.manager.health import Checks, ProbeApp, freshness_check
 from steersman.manager.install import install_definitions
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.leader.leadership import Leadership
 from steersman.manager.leader.thread import elect_here, elect_in_thread
-from steersman.manager.metrics import Metrics
+from steersman.manager.metrics.counting_transport import CountingTransport
+from steersman.manager.metrics.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
-from steersman.manager.webhook_metrics import WebhookMetrics
-from steersman.manager.webhooks import Webhooks, converted_definitions, need_webhooks
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
 from steersman.randomness import Randomness
@@ -43,8 +41,10 @@ from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
 from steersman.transport.fenced import FencedTransport
 from steersman.transport.services import HttpServices
-from steersman.webhook.address import Address
-from steersman.webhook.front import Front
+from steersman.webhook.operator_webhooks import Webhooks, converted_definitions, need_webhooks
+from steersman.webhook.serving.address import Address
+from steersman.webhook.serving.listener import Front
+from steersman.webhook.serving.metrics import WebhookMetrics
 
 _log = logging.getLogger("steersman.manager")
 

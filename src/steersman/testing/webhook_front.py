@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.protocol.http import App, Exchange, Request
-from steersman.webhook.address import ServiceAddress
-from steersman.webhook.front import Presence, Publish
+from steersman.webhook.serving.address import ServiceAddress
+from steersman.webhook.serving.listener import Presence, Publish
 
 _NAMESPACE = "operator-system"
 

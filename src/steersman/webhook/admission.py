@@ -6,7 +6,7 @@ from typing import Final, Generic, TypeVar
 
 from steersman.client.client import Client
 from steersman.objects.resource import KubeObject
-from steersman.webhook.review import AdmissionRequest, Operation
+from steersman.webhook.reviews.admission_review import AdmissionRequest, Operation
 
 K = TypeVar("K", bound=KubeObject)
 

@@ -10,7 +10,7 @@ from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.validation.names import label_faults
 from steersman.webhook.admission import Admission
-from steersman.webhook.review import Operation
+from steersman.webhook.reviews.admission_review import Operation
 
 K = TypeVar("K", bound=KubeObject)
 
