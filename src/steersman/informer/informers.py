@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, cast
 
 from steersman.concurrency import background
 from steersman.informer.informer import EVERYTHING, Informer, InformerOptions, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.informer.subscription import Handler, Subscription
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.resource import KubeObject, Unstructured, gvk_of
@@ -36,7 +36,7 @@ class Following:
 class Informers:
     """Informers with one connection and one life: those asked for before ``run`` start with it, later ones at once."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: ApiConnection) -> None:
         self._link = link
         self._informers: dict[tuple[GroupVersionKind, Selection], Informer[Any]] = {}
         #: Those that end with the last interest in them, and who is interested; ``get`` makes one that stays.

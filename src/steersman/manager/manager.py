@@ -24,7 +24,7 @@ from steersman.errors import LeadershipLost
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.informers import Informers
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.manager.health import Checks, ProbeApp, freshness_check
 from steersman.manager.install import install_definitions
@@ -153,7 +153,7 @@ class Manager:
                     await wait_ready(server.wait_ready(), task)
             await self._serve_probes(stack)
             leadership = await stack.enter_async_context(self._election())
-            informers = Informers(Link(self._transport, self._clock, self._randomness))
+            informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))
             await self._build_controllers(stack, informers, leadership)
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._await_kinds(stack, informers)
@@ -281,7 +281,7 @@ class Manager:
         optional = [informer for informer in informers if informer not in required]
         if not optional:
             return
-        link = Link(self._transport, self._clock, self._randomness)
+        link = ApiConnection(self._transport, self._clock, self._randomness)
         definitions = Informer(CustomResourceDefinition, link, Selection(metadata_only=True))
 
         def nudge(_: Change) -> None:
@@ -309,7 +309,7 @@ class Manager:
         self.metrics.leader.labels(election.name).set(0)
         connect = self._options.elector_transport
         elected = (
-            elect_here(Link(self._transport, self._clock, self._randomness), election)
+            elect_here(ApiConnection(self._transport, self._clock, self._randomness), election)
             if connect is None
             else elect_in_thread(connect, self._clock, election)
         )

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from steersman.client.client import Client
 from steersman.clock import Clock
-from steersman.controller.keys.dynamic_watches import Followings
+from steersman.controller.keys.dynamic_watches import DynamicWatches
 from steersman.controller.keys.key_state import Memories
 from steersman.controller.run.applied_intents import AppliedIntents
 from steersman.controller.run.external_writes import ExternalWrites
@@ -49,7 +49,7 @@ class Surroundings(Struct, frozen=True):
     applied: AppliedIntents
     services: HttpServices
     external_writes: ExternalWrites
-    followings: Followings
+    followings: DynamicWatches
     memories: Memories
     #: Asks for another run of an object.
     wake: Callable[[ObjectKey], None]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
-from steersman.client.writing import Written
+from steersman.client.interfaces import Written
 from steersman.controller.keys.dynamic_watches import Followed
 from steersman.controller.keys.expectations import Target, Write
 from steersman.controller.run.environment import Caches, covers, is_secret

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from steersman.client.client import Client
-from steersman.client.writing import Written
+from steersman.client.interfaces import Written
 from steersman.errors import AlreadyOwned
 from steersman.objects.codec import bytes_read, decode_as, decode_json, encode_json
 from steersman.objects.meta import Condition
