@@ -12,7 +12,7 @@ from steersman.cli.parameters import PORT
 if TYPE_CHECKING:
     from steersman.manager.operator import Operator
     from steersman.webhook.serving.address import ServiceAddress
-    from steersman.webhook.serving.listener import Front
+    from steersman.webhook.serving.listener import WebhookListener
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ class WebhookServing:
         if self.secret and self.certs:
             raise click.UsageError("--webhook-secret and --webhook-certs exclude each other: pass one of them")
 
-    def front(self, operators: Sequence["Operator"], *, is_local: bool) -> "Front | None":
+    def front(self, operators: Sequence["Operator"], *, is_local: bool) -> "WebhookListener | None":
         """Give how webhooks are reached; nothing if there are none, or nobody said how.
 
         On a server of this very machine they are called there, without being told.
@@ -70,22 +70,22 @@ class WebhookServing:
         if self.service:
             return self._behind_service(operators[0].name)
         if self.url or is_local:
-            from steersman.webhook.serving.tls_listener import local_front
+            from steersman.webhook.serving.tls_listener import local_listener
 
-            return local_front(self.url or "", host=self.host, port=self.port)
+            return local_listener(self.url or "", host=self.host, port=self.port)
         return None
 
-    def _behind_service(self, operator: str) -> "Front":
+    def _behind_service(self, operator: str) -> "WebhookListener":
         from steersman.webhook.certificates.sources import FileCertificates, SecretCertificates
         from steersman.webhook.registration.configurations import secret_name
         from steersman.webhook.serving.server import ServerPlace
-        from steersman.webhook.serving.tls_listener import TlsFront, service_front
+        from steersman.webhook.serving.tls_listener import TlsListener, service_listener
 
         address = self._address()
         if not self.secret and not self.certs:
-            return service_front(address, secret_name(operator), host=self.host, port=self.port)
+            return service_listener(address, secret_name(operator), host=self.host, port=self.port)
         secret, certs = self.secret or "", self.certs or Path()
-        return TlsFront(
+        return TlsListener(
             place=ServerPlace(host=self.host, port=self.port, address=address),
             certificates=lambda client, _: (
                 SecretCertificates(client, address.namespace, secret) if secret else FileCertificates(certs)

@@ -14,7 +14,7 @@ from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
-from steersman.controller.keys.dynamic_watches import Followings
+from steersman.controller.keys.dynamic_watches import DynamicWatches
 from steersman.controller.keys.expectations import Target, Write
 from steersman.controller.keys.field_changes import changed_fields
 from steersman.controller.keys.key_state import Memories
@@ -63,7 +63,7 @@ UNWATCHED_RECHECK = 30.0
 _NO_OBSERVER = NoObserver()
 
 
-class ControllerParts(Struct, frozen=True, kw_only=True):
+class ControllerOptions(Struct, frozen=True, kw_only=True):
     """What a controller is made with."""
 
     #: Writes under the operator's own field manager.
@@ -88,7 +88,7 @@ class ControllerParts(Struct, frozen=True, kw_only=True):
 class Controller(Generic[K]):
     """Runs one reconciler. ``attach`` it, let the informers run, ``wait_synced``, then ``run``."""
 
-    def __init__(self, reconciler: Reconciler[K], parts: ControllerParts) -> None:
+    def __init__(self, reconciler: Reconciler[K], parts: ControllerOptions) -> None:
         self.reconciler = reconciler
         self._parts = parts
         self._clock = parts.clock
@@ -107,7 +107,7 @@ class Controller(Generic[K]):
         self.mistakes: list[str] = []
         #: Runs of each key that failed in a row, counting those that asked for a retry.
         self._failing: dict[ObjectKey, int] = {}
-        self._followings = Followings(parts.informers, reconciler.name, parts.namespaces)
+        self._followings = DynamicWatches(parts.informers, reconciler.name, parts.namespaces)
         self._waits = Waits(parts.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
         self._workers = Workers(reconciler.name, reconciler.options.workers, self._work, parts.clock)
         self._surroundings = Surroundings(

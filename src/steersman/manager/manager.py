@@ -16,7 +16,7 @@ from steersman.client.client import Client
 from steersman.client.events import EventRecorder
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
-from steersman.controller.controller import Controller, ControllerParts
+from steersman.controller.controller import Controller, ControllerOptions
 from steersman.controller.declaration import Reconciler
 from steersman.controller.reports.failures import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
@@ -41,9 +41,9 @@ from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
 from steersman.transport.fenced import FencedTransport
 from steersman.transport.services import HttpServices
-from steersman.webhook.operator_webhooks import Webhooks, converted_definitions, need_webhooks
+from steersman.webhook.operator_webhooks import OperatorWebhooks, converted_definitions, need_webhooks
 from steersman.webhook.serving.address import Address
-from steersman.webhook.serving.listener import Front
+from steersman.webhook.serving.listener import WebhookListener
 from steersman.webhook.serving.metrics import WebhookMetrics
 
 _log = logging.getLogger("steersman.manager")
@@ -77,7 +77,7 @@ class ManagerOptions:
     #: Who this process is, in events.
     instance: str = ""
     #: How the API server reaches the operators' webhooks; without it they are not served.
-    webhooks: Front | None = None
+    webhooks: WebhookListener | None = None
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
     carry_out: CarryOut = carry_out_at_once
     #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
@@ -175,7 +175,7 @@ class Manager:
             return
         numbers = WebhookMetrics()
         self.metrics.include(numbers.registry)
-        webhooks = Webhooks(
+        webhooks = OperatorWebhooks(
             self._operators,
             self._options.webhooks,
             lambda name: self._client(self._transport, name),
@@ -183,11 +183,11 @@ class Manager:
             clock=self._clock,
             observer=numbers,
         )
-        presence = await stack.enter_async_context(webhooks.serving())
-        await self._install(presence.address)
-        await stack.enter_async_context(webhooks.known(presence))
-        self.readiness.add("webhook-certificate", presence.check)
-        numbers.tell_expiry(lambda: presence.valid_until)
+        served = await stack.enter_async_context(webhooks.serving())
+        await self._install(served.address)
+        await stack.enter_async_context(webhooks.registered(served))
+        self.readiness.add("webhook-certificate", served.check)
+        numbers.show_expiry(lambda: served.valid_until)
 
     async def _install(self, webhooks: Address | None) -> None:
         client = self._installer(self._operators[0].name)
@@ -258,7 +258,7 @@ class Manager:
         fence: WriteFence | None,
     ) -> Controller[Any]:
         name = reconciler.name
-        parts = ControllerParts(
+        parts = ControllerOptions(
             client=client,
             informers=informers,
             events=events,

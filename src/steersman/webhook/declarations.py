@@ -1,8 +1,8 @@
-"""`AdmissionDeclarations`: the part of an operator that says what may be written."""
+"""`AdmissionDeclarations`: the webhooks and admission rules that an operator declares."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from steersman.errors import DeclarationError
 from steersman.objects.resource import KubeObject
@@ -10,9 +10,9 @@ from steersman.schema.constraints import Rule
 from steersman.webhook.declaration import (
     AdmissionFunction,
     FailurePolicy,
-    Role,
     Webhook,
     WebhookOptions,
+    WebhookRole,
     name_of,
 )
 from steersman.webhook.reviews.admission_review import Operation
@@ -22,15 +22,31 @@ K = TypeVar("K", bound=KubeObject)
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """A rule about a kind that an admission policy keeps."""
+    """A rule about a kind that the API server enforces by an admission policy."""
 
     kind: type[KubeObject]
     rule: Rule
     on: tuple[Operation, ...] = ("CREATE", "UPDATE")
 
 
+class WebhookOwner(Protocol):
+    """What this package needs of an operator: its name, its webhooks, and the kinds whose versions it converts."""
+
+    @property
+    def name(self) -> str:
+        """Name of the operator, its field manager and its configurations."""
+
+    @property
+    def webhooks(self) -> tuple[Webhook[Any], ...]:
+        """Declared webhooks, in order."""
+
+    @property
+    def kinds(self) -> tuple[type[KubeObject], ...]:
+        """Every kind that is reconciled, validated, defaulted or declared."""
+
+
 class AdmissionDeclarations:
-    """Functions and rules that are asked before objects are written."""
+    """Webhooks and rules that are checked before objects are written."""
 
     def __init__(self) -> None:
         self._webhooks: list[Webhook[Any]] = []
@@ -45,14 +61,14 @@ class AdmissionDeclarations:
         timeout: int = 10,
         name: str = "",
     ) -> Callable[[AdmissionFunction[K]], Webhook[K]]:
-        """Decorate a function that refuses objects of a kind, also a built-in one: it raises ``Deny``.
+        """Decorate a function that rejects objects of a kind, custom or built-in, by raising ``Deny``.
 
-        It is called with the object as it is to be (with ``DELETE``: as it is) and an ``Admission``: who asks, the
-        object as it was, whether it is a dry run, ``warn``. When the function fails, or cannot be reached within
-        ``timeout`` seconds, the write is refused; with ``failure="Ignore"`` it passes.
+        It is called with the new object (for ``DELETE`` with the existing one) and an ``Admission``: the user, the old
+        object, whether it is a dry run, and ``warn``. If the function fails, or does not answer within ``timeout``
+        seconds, the write is rejected; with ``failure="Ignore"`` it is allowed.
         """
         return self._decorator(
-            Role.VALIDATE, kind, WebhookOptions(on=tuple(on), failure=failure, timeout=timeout), name
+            WebhookRole.VALIDATE, kind, WebhookOptions(on=tuple(on), failure=failure, timeout=timeout), name
         )
 
     def default(
@@ -64,38 +80,43 @@ class AdmissionDeclarations:
         timeout: int = 10,
         name: str = "",
     ) -> Callable[[AdmissionFunction[K]], Webhook[K]]:
-        """Decorate a function that completes objects of a kind, also a built-in one, by changing what it is given.
+        """Decorate a function that sets defaults in objects of a kind, custom or built-in, by changing its argument.
 
-        It may be called several times for one write, and must give the same each time. The rest is as in ``validate``.
+        It may be called several times for one write, and must have the same result each time. The options are those of
+        ``validate``.
         """
-        return self._decorator(Role.DEFAULT, kind, WebhookOptions(on=tuple(on), failure=failure, timeout=timeout), name)
+        return self._decorator(
+            WebhookRole.DEFAULT, kind, WebhookOptions(on=tuple(on), failure=failure, timeout=timeout), name
+        )
 
     def rule(self, kind: type[KubeObject], *rules: Rule, on: Sequence[Operation] = ("CREATE", "UPDATE")) -> None:
-        """Let the API server itself keep rules about a kind that is not one's own, by an admission policy.
+        """Declare CEL rules about a kind of another project; the API server enforces them by an admission policy.
 
-        Rules about one's own kind stand in its class. ``self`` is the object, ``oldSelf`` the object as it was, and
-        ``request`` tells who asks; a rule that uses ``oldSelf`` is about updates only.
+        Rules about a kind of your own belong into its class. ``self`` is the new object, ``oldSelf`` the old one, and
+        ``request`` has the user; a rule that uses ``oldSelf`` applies to updates only.
         """
         operations = WebhookOptions(on=tuple(on)).on
         self._rules += [PolicyRule(kind, rule, operations) for rule in rules]
 
     @property
     def webhooks(self) -> tuple[Webhook[Any], ...]:
-        """The functions that were declared, in order."""
+        """Declared webhooks, in order."""
         return tuple(self._webhooks)
 
     @property
     def rules(self) -> tuple[PolicyRule, ...]:
-        """The rules that were declared here; those of classes are theirs."""
+        """Declared rules, in order; without those in the classes of kinds."""
         return tuple(self._rules)
 
     def _decorator(
-        self, role: Role, kind: type[K], options: WebhookOptions, name: str
+        self, role: WebhookRole, kind: type[K], options: WebhookOptions, name: str
     ) -> Callable[[AdmissionFunction[K]], Webhook[K]]:
         def decorate(function: AdmissionFunction[K]) -> Webhook[K]:
             webhook = Webhook(role, name_of(function, name), kind, function, options)
             if any((known.role, known.name) == (role, webhook.name) for known in self._webhooks):
-                raise DeclarationError(f"two functions that {role.value} are named {webhook.name!r}: name= one of them")
+                raise DeclarationError(
+                    f"there are two {role.value} webhooks named {webhook.name!r}: pass name= to one of them"
+                )
             self._webhooks.append(webhook)
             return webhook
 

@@ -30,7 +30,7 @@ class _Ear:
         self.told(change)
 
 
-class Followings:
+class DynamicWatches:
     """Everything that the objects of one controller follow."""
 
     def __init__(self, informers: Informers, name: str, namespaces: tuple[str, ...] = ()) -> None:
@@ -71,4 +71,4 @@ class Followings:
         return sum(following.subscription.backlog for ears in self._ears.values() for _, following in ears.values())
 
     def __repr__(self) -> str:
-        return f"<Followings of {self._name}: {sum(map(len, self._ears.values()))}>"
+        return f"<DynamicWatches of {self._name}: {sum(map(len, self._ears.values()))}>"

@@ -45,7 +45,7 @@ class Distribution:
         return shown
 
 
-class ControllerNumbers:
+class ControllerCounters:
     """Counts the reconciles of one controller; a ``ControllerObserver``."""
 
     def __init__(self, name: str, workers: int) -> None:
@@ -105,7 +105,7 @@ class ControllerNumbers:
         self.external_writes[labels] = self.external_writes.get(labels, 0) + 1
 
 
-class QueueNumbers:
+class QueueCounters:
     """Counts the keys of one queue; a ``QueueObserver``."""
 
     def __init__(self, name: str) -> None:

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from steersman.manager.metrics.counters import ControllerNumbers, Distribution, QueueNumbers
+from steersman.manager.metrics.counters import ControllerCounters, Distribution, QueueCounters
 
 if TYPE_CHECKING:
     from steersman.controller.controller import Controller
@@ -37,15 +37,15 @@ class Metrics:
         """Show the numbers of somebody else too."""
         self._others.append(registry)
 
-    def controller(self, name: str, workers: int) -> ControllerNumbers:
+    def controller(self, name: str, workers: int) -> ControllerCounters:
         """Give what counts the reconciles of one controller."""
-        numbers = ControllerNumbers(name, workers)
+        numbers = ControllerCounters(name, workers)
         self._scrape.controller_numbers.append(numbers)
         return numbers
 
-    def queue(self, name: str) -> QueueNumbers:
+    def queue(self, name: str) -> QueueCounters:
         """Give what counts the keys of one queue."""
-        numbers = QueueNumbers(name)
+        numbers = QueueCounters(name)
         self._scrape.queue_numbers.append(numbers)
         return numbers
 
@@ -65,7 +65,7 @@ class Metrics:
 
 
 #: Counters of a controller: name, help, how it is read.
-_COUNTERS: Final[tuple[tuple[str, str, Callable[[ControllerNumbers], int]], ...]] = (
+_COUNTERS: Final[tuple[tuple[str, str, Callable[[ControllerCounters], int]], ...]] = (
     ("controller_runtime_reconcile_errors", "Reconciles that failed.", lambda one: one.errors),
     ("controller_runtime_terminal_reconcile_errors", "Reconciles that gave up.", lambda one: one.terminal),
     ("controller_runtime_reconcile_panics", "Reconciles that ended in SystemExit.", lambda one: one.panics),
@@ -74,7 +74,7 @@ _COUNTERS: Final[tuple[tuple[str, str, Callable[[ControllerNumbers], int]], ...]
     ("steersman_hold_timeouts", "Keys let go before the cache had their writes.", lambda one: one.holds),
     ("steersman_malformed_objects", "Objects that did not decode.", lambda one: one.malformed_objects),
 )
-_GAUGES: Final[tuple[tuple[str, str, Callable[[ControllerNumbers], int]], ...]] = (
+_GAUGES: Final[tuple[tuple[str, str, Callable[[ControllerCounters], int]], ...]] = (
     ("controller_runtime_max_concurrent_reconciles", "Workers there are.", lambda one: one.workers),
     ("controller_runtime_active_workers", "Workers at work.", lambda one: one.active),
     ("steersman_hot_loops", "Keys that trigger themselves.", lambda one: one.hot),
@@ -86,8 +86,8 @@ class _Scrape(Collector):
     """Reads everything at the moment of the scrape."""
 
     def __init__(self) -> None:
-        self.controller_numbers: list[ControllerNumbers] = []
-        self.queue_numbers: list[QueueNumbers] = []
+        self.controller_numbers: list[ControllerCounters] = []
+        self.queue_numbers: list[QueueCounters] = []
         self.controllers: list[Controller[Any]] = []
         self.informers: Iterable[Informer[Any]] = ()
         self.requests: dict[tuple[str, str], int] = {}

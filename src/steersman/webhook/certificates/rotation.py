@@ -1,8 +1,8 @@
-"""When certificates are renewed: a pure rule, one step at a time.
+"""When certificates are rotated: a pure rule, one step at a time.
 
-An authority is announced before anything that it signed is served: first it stands beside its predecessor in the
-bundle that the API server trusts, and only after the overlap does it sign. So every certificate that any replica serves
-is trusted at any moment, however slowly replicas follow.
+A new CA is announced before it signs: it is added to the bundle that the API server trusts, and only after the overlap
+does it sign serving certificates. So every certificate that any replica serves is trusted at any moment, however far
+replicas lag behind.
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from enum import Enum, auto
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifetimes:
-    """How long things are good for. Whatever is past two thirds of its life is renewed."""
+    """Lifetimes of certificates. A certificate is renewed after two thirds of its lifetime."""
 
     authority: timedelta = timedelta(days=365)
     serving: timedelta = timedelta(days=90)
-    #: How long a new authority is trusted before it signs: API servers need a moment to hear of it.
+    #: How long a new CA is trusted before it signs: API servers need a moment to load it.
     overlap: timedelta = timedelta(hours=1)
 
     def __post_init__(self) -> None:
@@ -25,62 +25,62 @@ class Lifetimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """From when until when a certificate is valid."""
+class ValidityPeriod:
+    """Validity period of a certificate."""
 
     begins: datetime
     ends: datetime
 
     def is_over(self, moment: datetime) -> bool:
-        """Tell whether it ended. One that has not begun yet was made by a clock that is ahead: it will do."""
+        """Return whether the certificate has expired. One that is not valid yet comes from a clock that is ahead."""
         return moment >= self.ends
 
     def is_old(self, moment: datetime) -> bool:
-        """Tell whether two thirds of its life are over."""
+        """Return whether two thirds of the lifetime have passed."""
         return moment >= self.ends - (self.ends - self.begins) / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What the rule has to know about the certificates that there are."""
+class CertificateFacts:
+    """What the rule needs to know about the existing certificates."""
 
-    signer: Span
-    serving: Span
-    #: Whether the serving certificate is for the right names and of the signer.
+    signer: ValidityPeriod
+    serving: ValidityPeriod
+    #: Whether the serving certificate covers the right names and was signed by the signer.
     serving_fits: bool = True
-    successor: Span | None = None
-    retired: Span | None = None
+    successor: ValidityPeriod | None = None
+    retired: ValidityPeriod | None = None
 
 
-class Step(Enum):
-    """What is to be done next."""
+class RotationStep(Enum):
+    """Next step of the rotation."""
 
-    #: Make an authority and a certificate: there are none, or none that can be used.
+    #: Create a CA and a serving certificate: there are none that can be used.
     BEGIN = auto()
-    #: Make the next authority and let it be trusted.
+    #: Create the next CA and add it to the trusted bundle.
     ANNOUNCE = auto()
-    #: Let the next authority sign; the former is still trusted.
+    #: Sign with the next CA; the former one stays trusted.
     PROMOTE = auto()
-    #: Make a new serving certificate.
+    #: Issue a new serving certificate.
     ISSUE = auto()
-    #: Trust the former authority no longer: it is over.
+    #: Remove the former CA from the trusted bundle: it has expired.
     FORGET = auto()
-    #: Nothing.
+    #: Nothing to do.
     KEEP = auto()
 
 
-def next_step(facts: Facts | None, now: datetime, lifetimes: Lifetimes) -> Step:
-    """Say what is to be done now; ask again after doing it."""
+def next_step(facts: CertificateFacts | None, now: datetime, lifetimes: Lifetimes) -> RotationStep:
+    """Return the step that is due now; call again after doing it."""
     if facts is None or facts.signer.is_over(now):
-        return Step.BEGIN
+        return RotationStep.BEGIN
     if not facts.serving_fits or facts.serving.is_over(now):
-        return Step.ISSUE
+        return RotationStep.ISSUE
     if facts.successor is not None and now >= facts.successor.begins + lifetimes.overlap:
-        return Step.PROMOTE
+        return RotationStep.PROMOTE
     if facts.successor is None and facts.signer.is_old(now):
-        return Step.ANNOUNCE
+        return RotationStep.ANNOUNCE
     if facts.serving.is_old(now):
-        return Step.ISSUE
+        return RotationStep.ISSUE
     if facts.retired is not None and facts.retired.is_over(now):
-        return Step.FORGET
-    return Step.KEEP
+        return RotationStep.FORGET
+    return RotationStep.KEEP

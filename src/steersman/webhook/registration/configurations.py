@@ -1,31 +1,35 @@
-"""The webhook configurations of an operator, from what it declares: who is asked about which writes, and where.
+"""The webhook configurations of an operator, made from its declarations.
 
-The certificates that the API server must trust are no part of them: they change by themselves, and are set apart, under
-a field manager of their own, so that applying a configuration again never takes them away.
+They do not contain the CA bundle: it changes independently and is applied under a field manager of its own (``trust``),
+so that applying a configuration again never removes it.
 """
 
 from collections.abc import Iterable
 from typing import Any, Final
 
 from steersman.kinds.index import MODULES
-from steersman.webhook.declaration import Role, Webhook
+from steersman.webhook.declaration import Webhook, WebhookRole
 from steersman.webhook.serving.address import Address, ServiceAddress
 
 Document = dict[str, Any]
 
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
-#: Where conversions are asked for.
+#: Path of the conversion webhook.
 CONVERSION_PATH: Final = "/convert"
-_KINDS: Final = {Role.DEFAULT: "MutatingWebhookConfiguration", Role.VALIDATE: "ValidatingWebhookConfiguration"}
-#: Nobody is kept from removing a finalizer: an object that is going away is not judged any more.
-NOT_GOING: Final = {
+_KINDS: Final = {
+    WebhookRole.DEFAULT: "MutatingWebhookConfiguration",
+    WebhookRole.VALIDATE: "ValidatingWebhookConfiguration",
+}
+#: Match condition of every webhook and policy: an object that is being deleted is not checked, so that finalizers can
+#: always be removed.
+NOT_BEING_DELETED: Final = {
     "name": "is-not-being-deleted",
     "expression": "request.operation != 'UPDATE' || !has(object.metadata.deletionTimestamp)",
 }
 
 
 def configuration_objects(operator: str, webhooks: Iterable[Webhook[Any]], address: Address) -> list[Document]:
-    """Make the configurations of an operator; those that would be empty are left out."""
+    """Return the configurations of an operator, without empty ones."""
     made = []
     for role, kind in _KINDS.items():
         entries = [_entry(operator, webhook, address) for webhook in webhooks if webhook.role is role]
@@ -49,43 +53,43 @@ def _entry(operator: str, webhook: Webhook[Any], address: Address) -> Document:
         "admissionReviewVersions": ["v1"],
         "clientConfig": address.client_config(webhook.path(operator)),
         "failurePolicy": options.failure,
-        "matchConditions": [NOT_GOING],
+        "matchConditions": [NOT_BEING_DELETED],
         "matchPolicy": "Equivalent",
         "rules": [rule],
-        # Functions are told of dry runs, and are called in them.
+        # Functions are called in dry runs too; ``Admission.dry_run`` tells them.
         "sideEffects": "NoneOnDryRun",
         "timeoutSeconds": options.timeout,
     }
     if _could_lock_itself_out(webhook) and isinstance(address, ServiceAddress):
         here = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [address.namespace]}
         entry["namespaceSelector"] = {"matchExpressions": [here]}
-    if webhook.role is Role.DEFAULT:
-        # A default fills what is missing, and others may add what misses something.
+    if webhook.role is WebhookRole.DEFAULT:
+        # A webhook that runs later may add something that needs defaults as well.
         entry["reinvocationPolicy"] = "IfNeeded"
     return entry
 
 
 def _could_lock_itself_out(webhook: Webhook[Any]) -> bool:
-    """Tell whether the operator's own objects could be judged: its pods must start before there is anybody to ask."""
+    """Return whether the operator's own objects could be reviewed: its pods must start before the webhook answers."""
     return webhook.resource.namespaced and webhook.resource.gvk.api_version in MODULES
 
 
 def full_name(operator: str, webhook: Webhook[Any]) -> str:
-    """Name a webhook as messages show it: a domain of at least three parts."""
+    """Return the full name of a webhook as error messages show it: a domain of at least three parts."""
     return f"{webhook.name}.{operator}.{webhook.resource.gvk.group or 'core'}"
 
 
 def conversion_by(address: Address) -> Document:
-    """Give the ``conversion`` of a definition whose versions the webhooks convert."""
+    """Return the ``conversion`` of a CRD whose versions the webhook converts."""
     webhook = {"clientConfig": address.client_config(CONVERSION_PATH), "conversionReviewVersions": ["v1"]}
     return {"strategy": "Webhook", "webhook": webhook}
 
 
 def service_name(operator: str) -> str:
-    """Name the Service through which an operator's webhooks are called."""
+    """Return the name of the Service of an operator's webhooks."""
     return f"{operator}-webhooks"
 
 
 def secret_name(operator: str) -> str:
-    """Name the Secret in which an operator keeps its own certificates."""
+    """Return the name of the Secret with an operator's own certificates."""
     return f"{operator}-webhook-certificates"

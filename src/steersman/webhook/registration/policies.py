@@ -1,6 +1,6 @@
-"""Admission policies from rules: what the API server can judge by itself, without asking anybody.
+"""ValidatingAdmissionPolicies made from rules, which the API server evaluates itself without calling a webhook.
 
-One policy and one binding for each kind and set of operations.
+There is one policy and one binding for each kind and set of operations.
 """
 
 import re
@@ -14,13 +14,13 @@ from steersman.schema.crd import CustomClass, policy_rules_of
 from steersman.schema.declaration import is_custom
 from steersman.schema.policy_rules import PlacedRule, message_expression, policy_expression
 from steersman.webhook.declarations import AdmissionDeclarations
-from steersman.webhook.registration.configurations import NOT_GOING
+from steersman.webhook.registration.configurations import NOT_BEING_DELETED
 from steersman.webhook.reviews.admission_review import Operation
 
 Document = dict[str, Any]
 
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
-#: What expressions of a policy can see beside the authorizer.
+#: Variables of policy expressions, besides the authorizer.
 _VARIABLES: Final = ("object", "oldObject", "request", "namespaceObject")
 _REASONS: Final = {
     "FieldValueForbidden": "Forbidden",
@@ -28,12 +28,12 @@ _REASONS: Final = {
     "FieldValueRequired": "Invalid",
     "FieldValueDuplicate": "Invalid",
 }
-#: Kubernetes' name for it is a field, that of the language a function.
+#: In Kubernetes this is a field of the authorizer, in our CEL library a function.
 _OWN: Final = re.compile(r"\bauthorizer\.requestResource\b(?!\()")
 
 
 def policy_objects(operator: str, kinds: Iterable[type[KubeObject]], declared: AdmissionDeclarations) -> list[Document]:
-    """Make the policies of an operator: of the rules of its kinds' classes, and of those it declares for others."""
+    """Return the policies and bindings for the rules in the classes of ``kinds`` and for those ``declared``."""
     grouped: dict[tuple[type[KubeObject], tuple[Operation, ...]], list[PlacedRule]] = {}
     for kind, on, placed in _rules(kinds, declared):
         grouped.setdefault((kind, on), []).append(placed)
@@ -57,7 +57,7 @@ def _rules(
 
 
 def _name(operator: str, resource: ApiResource, on: tuple[Operation, ...]) -> str:
-    """Name a policy after what it is about; the usual operations need not be told."""
+    """Return the name of a policy; CREATE and UPDATE, the usual operations, are not part of it."""
     extra = "" if set(on) == {"CREATE", "UPDATE"} else f".{'-'.join(on).lower()}"
     return f"{operator}.{resource.plural}.{resource.gvk.version}.{resource.gvk.group or 'core'}{extra}"
 
@@ -72,7 +72,7 @@ def _policy(name: str, resource: ApiResource, on: tuple[Operation, ...], rules: 
     spec = {
         "failurePolicy": "Fail",
         "matchConstraints": {"matchPolicy": "Equivalent", "resourceRules": [matched]},
-        "matchConditions": [NOT_GOING],
+        "matchConditions": [NOT_BEING_DELETED],
         "validations": [_validation(resource, placed) for placed in rules],
     }
     return {
@@ -106,8 +106,8 @@ def _validation(resource: ApiResource, placed: PlacedRule) -> Document:
 
 
 def _checked(resource: ApiResource, written: str, expression: str) -> str:
-    """Refuse what no server would accept, and say which rule it is."""
-    # Loaded here: few operators have such rules, and the language takes its time to load.
+    """Return the expression; raise ``DeclarationError`` that names the rule if it does not compile."""
+    # Imported here: few operators have such rules, and CEL is slow to import.
     from steersman.cel import ExpressionError, compile_expression  # noqa: PLC0415 - see above
     from steersman.cel.library.authorizer import AUTHORIZER  # noqa: PLC0415 - see above
     from steersman.cel.types import DYN  # noqa: PLC0415 - see above

@@ -1,23 +1,23 @@
-"""What an operator with webhooks must be allowed: to keep certificates, and to tell the API server whom to trust."""
+"""RBAC rules that webhooks need: keeping certificates in a Secret, and setting the CA bundle that the server trusts."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
-from steersman.manager.operator import Operator
-from steersman.webhook.declaration import Role
+from steersman.webhook.declaration import WebhookRole
+from steersman.webhook.declarations import WebhookOwner
 from steersman.webhook.operator_webhooks import converted_definitions
 from steersman.webhook.registration.configurations import secret_name
 
 Rules = list[dict[str, Any]]
 
 _CONFIGURATIONS: Final = {
-    Role.DEFAULT: "mutatingwebhookconfigurations",
-    Role.VALIDATE: "validatingwebhookconfigurations",
+    WebhookRole.DEFAULT: "mutatingwebhookconfigurations",
+    WebhookRole.VALIDATE: "validatingwebhookconfigurations",
 }
 
 
-def bundle_rules(operator: Operator) -> Rules:
-    """Give what it needs in the whole cluster: to look at its own configurations and definitions, and patch them."""
+def bundle_rules(operator: WebhookOwner) -> Rules:
+    """Return the cluster-wide rules: get and patch the operator's own configurations and CRDs."""
     roles = {webhook.role for webhook in operator.webhooks}
     resources = [resource for role, resource in _CONFIGURATIONS.items() if role in roles]
     rules = []
@@ -28,8 +28,8 @@ def bundle_rules(operator: Operator) -> Rules:
     return rules
 
 
-def certificate_rules(operator: Operator, secret: str = "") -> Rules:
-    """Give what it needs at home: one Secret, which it makes itself unless somebody else keeps it."""
+def certificate_rules(operator: WebhookOwner, secret: str = "") -> Rules:
+    """Return the rules in the operator's own namespace: one Secret, which it creates unless ``secret`` names one."""
     if secret:
         return [_rule("", ["secrets"], [secret], ["get"])]
     create = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["create"]}

@@ -1,7 +1,7 @@
-"""Whom the API server trusts: what must be applied to configurations and definitions for it, given what is there.
+"""CA bundles of webhook configurations and CRDs: what must be applied so that the API server trusts a certificate.
 
-Only the bundle is touched, and only of webhooks that are there: a program and its configuration may be of different
-releases for a while.
+Only the bundle is set, and only of webhooks that exist in the cluster: the program and its configuration may be of
+different releases for a while.
 """
 
 import base64
@@ -16,7 +16,7 @@ DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResour
 
 
 def configuration_change(found: Document, names: Collection[str], authority: bytes) -> Document | None:
-    """Give what is to be applied to a configuration so that some of its webhooks are trusted; nothing if they are."""
+    """Return what to apply to a configuration so that the named webhooks are trusted; ``None`` if they are already."""
     entries = [entry for entry in found.get("webhooks") or () if entry["name"] in names]
     config = _trusting(authority)
     if all(entry["clientConfig"].get("caBundle") == config["caBundle"] for entry in entries):
@@ -26,7 +26,7 @@ def configuration_change(found: Document, names: Collection[str], authority: byt
 
 
 def definition_change(found: Document, authority: bytes) -> Document | None:
-    """Give what is to be applied to a definition so that its conversion is trusted; nothing if it is, or has none."""
+    """Return what to apply to a CRD so that its conversion is trusted; ``None`` if it is, or if there is none."""
     webhook = (found["spec"].get("conversion") or {}).get("webhook")
     config = _trusting(authority)
     if webhook is None or (webhook.get("clientConfig") or {}).get("caBundle") == config["caBundle"]:

@@ -1,4 +1,4 @@
-"""AdmissionReview as bytes and back: what the API server asks, and what it is answered. No I/O, no author's code."""
+"""AdmissionReview: parsing the request and building the response. No I/O, no author's code."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _FORBIDDEN, _INVALID = 403, 422
 
 
 class Kind(Model):
-    """A kind as reviews name it."""
+    """A kind as it appears in reviews."""
 
     group: str = ""
     version: str
@@ -31,7 +31,7 @@ class Kind(Model):
 
 
 class UserInfo(Model):
-    """Who asks, as the API server knows them."""
+    """The user as the API server authenticated them."""
 
     username: str = ""
     uid: str = ""
@@ -40,7 +40,7 @@ class UserInfo(Model):
 
 
 class AdmissionRequest(Model):
-    """The question of a review. Objects are still bytes; an absent one is empty."""
+    """The request of a review. Objects are not decoded; an absent one is empty."""
 
     uid: str
     kind: Kind
@@ -55,12 +55,12 @@ class AdmissionRequest(Model):
 
     @property
     def new(self) -> bytes:
-        """The object as it is to be; empty when it is to go."""
+        """New object; empty for a delete."""
         return _present(self.object)
 
     @property
     def old(self) -> bytes:
-        """The object as it is; empty when it is new."""
+        """Existing object; empty for a create."""
         return _present(self.old_object)
 
 
@@ -71,14 +71,14 @@ class _Review(Model):
 
 
 class _Envelope(Model):
-    """What must be right before the rest is looked at: the request of another version may have any shape."""
+    """The part that is checked first: the request of another API version may have any shape."""
 
     api_version: str = ""
     kind: str = ""
 
 
 def request_of(body: bytes) -> AdmissionRequest:
-    """Read a review; raise ``ReviewFailed`` that says why it is none."""
+    """Parse a review; raise ``ReviewFailed`` if it is not valid."""
     try:
         envelope = decode_as(_Envelope, body)
         if (envelope.api_version, envelope.kind) != (_API_VERSION, _KIND):
@@ -86,7 +86,7 @@ def request_of(body: bytes) -> AdmissionRequest:
             raise ReviewFailed(400, f"expected {_API_VERSION} {_KIND}, got {given}")
         request = decode_as(_Review, body).request
     except DecodeError as error:
-        raise ReviewFailed(400, f"the body is no {_KIND}: {error}") from None
+        raise ReviewFailed(400, f"the body is not a valid {_KIND}: {error}") from None
     if request is None:
         raise ReviewFailed(400, f"the {_KIND} has no request")
     if not request.uid:
@@ -95,29 +95,29 @@ def request_of(body: bytes) -> AdmissionRequest:
 
 
 def allowed(uid: str, warnings: Sequence[str] = (), patch: Sequence[Mapping[str, Any]] = ()) -> bytes:
-    """Let a write pass, changed by a JSON patch if there is one."""
-    response: dict[str, Any] = {"uid": uid, "allowed": True, **_told(warnings)}
+    """Return the response that allows a write, with a JSON patch if the object was changed."""
+    response: dict[str, Any] = {"uid": uid, "allowed": True, **_warnings(warnings)}
     if patch:
         response |= {"patchType": "JSONPatch", "patch": base64.b64encode(encode_json(patch)).decode()}
-    return _answer(response)
+    return _review(response)
 
 
 def denied(request: AdmissionRequest, reason: Deny, warnings: Sequence[str] = ()) -> bytes:
-    """Refuse a write; one that names a field is invalid, any other is forbidden."""
+    """Return the response that rejects a write: 422 Invalid if the denial names a field, otherwise 403 Forbidden."""
     status: dict[str, Any] = {"code": _FORBIDDEN, "reason": "Forbidden", "message": str(reason)}
     if reason.field:
         cause = {"reason": "FieldValueInvalid", "message": reason.message, "field": reason.field}
-        # With these kubectl names the object as it does for an error of the schema.
+        # kubectl prints these details as it does for schema errors.
         about = {"name": request.name, "group": request.kind.group, "kind": request.kind.kind}
         status |= {"code": _INVALID, "reason": "Invalid", "details": {**about, "causes": [cause]}}
-    return _answer({"uid": request.uid, "allowed": False, **_told(warnings), "status": status})
+    return _review({"uid": request.uid, "allowed": False, **_warnings(warnings), "status": status})
 
 
-def _told(warnings: Sequence[str]) -> dict[str, list[str]]:
+def _warnings(warnings: Sequence[str]) -> dict[str, list[str]]:
     return {"warnings": list(warnings)} if warnings else {}
 
 
-def _answer(response: dict[str, Any]) -> bytes:
+def _review(response: dict[str, Any]) -> bytes:
     return encode_json({"apiVersion": _API_VERSION, "kind": _KIND, "response": response})
 
 

@@ -1,7 +1,7 @@
-"""`Conversions`: answers the reviews in which an API server asks for objects in another version.
+"""`Conversions`: answers ConversionReviews, in which the API server asks for objects in another version.
 
-A pure function from bytes to bytes: the webhook server mounts `review`. What cannot be converted is told with the
-object and the field, and then nothing of that review is converted.
+`review` is a pure function from bytes to bytes, which the webhook server mounts. If one object cannot be converted the
+whole review fails, and the message names the object and the field.
 """
 
 from collections.abc import Iterable
@@ -14,15 +14,15 @@ from steersman.schema.round_trips import check_round_trips
 from steersman.schema.versions import Versions, versions_of
 
 Document = dict[str, Any]
-#: The only form of review that definitions ask for.
+#: The only version of ConversionReview that our CRDs ask for.
 API_VERSION = "apiextensions.k8s.io/v1"
 
 
 class Conversions:
-    """Converts objects of every kind that has several versions with conversions between them."""
+    """Convert objects of every kind that has several versions with conversions between them."""
 
     def __init__(self, kinds: Iterable[type[KubeObject]]) -> None:
-        """Raise `DeclarationError` for versions without a way between them, or that lose a field, which it names."""
+        """Raise `DeclarationError` for versions without a conversion between them or that lose a field."""
         self._kinds = {
             (versions.hub.gvk.group, versions.hub.gvk.kind): versions
             for versions in map(Versions, versions_of(kinds))
@@ -32,15 +32,15 @@ class Conversions:
             check_round_trips(versions)
 
     def __bool__(self) -> bool:
-        """Tell whether there is anything to convert."""
+        """Return whether there is anything to convert."""
         return bool(self._kinds)
 
     def review(self, body: bytes) -> bytes:
-        """Answer one review; `DecodeError` for what is none: there is nobody to answer then.
+        """Return the response to one review; raise `DecodeError` if the body is not a ConversionReview.
 
         Objects that cannot be converted fail the review, with the reason.
         """
-        uid, api_version, objects = _asked(body)
+        uid, api_version, objects = _request(body)
         response: Document = {"uid": uid, "convertedObjects": [], "result": {"status": "Success"}}
         try:
             response["convertedObjects"] = [self._convert(obj, api_version) for obj in objects]
@@ -54,20 +54,20 @@ class Conversions:
         group = str(document.get("apiVersion")).rpartition("/")[0]
         versions = self._kinds.get((group, str(document.get("kind"))))
         if versions is None:
-            raise ConversionError(f"nothing converts {document.get('kind')} of {document.get('apiVersion')}")
+            raise ConversionError(f"there is no conversion of {document.get('apiVersion')} {document.get('kind')}")
         return versions.convert(document, api_version)
 
     def __repr__(self) -> str:
         return f"<Conversions of {[versions.name for versions in self._kinds.values()]}>"
 
 
-def _asked(body: bytes) -> tuple[str, str, list[Any]]:
-    """Read what a review asks for: its uid, the version that is wanted, and the objects."""
+def _request(body: bytes) -> tuple[str, str, list[Any]]:
+    """Return the uid, the desired API version and the objects of a review."""
     review = decode_json(body)
     if not isinstance(review, dict) or review.get("kind") != "ConversionReview":
         raise DecodeError("not a ConversionReview")
     if review.get("apiVersion") != API_VERSION:
-        raise DecodeError(f"a ConversionReview of {review.get('apiVersion')!r}: only {API_VERSION} is understood")
+        raise DecodeError(f"a ConversionReview of {review.get('apiVersion')!r}: only {API_VERSION} is supported")
     request = review.get("request")
     if not isinstance(request, dict):
         raise DecodeError("a ConversionReview without a request")

@@ -1,4 +1,4 @@
-"""`ReviewFailed`: a review gets no verdict, and the API server follows its failure policy."""
+"""`ReviewFailed`: a review that gets no response, so that the API server applies the failure policy."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _REASONS: Final = {
 
 
 class ReviewFailed(Exception):  # noqa: N818 - the outcome of a review
-    """A review cannot be answered; ``str()`` says why, in words that the API server passes on."""
+    """A review cannot be answered; the API server shows the message to the user."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class ReviewFailed(Exception):  # noqa: N818 - the outcome of a review
 
 
 def refusal(code: int, message: str) -> Response:
-    """Say why as a Kubernetes Status: the API server shows its message to whoever wrote."""
+    """Return the failure as a Kubernetes ``Status``; the API server shows its message to the user."""
     reason = _REASONS.get(code, "InternalError")
     status = {
         "apiVersion": "v1",

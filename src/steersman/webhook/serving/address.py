@@ -1,4 +1,4 @@
-"""Where the API server finds the webhooks: by a Service of the cluster, or by a URL."""
+"""The address at which the API server calls the webhooks: a Service of the cluster, or a URL."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -8,14 +8,14 @@ from steersman.errors import ConfigError
 
 
 class Address(Protocol):
-    """A place that the API server can call."""
+    """An address that the API server can call."""
 
     def client_config(self, path: str) -> dict[str, Any]:
-        """Give the ``clientConfig`` of a webhook at a path, without its ``caBundle``."""
+        """Return the ``clientConfig`` of a webhook at a path, without its ``caBundle``."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that a serving certificate must be for."""
+        """Host names that the serving certificate must cover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class ServiceAddress:
     name: str
 
     def client_config(self, path: str) -> dict[str, Any]:
-        """Refer to the Service."""
+        """Return a reference to the Service."""
         return {"service": {"namespace": self.namespace, "name": self.name, "path": path}}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name that the API server calls a Service by."""
+        """Host name by which the API server calls the Service."""
         return (f"{self.name}.{self.namespace}.svc",)
 
     def __str__(self) -> str:
@@ -40,22 +40,22 @@ class ServiceAddress:
 
 @dataclass(frozen=True, slots=True)
 class UrlAddress:
-    """A URL: for an operator that runs outside of the cluster."""
+    """A URL, for an operator that runs outside the cluster."""
 
     base: str
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base)
         if parts.scheme != "https" or not parts.hostname or parts.path.strip("/") or parts.query:
-            raise ConfigError(f"{self.base!r} is not an address of webhooks: write https://HOST:PORT")
+            raise ConfigError(f"{self.base!r} is not a webhook URL: write https://HOST:PORT")
 
     def client_config(self, path: str) -> dict[str, Any]:
-        """Give the whole URL."""
+        """Return the full URL."""
         return {"url": f"{self.base.rstrip('/')}{path}"}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The host."""
+        """Host of the URL."""
         return (urlsplit(self.base).hostname or "",)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""`Front`: how questions reach the routes of an operator: over TLS, or however whoever runs it arranges."""
+"""`WebhookListener`: how reviews reach the routes of an operator: over HTTPS, or inside the process in tests."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
@@ -10,38 +10,38 @@ from steersman.clock import Clock
 from steersman.protocol.http import App
 from steersman.webhook.serving.address import Address
 
-#: Tells the API server whom to trust.
-Publish: TypeAlias = Callable[[bytes], Awaitable[None]]
+#: Sets the CA bundle that the API server trusts.
+TrustPublisher: TypeAlias = Callable[[bytes], Awaitable[None]]
 
 
-class Presence(Protocol):
-    """Webhooks that can be asked."""
+class ServedWebhooks(Protocol):
+    """Webhooks that are being served."""
 
     @property
     def address(self) -> Address:
-        """Where they are found."""
+        """Address at which the API server calls them."""
 
     @property
     def authority(self) -> bytes:
-        """Whom the API server must trust; empty when that is nobody's affair here."""
+        """CA bundle that the API server must trust; empty if it is managed elsewhere."""
 
     @property
     def valid_until(self) -> datetime | None:
-        """When the certificate that is presented ends, if there is one."""
+        """End of the validity of the serving certificate, if there is one."""
 
     def check(self) -> str:
-        """Say why they cannot be asked; empty when they can."""
+        """Return why the webhooks cannot be called; empty if they can."""
 
-    async def keep(self, publish: Publish) -> None:
-        """Look after them for ever, and publish whom to trust whenever that may have changed."""
+    async def keep(self, publish: TrustPublisher) -> None:
+        """Renew certificates until cancelled, and publish the CA bundle whenever it may have changed."""
 
 
-class Front(Protocol):
-    """Brings questions to an app."""
+class WebhookListener(Protocol):
+    """Serve an app to the API server."""
 
     @property
     def installs(self) -> bool:
-        """Whether the configurations are of this process: applied when it starts, and gone when it ends."""
+        """Whether the configurations belong to this process: applied at its start and deleted at its end."""
 
-    def serving(self, app: App, client: Client, *, clock: Clock) -> AbstractAsyncContextManager[Presence]:
-        """Let an app be asked inside the block."""
+    def serving(self, app: App, client: Client, *, clock: Clock) -> AbstractAsyncContextManager[ServedWebhooks]:
+        """Serve an app inside the block."""

@@ -1,4 +1,4 @@
-"""`WebhookServer`: serves routes over TLS, and only so, with certificates that change while it runs."""
+"""`WebhookServer`: serves routes over HTTPS and replaces its certificate while it runs."""
 
 import logging
 import ssl
@@ -15,21 +15,21 @@ from steersman.serving.limits import ServerLimits
 from steersman.serving.server import Listen, Server
 from steersman.serving.tls import replace_certificate, server_context
 from steersman.webhook.certificates.bundle import span_of
-from steersman.webhook.certificates.sources import Certificates, CertificateSource
+from steersman.webhook.certificates.sources import CertificateSource, ServingCertificates
 from steersman.webhook.reviews.failure import refusal
 from steersman.webhook.serving.address import Address, UrlAddress
-from steersman.webhook.serving.listener import Publish
+from steersman.webhook.serving.listener import TrustPublisher
 from steersman.webhook.serving.routes import LARGEST
 
 _log = logging.getLogger("steersman.webhook")
-#: Seconds between looks at the certificates.
-LOOK_EVERY: Final = 30.0
+#: Seconds between checks of the certificates.
+CHECK_INTERVAL: Final = 30.0
 _LIMITS: Final = ServerLimits(head=64 * 1024, body=LARGEST, read_body=30.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerPlace:
-    """Where the server listens, and where the API server finds it: without an address, at this host and port."""
+    """Where the server listens, and the address at which the API server calls it: by default the same host and port."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -37,18 +37,18 @@ class ServerPlace:
 
 
 class WebhookServer:
-    """A running server. ``serving`` makes one."""
+    """A running server, created by ``serving``."""
 
     def __init__(
         self,
         context: ssl.SSLContext,
-        first: Certificates,
+        first: ServingCertificates,
         source: CertificateSource,
         *,
         address: Address,
         clock: Clock,
     ) -> None:
-        #: Where the API server finds it.
+        #: Address at which the API server calls it.
         self.address = address
         self._context = context
         self._source = source
@@ -72,16 +72,16 @@ class WebhookServer:
 
     @property
     def authority(self) -> bytes:
-        """Whom the API server must trust for what is presented now."""
+        """CA bundle for the certificate that is served now."""
         return self._loaded.authority
 
     @property
     def valid_until(self) -> datetime:
-        """When the certificate that is presented ends."""
+        """End of the validity of the certificate that is served now."""
         return self._valid.ends
 
     def check(self) -> str:
-        """Say why the certificate is no good; empty when it is."""
+        """Return why the certificate is not valid; empty if it is."""
         now = self._clock.now()
         if now >= self._valid.ends:
             return f"the serving certificate expired at {self._valid.ends:%Y-%m-%dT%H:%M:%SZ}"
@@ -89,19 +89,20 @@ class WebhookServer:
             return f"the serving certificate is not valid before {self._valid.begins:%Y-%m-%dT%H:%M:%SZ}"
         return ""
 
-    async def keep(self, publish: Publish) -> None:
-        """Look after the certificates for ever: whatever goes wrong is told, and tried again."""
+    async def keep(self, publish: TrustPublisher) -> None:
+        """Renew the certificates until cancelled; a failure is logged and retried."""
         while True:
-            await self._clock.sleep(LOOK_EVERY)
+            await self._clock.sleep(CHECK_INTERVAL)
             try:
                 await self.renew(publish)
             except SteersmanError as error:
                 _log.warning("certificates were not renewed", extra={"error": str(error)})
 
-    async def renew(self, publish: Publish) -> None:
-        """Take up what is to be served now. It is presented only once the API server was told to trust it.
+    async def renew(self, publish: TrustPublisher) -> None:
+        """Publish the current CA bundle, then serve the current certificate.
 
-        Where that fails, what was presented so far stays, for as long as it is good.
+        A new certificate is served only after its CA bundle was published. If publishing fails the old certificate
+        stays, as long as it is valid.
         """
         found = await self._source.current()
         try:
@@ -109,7 +110,7 @@ class WebhookServer:
         except SteersmanError as error:
             if not self.check():
                 raise
-            _log.warning("the API server was not told whom to trust", extra={"error": str(error)})
+            _log.warning("cannot set the CA bundle of the webhooks", extra={"error": str(error)})
         if found.serving != self._loaded.serving:
             replace_certificate(self._context, certificate=found.serving.certificate, key=found.serving.key)
             self._valid = span_of(found.serving.certificate)
