@@ -86,8 +86,8 @@ class Watcher(Generic[O]):
         self._shown: dict[ObjectKey, tuple[_Metadata, bytes]] = {}
         #: The complete new state so far.
         self._buffer: dict[ObjectKey, tuple[_Metadata, bytes]] = {}
-        #: Events that the caller has not seen. Objects are decoded when they are yielded, so that a malformed one raises
-        #: in its own turn.
+        #: Events that the caller has not seen. Objects are decoded when they are yielded, so that a malformed one
+        #: raises in its own turn.
         self._events: deque[tuple[type[Any], bytes]] = deque()
         self._failure: SteersmanError | None = None
         #: Whether a complete state has been received.

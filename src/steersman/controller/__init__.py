@@ -1,4 +1,10 @@
-"""From a change to a reconcile: triggers, predicates, the controller, and the context it hands to the author."""
+"""From a change to a reconcile: triggers, predicates, the controller, and the context that authors get.
+
+Start reading at ``controller``: it takes keys from the queue and runs the reconciler. ``declaration``, ``triggers`` and
+``predicates`` are what authors declare; ``context`` is what their functions get. Rooms: ``run`` (one run of a
+reconciler), ``keys`` (what is remembered about each key between runs), ``reports`` (causes, writes and outcomes as
+values).
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +12,7 @@ from steersman.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from steersman.controller.context import Context
-    from steersman.controller.keys.dynamic_watches import Told
+    from steersman.controller.keys.key_state import ChangeHandler
     from steersman.controller.predicates import (
         Predicate,
         all_of,
@@ -25,10 +31,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cause",
+    "ChangeHandler",
     "Chosen",
     "Context",
     "Predicate",
-    "Told",
     "Watch",
     "WatchedKind",
     "all_of",
@@ -48,7 +54,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "steersman.controller.reports.causes": ("Cause",),
         "steersman.controller.context": ("Context",),
-        "steersman.controller.keys.dynamic_watches": ("Told",),
+        "steersman.controller.keys.key_state": ("ChangeHandler",),
         "steersman.controller.predicates": (
             "Predicate",
             "all_of",

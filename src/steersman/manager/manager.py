@@ -16,9 +16,10 @@ from steersman.client.client import Client
 from steersman.client.events import EventRecorder
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
-from steersman.controller.controller import Controller, ControllerOptions
+from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
-from steersman.controller.reports.failures import FailureListener, ignore_failure
+from steersman.controller.options import ControllerOptions
+from steersman.controller.reports.observer import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.errors import LeadershipLost
 from steersman.informer.changes import Change
@@ -258,7 +259,7 @@ class Manager:
         fence: WriteFence | None,
     ) -> Controller[Any]:
         name = reconciler.name
-        parts = ControllerOptions(
+        options = ControllerOptions(
             client=client,
             informers=informers,
             events=events,
@@ -271,7 +272,7 @@ class Manager:
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )
-        controller = Controller(reconciler, parts)
+        controller = Controller(reconciler, options)
         controller.attach()
         return controller
 

@@ -1,74 +1,73 @@
-"""What reconciled objects follow beyond the kinds that their reconciler declares: what is known only at run time.
+"""Watches that reconciled objects ask for at run time (``ctx.follow``), beyond the kinds that a reconciler declares.
 
-An object says in each run what it follows. What a run that succeeded did not ask for any more ends, and all of it ends
-with the object.
+Each run names all watches of its object. A watch that a successful run did not name ends; all of them end with the
+object. After a failed run they stay, because it may not have got as far as naming them.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec.structs import replace
 
-from steersman.informer.changes import Change
+from steersman.controller.keys.key_state import ChangeHandler, DynamicWatch, KeyState, WatchedSelection
 from steersman.informer.informer import Informer, Selection
-from steersman.informer.informers import Following, Informers
-from steersman.objects.identity import ApiResource, GroupVersionKind, ObjectKey
-
-#: Told of each change of what is followed.
-Told: TypeAlias = Callable[[Change], None]
-#: What is followed.
-Followed: TypeAlias = tuple[GroupVersionKind, Selection]
-
-
-class _Ear:
-    """Hears for an object; who listens may change while it hears."""
-
-    def __init__(self, told: Told) -> None:
-        self.told = told
-
-    def __call__(self, change: Change) -> None:
-        self.told(change)
+from steersman.informer.informers import Informers
+from steersman.objects.identity import ApiResource, ObjectKey
 
 
 class DynamicWatches:
-    """Everything that the objects of one controller follow."""
+    """The dynamic watches of the objects of one controller."""
 
     def __init__(self, informers: Informers, name: str, namespaces: tuple[str, ...] = ()) -> None:
         self._informers = informers
         self._name = name
-        #: What an operator that is limited to some namespaces sees where none are named.
+        #: The namespaces that the operator is limited to; they count where a selection names none.
         self._namespaces = namespaces
-        self._ears: dict[ObjectKey, dict[Followed, tuple[_Ear, Following]]] = {}
+        #: The states that have watches.
+        self._watching: dict[ObjectKey, KeyState] = {}
 
-    def follow(self, key: ObjectKey, resource: ApiResource, selection: Selection, told: Told) -> Informer[Any]:
-        """Follow for an object; if it does already, only who is told is changed."""
-        ears = self._ears.setdefault(key, {})
-        what = (resource.gvk, selection)
-        known = ears.get(what)
-        if known is None:
-            ear = _Ear(told)
+    def follow(
+        self, state: KeyState, resource: ApiResource, selection: Selection, on_change: ChangeHandler
+    ) -> Informer[Any]:
+        """Watch a resource for an object; a watch that exists already only gets the new handler."""
+        if state.watches is None:
+            state.watches = {}
+            self._watching[state.key] = state
+        watch = state.watches.get((resource.gvk, selection))
+        if watch is None:
+            watch = state.watches[resource.gvk, selection] = DynamicWatch(on_change)
+        watch.on_change = on_change
+        if watch.handle is None:
             if resource.namespaced and not selection.namespaces:
                 selection = replace(selection, namespaces=self._namespaces)
-            following = self._informers.follow(resource, ear, selection, name=f"{self._name}/{key}/{resource.plural}")
-            known = ears[what] = (ear, following)
-        known[0].told = told
-        return known[1].informer
+            name = f"{self._name}/{state.key}/{resource.plural}"
+            watch.handle = self._informers.follow(resource, watch, selection, name=name)
+        return watch.handle.informer
 
-    def keep(self, key: ObjectKey, wanted: set[Followed]) -> None:
-        """End what an object follows, but for what it still wants."""
-        ears = self._ears.get(key)
-        if ears is None:
+    def keep(self, state: KeyState, wanted: set[WatchedSelection]) -> None:
+        """End the watches of an object that are not wanted any more."""
+        if state.watches is None:
             return
-        for what in [what for what in ears if what not in wanted]:
-            _, following = ears.pop(what)
-            following.end()
-        if not ears:
-            del self._ears[key]
+        for watched in [watched for watched in state.watches if watched not in wanted]:
+            handle = state.watches.pop(watched).handle
+            if handle is not None:
+                handle.end()
+        if not state.watches:
+            state.watches = None
+            del self._watching[state.key]
+
+    def forget(self, state: KeyState) -> None:
+        """End all watches of an object."""
+        self.keep(state, set())
 
     @property
     def backlog(self) -> int:
-        """How many changes wait to be told."""
-        return sum(following.subscription.backlog for ears in self._ears.values() for _, following in ears.values())
+        """Number of changes that were not delivered yet."""
+        return sum(
+            watch.handle.subscription.backlog
+            for state in self._watching.values()
+            for watch in (state.watches or {}).values()
+            if watch.handle is not None
+        )
 
     def __repr__(self) -> str:
-        return f"<DynamicWatches of {self._name}: {sum(map(len, self._ears.values()))}>"
+        return f"<DynamicWatches of {self._name}: {sum(len(state.watches or ()) for state in self._watching.values())}>"

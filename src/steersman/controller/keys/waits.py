@@ -1,22 +1,25 @@
-"""Reconciled objects that wait for another object to appear or change (``Blocked``).
+"""Keys that wait for another object to appear or change (``Blocked``).
 
 A kind that the controller watches wakes them through its cache. A kind of ``waits_for`` gets a watch of that one
-object, without its content, for as long as something waits for it. For any other object there is only the recheck of
-``Blocked``.
+object, without its content, for as long as a key waits for it. For any other object only the recheck of ``Blocked`` is
+left.
 
 What cannot be known is what the run saw: the object may have appeared or changed between its read and the registration
-here. So a wait that finds an existing object wakes at once; every later change wakes as long as the wait lasts.
+here. So a wait for an object that exists wakes at once; every later change wakes as long as the wait lasts.
+
+Invariant: ``KeyState.awaited`` is a target if and only if that state is among the waiting states of the target.
 """
 
 from collections.abc import Callable, Collection
 
 from msgspec import Struct
 
-from steersman.controller.keys.expectations import Target
+from steersman.controller.keys.key_state import KeyState
 from steersman.controller.reports.causes import Cause, cause_of
+from steersman.controller.reports.writes import Target
 from steersman.informer.changes import Added, Change
 from steersman.informer.informer import Selection
-from steersman.informer.informers import Following, Informers
+from steersman.informer.informers import InformerHandle, Informers
 from steersman.informer.store import Store
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
@@ -25,16 +28,16 @@ from steersman.objects.resource import KubeObject, resource_of
 MAX_WATCHES = 64
 
 
-class _Awaited(Struct):
-    """An object that is waited for."""
+class _AwaitedObject(Struct):
+    """An object that keys wait for."""
 
-    keys: dict[ObjectKey, None]
-    #: The watch of this one object; ``None`` for a kind that the controller watches, or if there is no watch.
-    following: Following | None = None
+    states: dict[ObjectKey, KeyState]
+    #: The watch of this one object; ``None`` if the controller watches its kind, or if there is no watch.
+    handle: InformerHandle | None = None
 
 
 class Waits:
-    """Which keys wait for which object; one object for each key."""
+    """Which keys wait for which object; each key waits for at most one."""
 
     def __init__(
         self,
@@ -46,65 +49,66 @@ class Waits:
         self._informers = informers
         self._name = name
         self._wake = wake
-        #: Kinds that single objects may be watched of.
+        #: Kinds of which single objects may be watched.
         self._kinds = frozenset(kinds)
-        #: Invariant: a key is in ``_targets`` if and only if it is among the keys of that target in ``_awaited``.
-        self._targets: dict[ObjectKey, Target] = {}
-        self._awaited: dict[Target, _Awaited] = {}
+        self._awaited: dict[Target, _AwaitedObject] = {}
 
-    def wait(self, key: ObjectKey, kind: type[KubeObject], awaited: ObjectKey, cache: Store | None) -> bool:
-        """Let a key wait for an object, instead of for any other; return whether a change of it will wake the key.
+    def wait(self, state: KeyState, kind: type[KubeObject], awaited: ObjectKey, cache: Store | None) -> bool:
+        """Wait for an object instead of any other; return whether a change of it will wake the key.
 
         ``cache`` is the store of a watched kind that shows the object.
         """
         resource = resource_of(kind)
         target = Target(resource.gvk, awaited)
-        if self._targets.get(key) != target:
-            self.forget(key)
-            self._targets[key] = target
+        if state.awaited != target:
+            self.forget(state)
+            state.awaited = target
             known = self._awaited.get(target)
             if known is None:
-                known = self._awaited[target] = _Awaited({})
+                known = self._awaited[target] = _AwaitedObject({})
                 if cache is None and kind in self._kinds:
-                    known.following = self._follow(resource, target)
-            known.keys[key] = None
-            self._catch_up(key, target, cache, known.following)
-        return cache is not None or self._awaited[target].following is not None
+                    known.handle = self._follow(resource, target)
+            known.states[state.key] = state
+            self._catch_up(state.key, target, cache, known.handle)
+        return cache is not None or self._awaited[target].handle is not None
 
     def observe(self, target: Target, change: Change) -> None:
         """Wake the keys that wait for an object that changed."""
         known = self._awaited.get(target)
         if known is not None:
-            cause = cause_of(target.gvk.kind, change)
-            for key in list(known.keys):
+            cause = cause_of(target.gvk, change)
+            for key in list(known.states):
                 self._wake(key, cause)
 
-    def forget(self, key: ObjectKey) -> None:
-        """Wait for nothing any more on behalf of a key."""
-        target = self._targets.pop(key, None)
+    def forget(self, state: KeyState) -> None:
+        """Stop waiting on behalf of a key."""
+        target, state.awaited = state.awaited, None
         if target is None:
             return
         known = self._awaited[target]
-        del known.keys[key]
-        if not known.keys:
+        del known.states[state.key]
+        if not known.states:
             del self._awaited[target]
-            if known.following is not None:
-                known.following.end()
+            if known.handle is not None:
+                known.handle.end()
 
     @property
     def backlog(self) -> int:
         """Number of changes of watched single objects that were not delivered yet."""
-        followings = (known.following for known in self._awaited.values())
-        return sum(following.subscription.backlog for following in followings if following is not None)
+        handles = (known.handle for known in self._awaited.values())
+        return sum(handle.subscription.backlog for handle in handles if handle is not None)
 
     def __len__(self) -> int:
-        return len(self._targets)
+        return sum(len(known.states) for known in self._awaited.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._awaited)
 
     def __repr__(self) -> str:
-        return f"<Waits of {self._name}: {len(self._targets)} for {len(self._awaited)} objects>"
+        return f"<Waits of {self._name}: {len(self)} for {len(self._awaited)} objects>"
 
-    def _follow(self, resource: ApiResource, target: Target) -> Following | None:
-        if sum(known.following is not None for known in self._awaited.values()) >= MAX_WATCHES:
+    def _follow(self, resource: ApiResource, target: Target) -> InformerHandle | None:
+        if sum(known.handle is not None for known in self._awaited.values()) >= MAX_WATCHES:
             return None
         selection = Selection(
             namespaces=(target.key.namespace,) if target.key.namespace else (),
@@ -115,9 +119,9 @@ class Waits:
             resource, lambda change: self.observe(target, change), selection, name=f"{self._name}/{target}"
         )
 
-    def _catch_up(self, key: ObjectKey, target: Target, cache: Store | None, following: Following | None) -> None:
+    def _catch_up(self, key: ObjectKey, target: Target, cache: Store | None, handle: InformerHandle | None) -> None:
         """Wake a key whose object exists already: it may have appeared after the run looked for it."""
-        store = following.informer.store if following is not None else cache
+        store = handle.informer.store if handle is not None else cache
         record = store.get(target.key) if store is not None else None
         if record is not None:
-            self._wake(key, cause_of(target.gvk.kind, Added(record)))
+            self._wake(key, cause_of(target.gvk, Added(record)))

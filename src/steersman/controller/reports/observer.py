@@ -1,35 +1,64 @@
-"""Who counts what a controller does."""
+"""Who is notified of what a controller does: observers, which count, and listeners for failures."""
 
-from typing import Protocol
+import traceback
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from steersman.controller.reports.outcome import Outcome
-from steersman.controller.run.external_writes import ExternalWrite
+from steersman.controller.reports.writes import ExternalWrite
+from steersman.objects.identity import ObjectKey
+
+
+class ReconcileFailure(Struct, frozen=True):
+    """An unexpected exception of an author's function; the key is retried with back-off."""
+
+    #: Name of the controller, as in logs and metrics.
+    controller: str
+    kind: str
+    #: The object that was reconciled, or the changed object that could not be mapped to keys.
+    key: ObjectKey
+    error: BaseException
+
+    def __str__(self) -> str:
+        # Works for exceptions whose own __str__ raises, too.
+        text = "".join(traceback.format_exception_only(self.error)).strip()
+        return f"{self.kind} {self.key} ({self.controller}): {text}"
+
+
+#: Called with each failure, on the event loop; must neither block nor raise.
+FailureListener: TypeAlias = Callable[[ReconcileFailure], None]
+
+
+def ignore_failure(failure: ReconcileFailure) -> None:
+    """Ignore a failure: it is logged and counted anyway."""
 
 
 class ControllerObserver(Protocol):
-    """Told of each step of a controller; must neither wait nor raise."""
+    """Notified of each step of a controller; must neither block nor raise."""
 
     def began(self) -> None:
-        """Tell that a reconcile begins."""
+        """Record the begin of a reconcile."""
 
     def ended(self, outcome: Outcome, seconds: float) -> None:
-        """Tell how a reconcile ended, and how long it took."""
+        """Record the outcome and duration of a reconcile."""
 
     def hold_expired(self) -> None:
-        """Tell that a key was let go although the cache had not seen what it wrote."""
+        """Record that a key was released although the cache did not show its writes in time."""
 
     def malformed(self) -> None:
-        """Tell that an object did not decode."""
+        """Record an object that does not decode."""
 
     def hot_loops(self, count: int) -> None:
-        """Tell how many keys trigger themselves."""
+        """Record the number of keys that trigger themselves."""
 
     def external_write_ended(self, write: ExternalWrite) -> None:
-        """Record a write to another system, however it ended."""
+        """Record a write to another system, whatever its result."""
 
 
 class NoObserver:
-    """Counts nothing."""
+    """Ignore everything."""
 
     def began(self) -> None:
         """Ignore it."""

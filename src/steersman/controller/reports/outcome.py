@@ -1,74 +1,83 @@
-"""How a reconcile ended, as types, and which failure means which end."""
+"""How a run ended, as types, and which exception means which outcome."""
 
 import asyncio
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from steersman.controller.run.claims import is_field_conflict
-from steersman.errors import Blocked, Conflict, DeclarationError, LeadershipLost, NotFound, Permanent, Retry, text_of
+from steersman.errors import (
+    ApiError,
+    Blocked,
+    Conflict,
+    DeclarationError,
+    LeadershipLost,
+    NotFound,
+    Permanent,
+    Retry,
+    text_of,
+)
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 
 
 class Done(Struct, frozen=True):
-    """It succeeded, or there is nothing to do."""
+    """The run succeeded, or there was nothing to do."""
 
-    #: Seconds after which it shall run again, if the author asked for it.
+    #: Seconds until the next run that the author asked for.
     again_after: float | None = None
 
 
 class RetryLater(Struct, frozen=True):
-    """The author, or something expected, asks for another try: no error, with its own delay or the usual back-off."""
+    """The author asked for a retry (``Retry``), with a delay of its own or the usual back-off. Not an error."""
 
     reason: str
     after: float | None = None
 
 
 class Outdated(Struct, frozen=True):
-    """It worked on an object that has changed meanwhile: try again at once with a fresh one."""
+    """The run worked on an object that has changed since: retry at once with the current one."""
 
     error: Conflict
 
 
 class GaveUp(Struct, frozen=True):
-    """Trying again is of no use until the object changes."""
+    """A retry cannot help until the object changes (``Permanent``)."""
 
     reason: str
     message: str
 
 
 class Waiting(Struct, frozen=True):
-    """Trying again is of no use until another object appears or changes."""
+    """A retry cannot help until another object appears or changes (``Blocked``)."""
 
     reason: str
     message: str
     kind: type[KubeObject]
     key: ObjectKey
-    #: Seconds after which it is tried again in any case.
+    #: Seconds until a retry in any case.
     recheck: float
 
 
 class Failed(Struct, frozen=True):
-    """Something went wrong: try again with back-off."""
+    """The run failed: retry with back-off."""
 
     error: BaseException
 
     @property
     def is_timeout(self) -> bool:
-        """Whether it took longer than it may."""
+        """Whether the run exceeded its time limit."""
         return isinstance(self.error, TimeoutError)
 
 
 class Stopped(Struct, frozen=True):
-    """This process no longer leads: whoever does will do the work."""
+    """This process no longer leads: the new leader does the work."""
 
 
 Outcome: TypeAlias = Done | RetryLater | Outdated | GaveUp | Waiting | Failed | Stopped
 
 
 def outcome_of(error: BaseException, resource: ApiResource, key: ObjectKey) -> Outcome:
-    """Return what a failure of a reconcile means for the object of that key."""
+    """Return the outcome that an exception of a run means for the object of that key."""
     match error:
         case Retry():
             return RetryLater(text_of(error), error.after)
@@ -77,7 +86,7 @@ def outcome_of(error: BaseException, resource: ApiResource, key: ObjectKey) -> O
         case Blocked():
             return _waiting(error, key)
         case NotFound() if _is_itself(error, resource, key):
-            # It went while it was being worked on.
+            # The object was deleted during the run.
             return Done()
         case Conflict() if not is_field_conflict(error):
             return Outdated(error)
@@ -87,6 +96,24 @@ def outcome_of(error: BaseException, resource: ApiResource, key: ObjectKey) -> O
             return Failed(RuntimeError("the task of the reconciler was cancelled, but the operator is not stopping"))
         case _:
             return Failed(error)
+
+
+def is_field_conflict(error: ApiError) -> bool:
+    """Return whether another manager owns a field that was to be applied without force."""
+    return any(cause.reason == "FieldManagerConflict" for cause in error.causes)
+
+
+def metric_label(outcome: Outcome) -> str:
+    """Return the ``result`` label of an outcome in controller-runtime's metrics."""
+    match outcome:
+        case Done(again_after=None):
+            return "success"
+        case Done() | RetryLater(after=float()) | Waiting():
+            return "requeue_after"
+        case RetryLater():
+            return "requeue"
+        case _:
+            return "error"
 
 
 def _waiting(error: Blocked, key: ObjectKey) -> Outcome:

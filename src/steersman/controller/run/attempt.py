@@ -1,11 +1,14 @@
-"""One try at one object: finalizer, the author's function, status, and the outcome. Nothing else escapes from here.
+"""`Attempt`: one run for one object: finalizer, the author's function, status, and the outcome.
 
-The author's function runs at most once in a try, never at the same time as another try for the same object, and never
-before the object carries the finalizer that its cleanup needs.
+Order of a reconcile: add the finalizer (if there is a cleanup), call the author, report in conditions and events, write
+the status once. Order of a cleanup: confirm on the server that it is due, call the author, remove the finalizer. The
+author's function runs at most once in an attempt, never at the same time as another run for the same object, and never
+before the object has the finalizer that its cleanup needs.
 
-The author's code runs in the worker's own task: a task for each run would cost more than it protects. So the task may
-come back cancelled, or be cancelled later by something that the code left behind. Only the controller knows whether it
-is stopping; every other cancellation is the author's, fails the run that it strikes, and is taken back.
+Every exception becomes an outcome; only the end of the operator is raised. The author's code runs in the worker's own
+task, because a task for each run would cost more than it protects. So the task may come back cancelled, or be cancelled
+later by something that the code left behind. Only the controller knows whether it is stopping; any other cancellation
+comes from the author's code, fails the run that it hits, and is undone (``take_back_cancellation``).
 """
 
 import asyncio
@@ -45,22 +48,22 @@ from steersman.objects.resource import KubeObject, Status
 
 K = TypeVar("K", bound=KubeObject)
 
-#: Failures in a row from which on people are told of them, by a condition and an event.
+#: Failures in a row after which they are reported by a condition and an event.
 FAILURES_REPORTED = 3
 #: The same for ``Retry``, which the author raises on purpose.
 RETRIES_REPORTED = 10
 
-#: Asked for every run; the answer never changes.
+#: Cached: it is called for every run.
 _is_coroutine_function = cache(inspect.iscoroutinefunction)
 
 
 async def call(
     function: Callable[..., Any], *arguments: Any, clock: Clock, within: float | None, is_stopping: Callable[[], bool]
 ) -> None:
-    """Call an author's function: a coroutine here, a plain function in a thread; ``TimeoutError`` if it takes too long.
+    """Call an author's function: an async one here, a plain one in a thread; raise ``TimeoutError`` if it is too slow.
 
-    A thread cannot be ended: after the time limit, or a cancellation that is not the end of the operator, it is still
-    waited for, as its object must not be worked on twice.
+    A thread cannot be stopped. After the time limit, or a cancellation that is not the end of the operator, it is still
+    waited for, because its object must not be worked on twice.
     """
     if _is_coroutine_function(function):
         if within is None:
@@ -75,14 +78,14 @@ async def call(
         async with clock.timeout(within):
             await answer
     elif within is not None and clock.monotonic() - started > within:
-        raise TimeoutError(f"took {clock.monotonic() - started:.1f} s, may take {within:g} s")
+        raise TimeoutError(f"took {clock.monotonic() - started:.1f} s, the limit is {within:g} s")
 
 
 async def _in_thread(function: Callable[..., Any], arguments: tuple[Any, ...], is_stopping: Callable[[], bool]) -> Any:
     """Call a plain function in a thread and wait for its end."""
 
     def run() -> tuple[Any, BaseException | None]:
-        # A future cannot carry every exception: StopIteration would never arrive.
+        # A future cannot hold every exception: StopIteration would never be raised.
         try:
             return function(*arguments), None
         except BaseException as error:  # noqa: BLE001 - raised again by the waiting task
@@ -108,7 +111,7 @@ async def _in_thread(function: Callable[..., Any], arguments: tuple[Any, ...], i
 
 
 class Attempt(Generic[K]):
-    """Carries out one reconcile or cleanup; ``failures`` is how often the object's last runs have failed in a row."""
+    """One reconcile or cleanup; ``failures`` is the number of failed runs in a row before it."""
 
     def __init__(
         self,
@@ -130,22 +133,22 @@ class Attempt(Generic[K]):
         self._task: asyncio.Task[Any] | None = None
 
     async def run(self) -> Outcome:
-        """Do what the object needs now; every failure becomes an outcome, and only the end of the operator escapes."""
+        """Reconcile or clean up, and return the outcome; raise only at the end of the operator."""
         self._task = _current_task()
         try:
             if self._obj.is_deleting and not self._reconciler.options.while_deleting:
                 return await self._clean_up()
             return await self._reconcile()
         except BaseException as error:
-            # Nothing an author does may end the worker.
+            # Nothing that an author's code does may end the worker.
             if self._is_the_end(error):
                 raise
             outcome = await self._outcome_of(error)
             if isinstance(outcome, (Failed, Outdated)):
-                # The framework's own write failed, such as that of the finalizer: the status would likely fail, too.
+                # A write of the framework failed, such as that of the finalizer: that of the status would likely, too.
                 reason = CLEANUP_FAILED if self._obj.is_deleting else RECONCILE_FAILED
-                told = failure_text(outcome.error, self._record.secrets())
-                self._tell_failure(reason, told, after=FAILURES_REPORTED, has_status=False)
+                message = failure_text(outcome.error, self._record.secrets())
+                self._report_failure(reason, message, after=FAILURES_REPORTED, has_status=False)
             return outcome
 
     def _is_the_end(self, error: BaseException) -> bool:
@@ -165,7 +168,7 @@ class Attempt(Generic[K]):
         outcome = await self._call(self._reconciler.function)
         if isinstance(outcome, Stopped):
             return outcome
-        self._tell(outcome, failed=RECONCILE_FAILED)
+        self._report(outcome, failed=RECONCILE_FAILED)
         if not isinstance(outcome, (Failed, Outdated)):
             draft.retire_failure(succeeded=isinstance(outcome, Done))
             draft.observe_generation()
@@ -177,28 +180,28 @@ class Attempt(Generic[K]):
         if cleanup is None or finalizer not in self._obj.metadata.finalizers:
             return Done()
         if not await is_cleanup_due(self._ctx.client, self._obj, finalizer):
-            return Done()  # the cache is behind; its next event tells what there is now
+            return Done()  # the cache is behind: its next event triggers another run
         draft = StatusDraft(self._obj)
         outcome = await self._call(cleanup)
         if isinstance(outcome, Stopped):
             return outcome
         if not isinstance(outcome, Done) or self._record.again_after is not None:
-            self._tell(outcome, failed=CLEANUP_FAILED)
+            self._report(outcome, failed=CLEANUP_FAILED)
             if isinstance(outcome, Done):
                 draft.retire_failure(succeeded=True)
             await self._write_status(draft, outcome)
-            # Asked to come back: the cleanup has begun something that is not over yet, so the finalizer stays.
+            # requeue_after: the cleanup has started something that is not finished yet, so the finalizer stays.
             return Done(self._record.again_after) if isinstance(outcome, Done) else outcome
         left = await remove_finalizer(self._ctx.client, self._obj, finalizer)
         if left is not None and left.metadata.finalizers:
             self._record.wrote_own(left)
         else:
-            # The server answers the end of an object with the version that it had before.
+            # The server answers the removal of the last finalizer with the version that the object had before.
             self._record.ended()
         return Done()
 
     async def _call(self, function: Callable[..., Any]) -> Outcome:
-        """Call the author; what was raised becomes an outcome after ``on_error`` has seen it."""
+        """Call the author's function; an exception becomes an outcome after ``on_error`` was called with it."""
         try:
             await self._call_author(function, self._obj, self._ctx)
         except BaseException as error:
@@ -217,7 +220,7 @@ class Attempt(Generic[K]):
         except BaseException as instead:
             if self._is_the_end(instead):
                 raise
-            # What on_error raises takes the failure's place.
+            # An exception of on_error replaces the failure.
             return await self._outcome_of(instead)
         return outcome
 
@@ -225,7 +228,7 @@ class Attempt(Generic[K]):
         limit = self._reconciler.options.timeout
         await call(function, *arguments, clock=self._clock, within=limit, is_stopping=self._is_stopping)
         if self._is_stopping():
-            # The code has kept the cancellation to itself.
+            # The author's code has suppressed the cancellation.
             raise asyncio.CancelledError
         await take_back_cancellation(unless=self._is_stopping)
 
@@ -243,72 +246,59 @@ class Attempt(Generic[K]):
         except SteersmanError as error:
             if not isinstance(outcome, (Failed, Outdated)):
                 raise
-            # The run has failed already, and likely for the same reason; that failure is the one to tell.
-            self._ctx.log.warning("the status of a failed run was not written", extra={"error": text_of(error)})
+            # The run has failed already, probably for the same reason; that failure is the one to report.
+            self._ctx.log.warning("cannot write the status of a failed run", extra={"error": text_of(error)})
             return
         if written is not None:
             self._record.wrote_status(written)
 
-    # Telling people.
+    # Reporting in conditions and events.
 
-    def _tell(self, outcome: Outcome, *, failed: str) -> None:
-        """Say in the object's conditions and events why it is not as it should be."""
+    def _report(self, outcome: Outcome, *, failed: str) -> None:
+        """Report in the object's conditions and events why it is not ready."""
         match outcome:
             case GaveUp(reason, message):
                 message = without_secrets(message, self._record.secrets())
-                self._report(reason, message)
+                self._set_not_ready(reason, message)
                 self._ctx.event(reason, message, kind="Warning")
             case Waiting(reason, message, kind, key):
                 message = without_secrets(message, self._record.secrets())
                 if reason != AlreadyOwned.REASON:
                     message = waiting_message(message, f"{kind.__name__} {key}")
-                if self._report(reason, message):
+                if self._set_not_ready(reason, message):
                     self._ctx.event(reason, message, kind="Warning")
             case Failed(error) | Outdated(error):
-                self._tell_failure(failed, failure_text(error, self._record.secrets()), after=FAILURES_REPORTED)
+                self._report_failure(failed, failure_text(error, self._record.secrets()), after=FAILURES_REPORTED)
             case RetryLater(message):
-                if not self._record.said_ready:
+                if not self._record.set_ready:
                     message = without_secrets(message, self._record.secrets())
-                    self._tell_failure(RETRYING, message, after=RETRIES_REPORTED)
+                    self._report_failure(RETRYING, message, after=RETRIES_REPORTED)
             case _:
                 pass
 
-    def _report(self, reason: str, message: str) -> bool:
-        """Set Ready=False where the status has conditions; return whether this is news, also where it has none."""
+    def _set_not_ready(self, reason: str, message: str) -> bool:
+        """Set Ready=False if the status has conditions; return whether that changed it, true without conditions."""
         own = getattr(self._obj, "status", None)
         if not isinstance(own, Status):
             return True
         now = self._clock.now().replace(microsecond=0)
         return own.set_condition(READY, False, reason, message, now=now, generation=self._obj.generation)  # noqa: FBT003 - reads as the condition it is
 
-    def _tell_failure(self, reason: str, message: str, *, after: int, has_status: bool = True) -> None:
-        """Report a failure once it has happened so often in a row that it does not seem to pass.
+    def _report_failure(self, reason: str, message: str, *, after: int, has_status: bool = True) -> None:
+        """Report a failure that has happened ``after`` times in a row, so that it does not seem to pass.
 
         Without a status that is written afterwards there is only the event.
         """
         if self._failures + 1 < after or not self._reconciler.options.report_failures:
             return
-        if has_status and not self._record.said_not_ready:
-            self._report(reason, message)
+        if has_status and not self._record.set_not_ready:
+            self._set_not_ready(reason, message)
         self._ctx.event(reason, message, kind="Warning")
 
 
 def _current_task() -> asyncio.Task[Any] | None:
-    """Return the task that runs this code; a coroutine that is closed from outside is not in its own, or in none."""
+    """Return the task that runs this code; ``None`` for a coroutine that is closed from outside any task."""
     try:
         return asyncio.current_task()
     except RuntimeError:
         return None
-
-
-def describe(outcome: Outcome) -> str:
-    """Return the name of an outcome in controller-runtime's metrics."""
-    match outcome:
-        case Done(again_after=None):
-            return "success"
-        case Done() | RetryLater(after=float()) | Waiting():
-            return "requeue_after"
-        case RetryLater():
-            return "requeue"
-        case _:
-            return "error"

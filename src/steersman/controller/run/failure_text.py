@@ -1,9 +1,9 @@
-"""What people are told about a failed run: the exception's type and text, on one line, bounded and without secrets.
+"""The text of a failure in conditions and events: the exception's type and text, on one line, short, without secrets.
 
-Conditions and events are read by more people than the operator's log, and an exception may quote anything. Masked are
-the contents of the Secrets that the run read, values that API servers quote, and what looks like a credential:
-passwords in URLs, ``password=…``, bearer tokens, private keys, long random texts. Text that was copied out of a Secret
-in an earlier run, and looks like a word, cannot be recognised.
+More people can read conditions and events than the operator's log, and an exception may quote anything. Masked are the
+contents of the Secrets that the run read, values that API servers quote, and text that looks like a credential:
+passwords in URLs, ``password=…``, bearer tokens, private keys, long random strings. Text that an earlier run copied out
+of a Secret and that looks like a word cannot be recognised.
 """
 
 import json
@@ -16,9 +16,9 @@ from urllib.parse import quote, quote_plus
 from steersman.errors import text_of
 from steersman.protocol.confidential import without_quoted_values
 
-#: Characters of a message.
+#: Maximum length of a message, in characters.
 LIMIT: Final = 500
-#: The shortest secret that is looked for; shorter ones would mask ordinary words.
+#: Secrets shorter than this are not masked: they would mask ordinary words.
 _SHORTEST: Final = 4
 _MASK: Final = "<secret>"
 _SUSPECT: Final = (
@@ -37,7 +37,7 @@ _SUSPECT: Final = (
 
 
 def failure_text(error: BaseException, secrets: Iterable[bytes] = ()) -> str:
-    """Return a failure as one line for people; the contents of ``secrets`` are masked wherever they occur."""
+    """Return a failure as one line of text; the contents of ``secrets`` are masked wherever they occur."""
     error = _cause_in_group(error)
     text = without_secrets(text_of(error), secrets)
     for pattern, mask in _SUSPECT:
@@ -48,23 +48,23 @@ def failure_text(error: BaseException, secrets: Iterable[bytes] = ()) -> str:
 
 
 def _cause_in_group(error: BaseException) -> BaseException:
-    """Return the first failure inside a group: the group's own text only says how many there are."""
+    """Return the first exception of a group: the text of the group only has their number."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def without_secrets(text: str, secrets: Iterable[bytes]) -> str:
-    """Return a text with the contents of ``secrets`` masked, in whatever form they occur."""
+    """Return a text with the contents of ``secrets`` masked, in all of their encodings."""
     forms = {form for secret in secrets for form in _forms_of(secret) if len(form) >= _SHORTEST}
-    # The longest first: one secret may be the beginning of another.
+    # The longest first: one secret may be a prefix of another.
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, _MASK)
     return text
 
 
 def _forms_of(secret: bytes) -> Iterable[str]:
-    """Yield how a secret is written in messages: as text, its lines, escaped, in base64, and in a URL."""
+    """Yield the encodings of a secret that occur in messages: text, lines, escaped, base64, hex, and in a URL."""
     text = secret.decode("utf-8", "replace")
     yield text
     yield text.strip()

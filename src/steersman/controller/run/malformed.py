@@ -1,8 +1,8 @@
-"""Objects that do not decode: told to people by an event and a condition, and left alone until they change."""
+"""Objects that do not decode: reported by an event and a condition, and not reconciled until they change."""
 
 from typing import Any
 
-from steersman.client.client import Client
+from steersman.client.interfaces import PatchWriter
 from steersman.clock import Clock
 from steersman.errors import SteersmanError
 from steersman.objects.codec import decode
@@ -14,7 +14,7 @@ REASON = "Malformed"
 
 
 def condition_patch(obj: Unstructured, message: str, clock: Clock) -> dict[str, Any] | None:
-    """Give the patch that sets Ready=False beside the object's other conditions; ``None`` if it is set already."""
+    """Return the patch that sets Ready=False and keeps the other conditions; ``None`` if it is set already."""
     status = obj.content.get("status")
     known = status.get("conditions") if isinstance(status, dict) else None
     conditions = [one for one in known if isinstance(one, dict)] if isinstance(known, list) else []
@@ -35,14 +35,14 @@ def condition_patch(obj: Unstructured, message: str, clock: Clock) -> dict[str, 
 
 
 async def mark_malformed(
-    client: Client, resource: ApiResource, data: bytes, message: str, clock: Clock
+    status: PatchWriter, resource: ApiResource, data: bytes, message: str, clock: Clock
 ) -> SteersmanError | None:
-    """Set the condition of an object that does not decode; give the failure if even that is not possible."""
+    """Set the condition of an object that does not decode; return the error if that fails."""
     try:
         obj = decode(Unstructured, data)
         patch = condition_patch(obj, message, clock)
         if patch is not None and "status" in resource.subresources:
-            await client.status.patch(obj, patch)
+            await status.patch(obj, patch)
     except SteersmanError as error:
         return error
     return None

@@ -1,35 +1,34 @@
-"""The status as the author changes it: compared with what was read, written once, and only if it differs."""
+"""`StatusDraft`: the status as the author changes it, compared with what was read, and written once if it differs."""
 
 from typing import Any
 
 from msgspec import Struct
 
-from steersman.client.client import Client
-from steersman.client.interfaces import Written
+from steersman.client.interfaces import Writer, Written
 from steersman.errors import AlreadyOwned
 from steersman.objects.codec import bytes_read, decode_as, decode_json, encode_json
 from steersman.objects.meta import Condition
 from steersman.objects.resource import KubeObject, Status, resource_of
 from steersman.protocol.patches import merge_patch_between
 
-#: The condition that says whether an object is as it should be.
+#: The condition that says whether an object is in its desired state.
 READY = "Ready"
 
 
-#: Reasons of the Ready condition that only the framework gives.
+#: Reasons of the Ready condition that only the framework sets.
 RECONCILE_FAILED, CLEANUP_FAILED, RETRYING = "ReconcileFailed", "CleanupFailed", "ReconcileRetrying"
 _REPORTS = frozenset({RECONCILE_FAILED, CLEANUP_FAILED, RETRYING, AlreadyOwned.REASON})
-#: How the message of a Ready condition ends whose reason the author gave with ``Blocked``.
+#: Begin of the suffix in the message of a Ready condition that was set for ``Blocked``.
 _WAITING_FOR = " (waiting for "
 
 
 def waiting_message(message: str, awaited: object) -> str:
-    """Return the message of an object that waits for another one; ``is_report`` recognises it after a restart."""
+    """Return the message for an object that waits for another one; ``is_report`` recognises it after a restart."""
     return f"{message}{_WAITING_FOR}{awaited})"
 
 
 def is_report(ready: Condition) -> bool:
-    """Return whether the framework set a Ready condition for a failure, so that it goes with the failure."""
+    """Return whether the framework set a Ready condition for a failure, so that it is removed after a success."""
     return ready.reason in _REPORTS or (_WAITING_FOR in ready.message and ready.message.endswith(")"))
 
 
@@ -40,7 +39,7 @@ class _Stored(Struct):
 
 
 class StatusDraft:
-    """Remembers an object's status as it was read."""
+    """Remember an object's status as it was read."""
 
     def __init__(self, obj: KubeObject) -> None:
         self._obj = obj
@@ -49,15 +48,15 @@ class StatusDraft:
         self._ready_before = self._ready()
 
     def observe_generation(self) -> None:
-        """Note in the status which generation it speaks of: the one that was read."""
+        """Set the observed generation in the status to the one that was read."""
         status = getattr(self._obj, "status", None)
         if isinstance(status, Status) and self._generation:
             status.observed_generation = self._generation
 
     def retire_failure(self, *, succeeded: bool) -> None:
-        """Remove a Ready=False that no longer holds, if the run left it as it was.
+        """Remove an outdated Ready=False, if the run did not change it.
 
-        One about an earlier generation never holds; after a run that succeeded, neither does the report of a failure.
+        It is outdated if it is about an earlier generation, or if it reports a failure and the run succeeded.
         """
         status = getattr(self._obj, "status", None)
         ready = self._ready()
@@ -68,24 +67,25 @@ class StatusDraft:
             status.conditions.remove(ready)
 
     def patch(self) -> dict[str, Any] | None:
-        """Give the merge patch of what changed; ``None`` if nothing did."""
+        """Return the merge patch of what changed; ``None`` if nothing did."""
         after = self._encoded()
         if after == self._before:
             return None
         old, new = decode_json(self._before) or {}, decode_json(after) or {}
-        # What the server does not have yet is told even where it is a default: a count of 0 is not the same as none.
+        # A field that the server does not have yet is sent even if it has its default: a count of 0 is not the same as
+        # an absent one.
         stored = self._stored()
         changes = merge_patch_between({name: value for name, value in old.items() if name in stored}, new)
-        # The uid makes sure that an object of the same name which came later is not meant.
+        # The uid prevents writing to a later object of the same name.
         return {"metadata": {"uid": self._obj.uid}, "status": changes}
 
-    async def write(self, client: Client) -> Written | None:
-        """Write what changed; give what the object is now, ``None`` if there was nothing to write."""
+    async def write(self, writer: Writer) -> Written | None:
+        """Write what changed; return the metadata afterwards, ``None`` if there was nothing to write."""
         patch = self.patch()
         if patch is None:
             return None
-        writer = client.status if "status" in resource_of(type(self._obj)).subresources else client
-        return await writer.patch_for_version(self._obj, patch)
+        has_status = "status" in resource_of(type(self._obj)).subresources
+        return await (writer.status if has_status else writer).patch_for_version(self._obj, patch)
 
     def _stored(self) -> dict[str, Any]:
         read = bytes_read(self._obj)

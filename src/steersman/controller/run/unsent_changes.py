@@ -1,8 +1,8 @@
-"""Finds changes that an author makes to the reconciled object itself and that nothing writes: spec, labels and so on.
+"""Detect changes of the reconciled object that are never written: its spec, labels and so on.
 
-A run is handed a copy of its object, and only its status is written afterwards. Code that sets anything else seems to
-work and has no effect. Looking costs an encoding before and after the run, so that not every run is looked at: such a
-mistake is made in all of them.
+A run gets a copy of its object, and only the status is written afterwards. Code that sets anything else seems to work
+and has no effect. The check encodes the object before and after the run, so only some runs are checked: such a mistake
+happens in all of them.
 """
 
 from typing import Any
@@ -10,17 +10,17 @@ from typing import Any
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.resource import KubeObject
 
-#: So many runs of a reconciler are looked at first, and one in so many afterwards.
+#: The first runs of a reconciler are checked, and afterwards one in so many.
 FIRST_RUNS, ONE_IN = 64, 64
 
 #: The part of the object that is written after the run.
 _WRITTEN = "status"
-#: Finalizers are left out: the framework itself sets them in the object.
+#: Without finalizers: the framework itself sets them in the object.
 _METADATA = ("labels", "annotations", "owner_references")
 
 
-def is_looked_at(run: int) -> bool:
-    """Return whether a run, by its number, is looked at."""
+def is_checked(run: int) -> bool:
+    """Return whether the run with this number is checked."""
     return run <= FIRST_RUNS or run % ONE_IN == 0
 
 
@@ -30,14 +30,14 @@ def _parts(obj: KubeObject) -> dict[str, Any]:
 
 
 class Snapshot:
-    """The parts of an object that a run must not change, as they were."""
+    """The parts of an object that a run must not change, as they were before."""
 
     def __init__(self, obj: KubeObject) -> None:
         self._obj = obj
         self._before = encode_json(_parts(obj))
 
     def changed(self) -> list[str]:
-        """Return the names of the parts that have changed since."""
+        """Return the names of the parts that have changed."""
         after = encode_json(_parts(self._obj))
         if after == self._before:
             return []
@@ -46,7 +46,7 @@ class Snapshot:
 
 
 def advice(kind: str, parts: list[str]) -> str:
-    """Return what is wrong with changing these parts, and what to do instead."""
+    """Return what is wrong about changing these parts, and what to do instead."""
     changed = ", ".join(parts)
     return (
         f"the reconciler changes {changed} of the {kind} that it reconciles, and only the status is written: "

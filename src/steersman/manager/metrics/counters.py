@@ -6,9 +6,8 @@ A reconcile touches a dozen of them: counting must not be what it spends its tim
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from steersman.controller.reports.outcome import Failed, GaveUp, Outcome, Outdated
-from steersman.controller.run.attempt import describe
-from steersman.controller.run.external_writes import ExternalWrite
+from steersman.controller.reports.outcome import Failed, GaveUp, Outcome, Outdated, metric_label
+from steersman.controller.reports.writes import ExternalWrite
 
 RECONCILE_SECONDS = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
@@ -73,7 +72,7 @@ class ControllerCounters:
         """Count a reconcile by how it ended."""
         self.active -= 1
         self.seconds.observe(seconds)
-        self.results[describe(outcome)] += 1
+        self.results[metric_label(outcome)] += 1
         match outcome:
             case Failed(error):
                 self.errors += 1
