@@ -222,7 +222,7 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
 
 def test_verbs_are_asked_for_by_name() -> None:
     """A wildcard would be the end of least privilege."""
-    with pytest.raises(DeclarationError, match="verbs by their names"):
+    with pytest.raises(DeclarationError, match="verbs without wildcards"):
         Operator("a").permit(Secret, "*")
 
 

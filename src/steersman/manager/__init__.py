@@ -1,4 +1,9 @@
-"""Operators: declaring them, starting and stopping them, leadership, health, metrics."""
+"""Declaring and running operators.
+
+Start reading at ``operator`` (what authors declare) and ``manager`` (start and stop order). ``main`` runs it as a
+program; ``install`` and ``definitions`` are about CRDs, ``rbac`` and ``permission`` about the least privileged roles.
+Rooms: ``leader`` (election), ``process`` (signals, log, watchdog), ``metrics``.
+"""
 
 from typing import TYPE_CHECKING
 

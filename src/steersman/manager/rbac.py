@@ -1,7 +1,7 @@
-"""The least that an operator must be allowed, from what it declares: what it reconciles, owns, watches and asks for.
+"""The least privileged RBAC rules of an operator, from its declarations: what it reconciles, owns, watches and permits.
 
-There are no wildcards, and nothing that the framework does not use: it writes by patches, so no ``update`` of objects.
-What is declared here is written into manifests, enforced in tests, and looked for by ``steer doctor``.
+There are no wildcards, and nothing that the framework does not use: it writes by patches, so there is no ``update`` of
+objects. These rules are written into manifests, enforced in tests, and checked by ``steer doctor``.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,29 +19,29 @@ from steersman.webhook.registration.rbac import bundle_rules, certificate_rules
 
 READ: Final = ("get", "list", "watch")
 _OWN: Final = (*READ, "create", "patch", "delete")
-#: Rules list their verbs in this order, others behind.
+#: Order of verbs in rules; other verbs follow.
 _ORDER: Final = {verb: place for place, verb in enumerate((*_OWN[:3], "create", "update", "patch", "delete"))}
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Some verbs on one resource."""
+    """Verbs on one resource."""
 
     group: str
-    #: The plural, with ``/subresource`` where one is meant.
+    #: The plural, with ``/subresource`` if the grant is about one.
     resource: str
     verbs: tuple[str, ...]
     namespaced: bool = True
 
 
 EVENTS: Final = Grant("events.k8s.io", "events", ("create", "patch"))
-#: The namespace of events about objects that have none.
+#: The namespace of events about cluster-scoped objects.
 EVENTS_OF_CLUSTER: Final = "default"
 
 
-def _tells_of_cluster(operator: Operator) -> bool:
-    """Tell whether an operator's events may be about objects without a namespace."""
+def _has_cluster_events(operator: Operator) -> bool:
+    """Return whether an operator may record events about cluster-scoped objects."""
     return any(not reconciler.resource.namespaced for reconciler in operator.reconcilers)
 
 
@@ -60,7 +60,7 @@ def _of_reconciler(reconciler: Reconciler[Any]) -> Iterator[Grant]:
     if reconciler.cleanup_function is not None:
         yield _on(own, "patch")
     if reconciler.options.owns:
-        # Where the server enforces it, whoever sets a blocking owner reference must be able to change its finalizers.
+        # With OwnerReferencesPermissionEnforcement, a client that sets a blocking owner reference needs this.
         yield _on(own, "update", part="finalizers")
     for kind in reconciler.options.owns:
         yield _on(resource_of(kind), *_OWN)
@@ -71,9 +71,9 @@ def _of_reconciler(reconciler: Reconciler[Any]) -> Iterator[Grant]:
 
 
 def grants_of(operator: Operator) -> list[Grant]:
-    """Give what an operator must be allowed, each resource once, in a fixed order."""
+    """Return the grants of an operator, each resource once, in a fixed order."""
     found = [grant for reconciler in operator.reconcilers for grant in _of_reconciler(reconciler)]
-    found += [_asked(permission) for permission in operator.permissions]
+    found += [_grant(permission) for permission in operator.permissions]
     if operator.reconcilers:
         found.append(EVENTS)
     merged: dict[tuple[str, str], Grant] = {}
@@ -87,24 +87,24 @@ def grants_of(operator: Operator) -> list[Grant]:
     return [merged[key] for key in sorted(merged) if merged[key].verbs]
 
 
-def _asked(permission: Permission) -> Grant:
+def _grant(permission: Permission) -> Grant:
     return _on(resource_of(permission.kind), *permission.verbs, part=permission.subresource)
 
 
 def _decline(merged: dict[tuple[str, str], Grant], permission: Permission, operator: Operator) -> None:
-    given_up = _asked(permission)
-    told = line(permission.kind.__name__, permission.verbs, permission.subresource, call="decline")
+    declined = _grant(permission)
+    code = line(permission.kind.__name__, permission.verbs, permission.subresource, call="decline")
     if not permission.subresource and not {"list", "watch"}.isdisjoint(permission.verbs):
-        raise DeclarationError(f"operator {operator.name!r}: {told}: what it looks at must be listed and watched")
-    grant = merged.get((given_up.group, given_up.resource))
-    if grant is None or not set(given_up.verbs) <= set(grant.verbs):
-        raise DeclarationError(f"operator {operator.name!r}: {told} gives up what nothing asks for: leave it out")
-    verbs = tuple(verb for verb in grant.verbs if verb not in given_up.verbs)
-    merged[given_up.group, given_up.resource] = replace(grant, verbs=verbs)
+        raise DeclarationError(f"operator {operator.name!r}: {code}: a watched kind must be listed and watched")
+    grant = merged.get((declined.group, declined.resource))
+    if grant is None or not set(declined.verbs) <= set(grant.verbs):
+        raise DeclarationError(f"operator {operator.name!r}: {code} removes a permission that is not needed: delete it")
+    verbs = tuple(verb for verb in grant.verbs if verb not in declined.verbs)
+    merged[declined.group, declined.resource] = replace(grant, verbs=verbs)
 
 
 def rules_of(grants: Iterable[Grant]) -> list[dict[str, Any]]:
-    """Write grants as rules; resources of one group with the same verbs share one."""
+    """Return grants as RBAC rules; resources of one group with the same verbs share a rule."""
     shared: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for grant in grants:
         shared.setdefault((grant.group, grant.verbs), []).append(grant.resource)
@@ -115,7 +115,7 @@ def rules_of(grants: Iterable[Grant]) -> list[dict[str, Any]]:
 
 
 def lease_rules(name: str) -> list[dict[str, Any]]:
-    """Give what the election needs: its own lease, which it also watches, and to create it."""
+    """Return the rules of leader election: create leases, and read, watch and patch its own."""
     group, resources = ["coordination.k8s.io"], ["leases"]
     return [
         {"apiGroups": group, "resources": resources, "verbs": ["create"]},
@@ -124,8 +124,8 @@ def lease_rules(name: str) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
-    """What an operator may do in one namespace, or without one in the whole cluster."""
+class RoleRules:
+    """The rules of one Role, or without a namespace of a ClusterRole."""
 
     name: str
     namespace: str
@@ -133,24 +133,25 @@ class Role:
 
 
 def cluster_grants(operator: Operator, watch: Sequence[str] = ()) -> list[Grant]:
-    """Give what must be allowed in the whole cluster: everything, or what lies in no namespace."""
+    """Return the grants of the ClusterRole: all of them, or with ``watch`` those on cluster-scoped kinds."""
     return [grant for grant in grants_of(operator) if not watch or not grant.namespaced]
 
 
-def roles_of(operator: Operator, *, home: str, watch: Sequence[str] = (), webhook_secret: str = "") -> list[Role]:
-    """Give the roles of an operator that looks at some namespaces, or at all, and whose lease lies at home.
+def roles_of(operator: Operator, *, home: str, watch: Sequence[str] = (), webhook_secret: str = "") -> list[RoleRules]:
+    """Return the roles of an operator that watches some namespaces, or all.
 
-    So do the certificates of its webhooks, in a Secret of its own unless somebody else keeps one.
+    ``home`` is the namespace of its lease and of the Secret with its webhook certificates, which it creates itself
+    unless ``webhook_secret`` names one.
     """
     name = operator.name
     made = []
     if rules := rules_of(cluster_grants(operator, watch)):
-        made.append(Role(name, "", rules))
+        made.append(RoleRules(name, "", rules))
     if rules := rules_of(grant for grant in grants_of(operator) if watch and grant.namespaced):
-        made += [Role(name, namespace, rules) for namespace in watch]
-    if watch and EVENTS_OF_CLUSTER not in watch and _tells_of_cluster(operator):
-        made.append(Role(name, EVENTS_OF_CLUSTER, rules_of([EVENTS])))
+        made += [RoleRules(name, namespace, rules) for namespace in watch]
+    if watch and EVENTS_OF_CLUSTER not in watch and _has_cluster_events(operator):
+        made.append(RoleRules(name, EVENTS_OF_CLUSTER, rules_of([EVENTS])))
     if need_webhooks([operator]):
-        made.append(Role(f"{name}-webhooks", "", bundle_rules(operator)))
-        made.append(Role(f"{name}-webhooks", home, certificate_rules(operator, webhook_secret)))
-    return [*made, Role(f"{name}-leader-election", home, lease_rules(name))]
+        made.append(RoleRules(f"{name}-webhooks", "", bundle_rules(operator)))
+        made.append(RoleRules(f"{name}-webhooks", home, certificate_rules(operator, webhook_secret)))
+    return [*made, RoleRules(f"{name}-leader-election", home, lease_rules(name))]

@@ -1,6 +1,6 @@
-"""Plain numbers that cost next to nothing to count; ``metrics`` shows them when somebody asks.
+"""Plain counters that cost almost nothing; ``metrics`` reads them at a scrape.
 
-A reconcile touches a dozen of them: counting must not be what it spends its time on.
+A reconcile updates a dozen of them, so that counting must not take a noticeable part of its time.
 """
 
 from bisect import bisect_left
@@ -18,14 +18,14 @@ QUEUE_SECONDS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0
 RESULTS = ("success", "error", "requeue", "requeue_after")
 
 
-class Distribution:
-    """How many observations fell below each bound, and their sum."""
+class Histogram:
+    """Number of observations below each bound, and their sum."""
 
     __slots__ = ("_bounds", "_counts", "total")
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self._bounds = tuple(bounds)
-        #: One for each bound, and one for what lies above them all.
+        #: One for each bound, and one for values above all bounds.
         self._counts = [0] * (len(self._bounds) + 1)
         self.total = 0.0
 
@@ -35,7 +35,7 @@ class Distribution:
         self.total += value
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Give for each bound how many observations were at most that, in Prometheus' form."""
+        """Return the cumulative number of observations up to each bound, in Prometheus' form."""
         shown: list[tuple[str, float]] = []
         below = 0
         for bound, count in zip((*map(str, self._bounds), "+Inf"), self._counts, strict=True):
@@ -45,7 +45,7 @@ class Distribution:
 
 
 class ControllerCounters:
-    """Counts the reconciles of one controller; a ``ControllerObserver``."""
+    """Count the reconciles of one controller; a ``ControllerObserver``."""
 
     def __init__(self, name: str, workers: int) -> None:
         self.name = name
@@ -60,7 +60,7 @@ class ControllerCounters:
         self.holds = 0
         self.malformed_objects = 0
         self.hot = 0
-        self.seconds = Distribution(RECONCILE_SECONDS)
+        self.seconds = Histogram(RECONCILE_SECONDS)
         #: Writes to other systems, by system and result.
         self.external_writes: dict[tuple[str, str], int] = {}
 
@@ -69,7 +69,7 @@ class ControllerCounters:
         self.active += 1
 
     def ended(self, outcome: Outcome, seconds: float) -> None:
-        """Count a reconcile by how it ended."""
+        """Count a reconcile by its outcome."""
         self.active -= 1
         self.seconds.observe(seconds)
         self.results[metric_label(outcome)] += 1
@@ -87,35 +87,35 @@ class ControllerCounters:
                 pass
 
     def hold_expired(self) -> None:
-        """Count a key that was let go in vain."""
+        """Count a key that was released before the cache showed its writes."""
         self.holds += 1
 
     def malformed(self) -> None:
-        """Count an object that did not decode."""
+        """Count an object that does not decode."""
         self.malformed_objects += 1
 
     def hot_loops(self, count: int) -> None:
-        """Note how many keys trigger themselves."""
+        """Set the number of keys that trigger themselves."""
         self.hot = count
 
     def external_write_ended(self, write: ExternalWrite) -> None:
-        """Count a write to another system by how it ended."""
+        """Count a write to another system by its result."""
         labels = (write.system, write.result)
         self.external_writes[labels] = self.external_writes.get(labels, 0) + 1
 
 
 class QueueCounters:
-    """Counts the keys of one queue; a ``QueueObserver``."""
+    """Count the keys of one queue; a ``QueueObserver``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.adds = 0
         self.retries = 0
-        self.waited = Distribution(QUEUE_SECONDS)
-        self.worked = Distribution(QUEUE_SECONDS)
+        self.waited = Histogram(QUEUE_SECONDS)
+        self.worked = Histogram(QUEUE_SECONDS)
 
     def added(self) -> None:
-        """Count a key that was asked for."""
+        """Count a key that was added."""
         self.adds += 1
 
     def retried(self) -> None:
@@ -123,9 +123,9 @@ class QueueCounters:
         self.retries += 1
 
     def taken(self, waited: float) -> None:
-        """Count how long a key waited for a worker."""
+        """Observe the seconds that a key waited for a worker."""
         self.waited.observe(waited)
 
     def finished(self, worked: float) -> None:
-        """Count how long a key was worked on."""
+        """Observe the seconds that a worker spent on a key."""
         self.worked.observe(worked)

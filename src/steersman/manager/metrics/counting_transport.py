@@ -1,4 +1,4 @@
-"""A transport that counts its requests."""
+"""`CountingTransport`: a transport that counts its requests."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -7,19 +7,19 @@ from steersman.protocol.http import Request, Response, Upgraded
 from steersman.transport.base import DEFAULT_IDLE, DEFAULT_TIMEOUT, Transport
 from steersman.transport.stream import ResponseStream
 
-#: Told of the method and the status code of each request; ``<error>`` where no answer came.
+#: Called with the method and the status code of each request; ``<error>`` without a response.
 Count = Callable[[str, str], None]
 
 
 class CountingTransport:
-    """Carries requests as another transport does, and counts them."""
+    """Send requests by another transport, and count them."""
 
     def __init__(self, inner: Transport, count: Count) -> None:
         self._inner = inner
         self._count = count
 
     async def request(self, request: Request, *, timeout: float | None = DEFAULT_TIMEOUT) -> Response:  # noqa: ASYNC109 - the signature of Transport
-        """Send, and count the answer."""
+        """Send a request, and count the response."""
         code = "<error>"
         try:
             response = await self._inner.request(request, timeout=timeout)
@@ -31,7 +31,7 @@ class CountingTransport:
     def stream(
         self, request: Request, *, idle: float | None = DEFAULT_IDLE
     ) -> AbstractAsyncContextManager[ResponseStream]:
-        """Stream; a stream's answer is known too late to be counted by its code."""
+        """Open a stream; its status code is known too late to be counted."""
         self._count(request.method, "stream")
         return self._inner.stream(request, idle=idle)
 
@@ -40,11 +40,11 @@ class CountingTransport:
         return self._inner.upgrade(request, protocol=protocol)
 
     async def ping(self) -> None:
-        """Ask the server for a sign of life."""
+        """Check that the server answers."""
         await self._inner.ping()
 
     async def close(self) -> None:
-        """Close the transport inside."""
+        """Close the inner transport."""
         await self._inner.close()
 
     def __repr__(self) -> str:

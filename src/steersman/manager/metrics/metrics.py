@@ -1,6 +1,6 @@
-"""The numbers of a manager, under controller-runtime's names where it has one, so that its dashboards work.
+"""The metrics of a manager, under controller-runtime's names where it has one, so that its dashboards work.
 
-Our own begin with ``steersman_``. Everything is read at the moment of the scrape; counting is done by ``numbers``.
+Our own begin with ``steersman_``. Everything is read at the scrape; ``counters`` counts in between.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from steersman.manager.metrics.counters import ControllerCounters, Distribution, QueueCounters
+from steersman.manager.metrics.counters import ControllerCounters, Histogram, QueueCounters
 
 if TYPE_CHECKING:
     from steersman.controller.controller import Controller
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Metrics:
-    """All numbers of one manager, in a registry of its own."""
+    """All metrics of one manager, in a registry of its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -34,23 +34,23 @@ class Metrics:
         )
 
     def include(self, registry: CollectorRegistry) -> None:
-        """Show the numbers of somebody else too."""
+        """Serve the metrics of another registry, too."""
         self._others.append(registry)
 
     def controller(self, name: str, workers: int) -> ControllerCounters:
-        """Give what counts the reconciles of one controller."""
-        numbers = ControllerCounters(name, workers)
-        self._scrape.controller_numbers.append(numbers)
-        return numbers
+        """Return the counters of one controller."""
+        counters = ControllerCounters(name, workers)
+        self._scrape.controller_counters.append(counters)
+        return counters
 
     def queue(self, name: str) -> QueueCounters:
-        """Give what counts the keys of one queue."""
-        numbers = QueueCounters(name)
-        self._scrape.queue_numbers.append(numbers)
-        return numbers
+        """Return the counters of one queue."""
+        counters = QueueCounters(name)
+        self._scrape.queue_counters.append(counters)
+        return counters
 
     def observe(self, controllers: Iterable["Controller[Any]"], informers: Iterable["Informer[Any]"]) -> None:
-        """Show the state of these, as it is when somebody asks."""
+        """Serve the state of controllers and informers as it is at the scrape."""
         self._scrape.controllers = list(controllers)
         self._scrape.informers = informers
 
@@ -60,11 +60,11 @@ class Metrics:
         requests[method, code] = requests.get((method, code), 0) + 1
 
     def text(self) -> bytes:
-        """Write everything in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return b"".join(map(generate_latest, [self.registry, *self._others]))
 
 
-#: Counters of a controller: name, help, how it is read.
+#: Counters of a controller: name, help text, and how it is read.
 _COUNTERS: Final[tuple[tuple[str, str, Callable[[ControllerCounters], int]], ...]] = (
     ("controller_runtime_reconcile_errors", "Reconciles that failed.", lambda one: one.errors),
     ("controller_runtime_terminal_reconcile_errors", "Reconciles that gave up.", lambda one: one.terminal),
@@ -83,17 +83,17 @@ _QUEUE_LABELS: Final = ["name", "controller"]
 
 
 class _Scrape(Collector):
-    """Reads everything at the moment of the scrape."""
+    """Collect everything at the scrape."""
 
     def __init__(self) -> None:
-        self.controller_numbers: list[ControllerCounters] = []
-        self.queue_numbers: list[QueueCounters] = []
+        self.controller_counters: list[ControllerCounters] = []
+        self.queue_counters: list[QueueCounters] = []
         self.controllers: list[Controller[Any]] = []
         self.informers: Iterable[Informer[Any]] = ()
         self.requests: dict[tuple[str, str], int] = {}
 
     def collect(self) -> Iterator[Metric]:
-        """Give every number there is."""
+        """Yield all metrics."""
         yield from self._reconciles()
         yield from self._external_writes()
         yield from self._queue_counts()
@@ -113,19 +113,19 @@ class _Scrape(Collector):
         seconds = HistogramMetricFamily(
             "controller_runtime_reconcile_time_seconds", "Seconds that reconciles took.", labels=["controller"]
         )
-        for one in self.controller_numbers:
+        for one in self.controller_counters:
             for result, count in one.results.items():
                 total.add_metric([one.name, result], count)
             _add(seconds, [one.name], one.seconds)
         yield from (total, seconds)
         for name, text, read in _COUNTERS:
             counter = CounterMetricFamily(name, text, labels=["controller"])
-            for one in self.controller_numbers:
+            for one in self.controller_counters:
                 counter.add_metric([one.name], read(one))
             yield counter
         for name, text, read in _GAUGES:
             gauge = GaugeMetricFamily(name, text, labels=["controller"])
-            for one in self.controller_numbers:
+            for one in self.controller_counters:
                 gauge.add_metric([one.name], read(one))
             yield gauge
 
@@ -133,7 +133,7 @@ class _Scrape(Collector):
         writes = CounterMetricFamily(
             "steersman_external_writes", "Writes to other systems.", labels=["controller", "system", "result"]
         )
-        for one in self.controller_numbers:
+        for one in self.controller_counters:
             for (system, result), count in one.external_writes.items():
                 writes.add_metric([one.name, system, result], count)
         yield writes
@@ -147,7 +147,7 @@ class _Scrape(Collector):
         worked = HistogramMetricFamily(
             "workqueue_work_duration_seconds", "Seconds that keys were worked on.", labels=_QUEUE_LABELS
         )
-        for one in self.queue_numbers:
+        for one in self.queue_counters:
             labels = [one.name, one.name]
             adds.add_metric(labels, one.adds)
             retries.add_metric(labels, one.retries)
@@ -193,5 +193,5 @@ class _Scrape(Collector):
         yield from (objects, synced, age)
 
 
-def _add(family: HistogramMetricFamily, labels: list[str], distribution: Distribution) -> None:
+def _add(family: HistogramMetricFamily, labels: list[str], distribution: Histogram) -> None:
     family.add_metric(labels, distribution.buckets(), distribution.total)

@@ -1,6 +1,6 @@
-"""Stopping by signal: the first one asks, the second one and the end of the grace period do not.
+"""Stopping by signal: the first one stops in order, the second one or the end of the grace period by force.
 
-Python calls its signal handlers in the main thread, and event loops call theirs when they turn: neither happens while
+Python calls signal handlers in the main thread, and event loops call theirs between callbacks: neither happens while
 the event loop is blocked. So signals are read by a thread of their own, from the file descriptor to which the
 interpreter writes the number of each signal as it arrives (``signal.set_wakeup_fd``)::
 
@@ -31,16 +31,16 @@ IMPATIENT = 1
 async def stop_on_signals(
     *, at_once: Callable[[], object] | None = None, grace: float | None = None
 ) -> AsyncIterator[asyncio.Event]:
-    """Yield an event that SIGTERM, SIGINT and SIGHUP set; a second signal calls ``at_once`` and ends the process.
+    """Yield an event that SIGTERM, SIGINT and SIGHUP set; a second signal calls ``at_once`` and exits the process.
 
-    With ``grace`` the process ends that many seconds (and a few for cleaning up) after the first signal, whatever still
-    runs then, also after this block. A terminal that is closed (SIGHUP) stops what runs in it, unless that was started
-    to outlive it, as nohup does. Must be entered in the main thread.
+    With ``grace`` the process exits that many seconds (and a few for cleaning up) after the first signal, whatever is
+    still running, even after this block. SIGHUP (a closed terminal) stops the process unless it was started to ignore
+    it, as nohup does. Must be entered in the main thread.
     """
     stop = asyncio.Event()
     outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     watched = _SIGNALS if outlives else (*_SIGNALS, signal.SIGHUP)
-    rules = _Stopping(asyncio.get_running_loop(), stop, at_once, grace)
+    rules = _SignalRules(asyncio.get_running_loop(), stop, at_once, grace)
     reader = _SignalReader(rules.on_signal, watched)
     reader.start()
     try:
@@ -49,8 +49,8 @@ async def stop_on_signals(
         reader.stop()
 
 
-class _Stopping:
-    """Decides what a signal means; called in the thread that reads signals."""
+class _SignalRules:
+    """Decide what a signal does; called in the thread that reads signals."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class _Stopping:
         self._was_asked = False
 
     def on_signal(self, number: signal.Signals) -> None:
-        """Ask to stop, or end the process."""
+        """Request a stop at the first signal; exit the process at the second."""
         if not self._was_asked:
             self._was_asked = True
             self._ask(number)
@@ -81,7 +81,7 @@ class _Stopping:
             self._loop.call_soon_threadsafe(self._begin, number)
 
     def _begin(self, number: signal.Signals) -> None:
-        # Logged by the event loop: the log may be what is blocked, and the thread must hear the next signal.
+        # Logged by the event loop: the log may be what is blocked, and this thread must read the next signal.
         grace = {} if self._grace is None else {"grace": self._grace}
         _log.info("stopping: a second signal ends it at once", extra={"signal": number.name, **grace})
         self._stop.set()
@@ -89,11 +89,11 @@ class _Stopping:
     def _leave(self, number: signal.Signals) -> None:
         if self._at_once is not None:
             self._at_once()
-        _log.warning("second signal: leaving at once", extra={"signal": number.name})
+        _log.warning("second signal: exiting at once", extra={"signal": number.name})
 
 
 class _SignalReader:
-    """Hands signals to a function in a thread. Whoever read them before still does."""
+    """Pass signals to a function in a thread. A previous reader of the wakeup descriptor still gets them."""
 
     def __init__(self, on_signal: Callable[[signal.Signals], None], watched: tuple[signal.Signals, ...]) -> None:
         self._on_signal = on_signal
@@ -102,18 +102,18 @@ class _SignalReader:
         self._outgoing.setblocking(False)  # noqa: FBT003 - the name says it
         self._thread = threading.Thread(target=self._read, name="signals", daemon=True)
         self._handlers = {number: signal.getsignal(number) for number in watched}
-        #: The descriptor that received signals before: uvloop has one, asyncio if somebody registered a handler.
+        #: The descriptor that received signals before: uvloop has one, asyncio if a handler was registered.
         self._others = -1
 
     def start(self) -> None:
-        """Receive signals from now on."""
+        """Start to receive signals."""
         self._others = signal.set_wakeup_fd(self._outgoing.fileno(), warn_on_full_buffer=False)
         for number in self._watched:
             signal.signal(number, self._on_python_signal)
         self._thread.start()
 
     def stop(self) -> None:
-        """Receive no more; everything is as before."""
+        """Stop to receive signals, and restore the previous handlers."""
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._others, warn_on_full_buffer=False)
@@ -122,7 +122,7 @@ class _SignalReader:
         self._incoming.close()
 
     def _on_python_signal(self, number: int, _: FrameType | None) -> None:
-        """Take the signals back if another event loop's code took them; runs in the main thread, when it can."""
+        """Take the wakeup descriptor back if an event loop has replaced it; runs in the main thread, when it can."""
         present = signal.set_wakeup_fd(self._outgoing.fileno(), warn_on_full_buffer=False)
         if present != self._outgoing.fileno():
             self._others = present

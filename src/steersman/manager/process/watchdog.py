@@ -1,4 +1,4 @@
-"""Finds what blocks the event loop: a thread looks every so often whether it still turns, and names the culprit."""
+"""Watchdog of the event loop: a thread checks periodically whether the loop still runs, and logs what blocks it."""
 
 import asyncio
 import logging
@@ -13,38 +13,38 @@ from steersman.clock import Clock
 
 _log = logging.getLogger("steersman.manager")
 
-#: Looks of the watchdog in each ``limit``; as many must find the loop standing still before it counts as blocked.
-_LOOKS = 4
+#: Checks in each ``limit``; as many in a row must find no progress before the loop counts as blocked.
+_CHECKS = 4
 
 #: Called from the watchdog's thread with the seconds so far and the place in the code.
 OnStall = Callable[[float, str], None]
 
 
 def log_stall(seconds: float, place: str) -> None:
-    """Say in the log what blocks the event loop."""
+    """Log what blocks the event loop."""
     _log.warning("the event loop is blocked", extra={"seconds": round(seconds, 3), "blocked_in": place})
 
 
 @asynccontextmanager
 async def watch_event_loop(clock: Clock, *, limit: float = 1.0, on_stall: OnStall = log_stall) -> AsyncIterator[None]:
-    """Report once every time that the running event loop does not turn for ``limit`` seconds.
+    """Report once each time that the running event loop is blocked for ``limit`` seconds.
 
-    The clock must be the machine's: a blocked loop is a fact of real time. A process that as a whole did not get to run
-    is not reported: the watchdog has to find the loop standing still in several looks, and it did not run either.
+    The clock must be the machine's, because a blocked loop is a fact of real time. A process that did not run at all is
+    not reported: several checks must find the loop blocked, and the watchdog did not run either.
     """
-    heart = _Heart(clock, limit, on_stall)
-    heart.beat()
-    thread = threading.Thread(target=heart.watch, name="event-loop-watchdog", daemon=True)
+    heartbeat = _Heartbeat(clock, limit, on_stall)
+    heartbeat.beat()
+    thread = threading.Thread(target=heartbeat.watch, name="event-loop-watchdog", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        heart.stop()
+        heartbeat.stop()
         thread.join()
 
 
-class _Heart:
-    """Beats in the event loop; another thread listens."""
+class _Heartbeat:
+    """A periodic callback in the event loop, checked by another thread."""
 
     def __init__(self, clock: Clock, limit: float, on_stall: OnStall) -> None:
         self._clock = clock
@@ -57,25 +57,25 @@ class _Heart:
         self._beat_at = clock.monotonic()
 
     def beat(self) -> None:
-        """Beat now, and again in a while."""
+        """Record the time now, and schedule the next beat."""
         self._beat_at = self._clock.monotonic()
-        self._timer = self._loop.call_later(self._limit / _LOOKS, self.beat)
+        self._timer = self._loop.call_later(self._limit / _CHECKS, self.beat)
 
     def stop(self) -> None:
-        """Beat and listen no more."""
+        """Stop the beat and the thread."""
         self._stopped.set()
         if self._timer is not None:
             self._timer.cancel()
 
     def watch(self) -> None:
-        """Look for beats, in a thread of its own; each silence is reported once."""
-        last_beat, looks = -1.0, 0
-        while not self._stopped.wait(self._limit / _LOOKS):
+        """Check for beats, in a thread of its own; each stall is reported once."""
+        last_beat, checks = -1.0, 0
+        while not self._stopped.wait(self._limit / _CHECKS):
             beat_at = self._beat_at
-            looks = looks + 1 if beat_at == last_beat else 0
+            checks = checks + 1 if beat_at == last_beat else 0
             last_beat = beat_at
             silent = self._clock.monotonic() - beat_at
-            if looks == _LOOKS:
+            if checks == _CHECKS:
                 frame = sys._current_frames().get(self._thread)  # noqa: SLF001 - the documented way to see a thread
                 self._on_stall(silent, place_of(frame))
 
