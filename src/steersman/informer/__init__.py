@@ -1,4 +1,8 @@
-"""The local replica: objects of a kind, kept current by one watch, for any number of readers and handlers."""
+"""Caches: the objects of a kind, kept current by one watch, for any number of readers and handlers.
+
+``informer`` is what callers use. Below it ``reflector`` keeps a ``store`` of ``record`` values equal to the server; the
+requests are sent by ``list_watch_driver``, which ``Client.watch`` uses, too, by the rules of ``protocol.list_watch``.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -10,7 +10,7 @@ Invariants:
 
 - At most one list, stream or wait is under way. When the machine asks for the next one, the open stream is closed
   first, and nothing more is read from it.
-- A replica has received every object that the machine was told about: `apply` and `keep` are called before the input.
+- A replica has received every object that an input is about: `apply` and `keep` are called before the input.
 - Events between two bookmarks are one batch and one input. A bookmark can end the initial state (law 2 of the machine),
   so a batch never crosses one.
 - Cancelling `advance` loses nothing: an open stream stays open, and the next `advance` continues reading it.
