@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.client.update_patch import change, change_since_read, document_now, graft
+from steersman.client.update_patch import change, change_since_read, document_now, with_change
 from steersman.objects.codec import decode, encode_json
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.meta import ObjectMeta
@@ -36,7 +36,7 @@ class Spec(Model):
 
 @declare(
     ApiResource(
-        gvk=GroupVersionKind("graft.test", "v1", "Gadget"), plural="gadgets", subresources=frozenset({"status"})
+        gvk=GroupVersionKind("patch.test", "v1", "Gadget"), plural="gadgets", subresources=frozenset({"status"})
     ),
     Registry(),
 )
@@ -47,7 +47,7 @@ class Gadget(KubeObject):
 
 
 READ: dict[str, Any] = {
-    "apiVersion": "graft.test/v1",
+    "apiVersion": "patch.test/v1",
     "kind": "Gadget",
     "metadata": {
         "name": "a",
@@ -125,12 +125,12 @@ def test_items_without_names_are_told_apart_by_their_content_and_place() -> None
     """Not every list has keys."""
     read = [{"a": 1, "u": "x"}, {"a": 2, "u": "y"}, {"a": 3, "u": "z"}]
     before = [{"a": 1}, {"a": 2}, {"a": 3}]
-    assert graft(read, before, [{"a": 3}, {"a": 5}, {"a": 1}]) == [
+    assert with_change(read, before, [{"a": 3}, {"a": 5}, {"a": 1}]) == [
         {"a": 3, "u": "z"},
         {"a": 5, "u": "y"},
         {"a": 1, "u": "x"},
     ]
-    assert graft(read, before, [{"a": 2}]) == [{"a": 2, "u": "y"}]
+    assert with_change(read, before, [{"a": 2}]) == [{"a": 2, "u": "y"}]
 
 
 def test_labels_are_patched_one_by_one() -> None:
@@ -183,14 +183,14 @@ def view(value: Any) -> Any:
 @given(st.dictionaries(_known | _unknown, _trees, max_size=4), st.dictionaries(_known, _trees.map(view), max_size=4))
 def test_typed_view_of_the_result_is_the_typed_view_that_was_wanted(read: Any, now: Any) -> None:
     """Whatever is unknown, the author's own fields become exactly what the author set."""
-    assert view(graft(read, view(read), now)) == now
+    assert view(with_change(read, view(read), now)) == now
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(_known | _unknown, _trees, max_size=4))
 def test_nothing_is_lost_when_nothing_changed(read: Any) -> None:
     """An author who changes nothing must not delete anything."""
-    assert graft(read, view(read), view(read)) == read
+    assert with_change(read, view(read), view(read)) == read
 
 
 @settings(max_examples=200, deadline=None)
@@ -199,7 +199,7 @@ def test_patch_makes_of_the_document_what_grafting_makes_of_it(read: Any, now: A
     """The patch is the short way to say the same; merge patches are applied by an implementation of their own."""
     patched = apply_merge_patch(read, change(read, view(read), now))
     assert view(patched) == now
-    assert patched == graft(read, view(read), now)
+    assert patched == with_change(read, view(read), now)
 
 
 @settings(max_examples=200, deadline=None)
@@ -214,5 +214,5 @@ def test_unknown_fields_beside_a_change_survive(read: Any, name: str, value: Any
 def test_truth_is_not_the_number_one() -> None:
     """Python takes them for equal, a server does not."""
     assert change({"a": 1}, {"a": 1}, {"a": True}) == {"a": True}
-    assert graft([True], [True], [1]) == [1]
-    assert type(graft([True], [True], [1])[0]) is int
+    assert with_change([True], [True], [1]) == [1]
+    assert type(with_change([True], [True], [1])[0]) is int
