@@ -452,4 +452,4 @@ async def test_each_warning_is_shown_once(
     with caplog.at_level(logging.WARNING, "steersman.client"):
         await client.get(ConfigMap, "a")
         await client.get(ConfigMap, "a")
-    assert caplog.messages == ['the API server warns: v1beta1 is "old"']
+    assert caplog.messages == ['warning from the API server: v1beta1 is "old"']

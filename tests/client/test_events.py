@@ -151,7 +151,7 @@ async def test_recording_never_raises(recorder: EventRecorder, caplog: pytest.Lo
     broken = Unstructured({"apiVersion": "v1", "kind": "X"})
     broken.content = {}
     recorder.record(broken, "Normal", "R", "x")
-    assert "could not be recorded" in caplog.text
+    assert "cannot record an event" in caplog.text
 
 
 async def test_events_about_cluster_scoped_objects_go_to_the_default_namespace(

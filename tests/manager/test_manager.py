@@ -255,7 +255,7 @@ async def test_a_stale_cache_makes_it_not_ready() -> None:
         cluster.faults.inject(Refuse(503, "ServiceUnavailable"), path="/configmaps", times=None)
         cluster.faults.drop("/configmaps")
         await clock_of(cluster).advance(200.0)
-        assert "no word" in manager.readiness.failing()["informer/configmaps.v1"]
+        assert "no data" in manager.readiness.failing()["informer/configmaps.v1"]
 
 
 async def test_an_optional_kind_is_waited_for_by_nobody_and_begins_when_it_comes() -> None:

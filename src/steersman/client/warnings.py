@@ -1,4 +1,4 @@
-"""The server's warnings, each shown once."""
+"""Warnings of the API server, each logged once."""
 
 import logging
 from collections import OrderedDict
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 _log = logging.getLogger("steersman.client")
 
-#: Different texts that are remembered; some contain names of objects, so that there is no end of them.
+#: Number of texts that are remembered; some contain names of objects, so that there can be any number of them.
 _REMEMBERED = 1000
 
 
 class Warnings:
-    """Logs each text once, however often the server repeats it."""
+    """Log each text once, however often the server repeats it."""
 
     def __init__(self) -> None:
         self._shown: OrderedDict[str, None] = OrderedDict()
@@ -25,7 +25,7 @@ class Warnings:
             self._shown[text] = None
             if len(self._shown) > _REMEMBERED:
                 self._shown.popitem(last=False)
-            _log.warning("the API server warns: %s", text)
+            _log.warning("warning from the API server: %s", text)
 
     def __repr__(self) -> str:
         return f"<Warnings shown={len(self._shown)}>"

@@ -19,7 +19,7 @@ from steersman.kinds import rbac_v1
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.permission import Permission, line
-from steersman.manager.permissions import EVENTS, READ, Grant, Role, grants_of, roles_of
+from steersman.manager.rbac import EVENTS, READ, Grant, RoleRules, grants_of, roles_of
 from steersman.objects.codec import decode_as, encode_json
 from steersman.objects.meta import meta
 from steersman.objects.resource import KubeObject, resource_of
@@ -125,7 +125,7 @@ class Rights:
         return [*([missing] if missing else []), *told]
 
 
-def _objects(role: Role, account: str, home: str) -> tuple[KubeObject, KubeObject]:
+def _objects(role: RoleRules, account: str, home: str) -> tuple[KubeObject, KubeObject]:
     """Make a role and bind it to an account."""
     rules = [decode_as(rbac_v1.PolicyRule, encode_json(rule)) for rule in role.rules]
     subjects = [rbac_v1.Subject(kind="ServiceAccount", name=account, namespace=home)]
