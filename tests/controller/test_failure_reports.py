@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from steersman.controller.context import Context
-from steersman.controller.failure_text import LIMIT, failure_text
+from steersman.controller.run.failure_text import LIMIT, failure_text
 from steersman.errors import Conflict, Invalid, Permanent, Retry
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.kinds.events_v1 import Event

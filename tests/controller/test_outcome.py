@@ -4,8 +4,17 @@ import asyncio
 
 import pytest
 
-from steersman.controller.attempt import describe
-from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, outcome_of
+from steersman.controller.reports.outcome import (
+    Done,
+    Failed,
+    GaveUp,
+    Outcome,
+    Outdated,
+    RetryLater,
+    Stopped,
+    metric_label,
+    outcome_of,
+)
 from steersman.errors import Conflict, Forbidden, LeadershipLost, NotFound, Permanent, Retry
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import resource_of
@@ -69,4 +78,4 @@ def test_everything_else_is_a_failure() -> None:
 )
 def test_results_have_controller_runtimes_names(ended: Outcome, result: str) -> None:
     """Existing dashboards keep working."""
-    assert describe(ended) == result
+    assert metric_label(ended) == result

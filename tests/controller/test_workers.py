@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from steersman.controller.attempt import Attempt
 from steersman.controller.context import Context
-from steersman.controller.run_record import RunRecord
+from steersman.controller.run.attempt import Attempt
+from steersman.controller.run.run_record import RunRecord
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
@@ -258,8 +258,8 @@ async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
 
     clock = FakeClock()
     async with Cluster.start(clock=clock, seed=1) as cluster, asyncio.TaskGroup() as tasks:
-        client = cluster.client
-        environment: Any = SimpleNamespace(client=client, clock=clock, caches=None)
+        options = SimpleNamespace(client=cluster.client, clock=clock)
+        environment: Any = SimpleNamespace(options=options, caches=None)
         widget = Widget(meta("a", "default", uid="u"), WidgetSpec())
         record = RunRecord(widget, environment.caches, on_write=lambda *_, **__: None)
         ctx = Context(record, environment, why=(), fields={})

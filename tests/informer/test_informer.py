@@ -11,7 +11,7 @@ from steersman.concurrency import background
 from steersman.errors import Forbidden, NotFound, WaitTimeout
 from steersman.informer.changes import Added, Change, Deleted, Updated, record_of
 from steersman.informer.informer import Informer, InformerOptions, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.objects.identity import ApiResource, GroupVersionKind, ObjectKey
 from steersman.objects.resource import Unstructured
 from steersman.randomness import Randomness
@@ -24,7 +24,7 @@ WIDGETS = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Widget"), plura
 
 def make(server: ScriptedServer, clock: FakeClock, selection: Selection | None = None) -> Informer[Unstructured]:
     """Give an informer of the server's widgets."""
-    link = Link(InMemoryTransport(server, clock=clock), clock, Randomness(1))
+    link = ApiConnection(InMemoryTransport(server, clock=clock), clock, Randomness(1))
     return Informer(Unstructured, link, selection or Selection(), resource=WIDGETS)
 
 
@@ -515,7 +515,7 @@ async def test_a_transform_shrinks_what_is_kept() -> None:
 
     transform: Callable[[dict[str, Any]], dict[str, Any]] = slim
     clock = FakeClock()
-    link = Link(InMemoryTransport(server, clock=clock), clock, Randomness(1))
+    link = ApiConnection(InMemoryTransport(server, clock=clock), clock, Randomness(1))
     options = InformerOptions(transform=transform)
     async with Informer(Unstructured, link, resource=WIDGETS, options=options) as widgets:
         kept = widgets.get("ns/a")

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from steersman.informer.changes import Added, Change, record_of
 from steersman.informer.informer import Selection
 from steersman.informer.informers import Informers
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.objects.meta import meta
 from steersman.objects.resource import resource_of
@@ -31,7 +31,7 @@ class Told:
 @asynccontextmanager
 async def informers_of(cluster: Cluster) -> AsyncIterator[Informers]:
     """Run a collection of informers against the cluster."""
-    async with Informers(Link(cluster.transport, cluster.clock, cluster.randomness)) as informers:
+    async with Informers(ApiConnection(cluster.transport, cluster.clock, cluster.randomness)) as informers:
         yield informers
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from steersman.manager.forced_exit import AFTER_GRACE, FORCED
-from steersman.manager.signals import IMPATIENT
+from steersman.manager.process.forced_exit import AFTER_GRACE, FORCED
+from steersman.manager.process.signals import IMPATIENT
 
 #: Reconcilers that do not end when they are asked to.
 STUBBORN = {

@@ -18,8 +18,8 @@ from steersman.protocol.http import Request, Response
 from steersman.schema import renames
 from steersman.testing.cluster import Cluster
 from steersman.transport.in_memory import InMemoryTransport
-from steersman.webhook.address import Address, ServiceAddress, UrlAddress
-from steersman.webhook.configurations import conversion_by
+from steersman.webhook.registration.configurations import conversion_by
+from steersman.webhook.serving.address import Address, ServiceAddress, UrlAddress
 
 DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 NAME = "ports.install.example.com"

@@ -11,7 +11,7 @@ from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.clock import RealClock
 from steersman.errors import LeadershipLost
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.manager.leader.election import ElectionOptions
@@ -48,7 +48,7 @@ async def replica(server: ApiServer, clock: FakeClock, name: str, seed: int = 0)
     faults = Faults(server)
     transport = InMemoryTransport(faults, clock=clock)
     options = ElectionOptions(name="op", namespace="default", identity=name)
-    async with elect_here(Link(transport, clock, Randomness(seed)), options) as leadership:
+    async with elect_here(ApiConnection(transport, clock, Randomness(seed)), options) as leadership:
         guarded = FencedTransport(InMemoryTransport(server, clock=clock), leadership)
         yield Replica(leadership, faults, Client(guarded, clock=clock))
 
@@ -169,7 +169,7 @@ async def test_the_loss_of_leadership_is_told_once() -> None:
     options = ElectionOptions(
         name="op", namespace="default", identity="a", on_lost=lambda: lost.append(clock.monotonic())
     )
-    link = Link(InMemoryTransport(faults, clock=clock), clock, Randomness(0))
+    link = ApiConnection(InMemoryTransport(faults, clock=clock), clock, Randomness(0))
     async with elect_here(link, options) as leadership:
         await leadership.wait_acquired()
         faults.inject(Refuse(503, "ServiceUnavailable"), times=None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from steersman.manager.signals import IMPATIENT, stop_on_signals
+from steersman.manager.process.signals import IMPATIENT, stop_on_signals
 from tests.support.peer import until
 
 

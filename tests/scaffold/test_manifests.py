@@ -18,7 +18,7 @@ from steersman.kinds.rbac_v1 import ClusterRole
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import grants_of, lease_rules
+from steersman.manager.rbac import grants_of, lease_rules
 from steersman.objects.resource import Unstructured
 from steersman.protocol.http import Request
 from steersman.protocol.manifests import load, load_documents

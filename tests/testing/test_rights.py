@@ -7,7 +7,7 @@ from steersman.errors import DeclarationError, Forbidden, WaitTimeout
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import ManagerOptions
-from steersman.manager.permissions import grants_of
+from steersman.manager.rbac import grants_of
 from steersman.testing.cluster import Cluster
 
 

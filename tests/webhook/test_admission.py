@@ -246,7 +246,7 @@ async def test_a_function_that_takes_too_long_follows_the_policy(
         assert not task.done()
         await fake_clock.advance(0.2)
         assert task.done()
-    assert ("no verdict within 1.8 s" in task.result()) is not bool(stored)
+    assert ("no response within 1.8 s" in task.result()) is not bool(stored)
     assert [quota.name for quota in cluster.list(Quota)] == stored
 
 
@@ -386,7 +386,7 @@ def test_declarations_that_make_no_sense_are_refused_at_once() -> None:
     def check(_: Quota, __: Admission[Quota]) -> None: ...
 
     operator.validate(Quota)(check)
-    with pytest.raises(DeclarationError, match="two functions that validate are named 'check'"):
+    with pytest.raises(DeclarationError, match="two validate webhooks named 'check'"):
         operator.validate(Quota)(check)
     operator.validate(Quota, name="other")(check)
     with pytest.raises(DeclarationError, match="cannot be named 'No_Name'"):
@@ -395,7 +395,7 @@ def test_declarations_that_make_no_sense_are_refused_at_once() -> None:
         operator.validate(Quota, on=[])
     with pytest.raises(DeclarationError, match="between 1 and 30 seconds"):
         operator.validate(Quota, timeout=31)
-    with pytest.raises(DeclarationError, match="what is deleted cannot be completed"):
+    with pytest.raises(DeclarationError, match="a deleted object cannot be defaulted"):
         operator.default(Quota, on=["DELETE"])(check)
     with pytest.raises(DeclarationError, match="'Fail' or 'Ignore'"):
         operator.validate(Quota, failure="ignore")  # type: ignore[arg-type] # what is refused

@@ -12,7 +12,7 @@ from steersman.manager.manager import ManagerOptions
 from steersman.objects.identity import GroupVersionKind
 from steersman.schema import converts
 from steersman.testing.cluster import Cluster
-from steersman.webhook.tls_front import local_front
+from steersman.webhook.serving.tls_listener import local_listener
 from tests.support.websites import (
     GROUP,
     KINDS,
@@ -41,7 +41,7 @@ def _operator() -> Operator:
 
 @asynccontextmanager
 async def _served(cluster: Cluster) -> AsyncIterator[None]:
-    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_front())):
+    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_listener())):
         yield
 
 
@@ -142,7 +142,7 @@ async def test_what_a_converter_cannot_do_is_told_and_nothing_is_written(
     cluster: Cluster, sides: int, message: str
 ) -> None:
     """A user of kubectl reads this; the operator's log is far away."""
-    async with cluster.running(_shapes(), options=ManagerOptions(webhooks=local_front())):
+    async with cluster.running(_shapes(), options=ManagerOptions(webhooks=local_listener())):
         before = cluster.server.ledger.version
         with pytest.raises(InternalError, match=message):
             await cluster.client.create(BetaShape(meta("round"), ShapeSpec(sides=sides)))

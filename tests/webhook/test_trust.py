@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from steersman.webhook.trust import configuration_change, definition_change
+from steersman.webhook.registration.trust import configuration_change, definition_change
 
 NEW = base64.b64encode(b"new").decode()
 

@@ -91,8 +91,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer run my_operator.main:operator --leader-elect --metrics-port 8080
     """
     from steersman.errors import ConfigError, LeadershipLost, SteersmanError
-    from steersman.manager.logs import configure_logging
     from steersman.manager.manager import ManagerOptions
+    from steersman.manager.process.logs import configure_logging
     from steersman.serving.server import Listen
 
     webhooks = WebhookServing(
@@ -166,10 +166,10 @@ async def _run(
     """Run until stopped; with a namespace for the lease, even an empty one, an election decides who works."""
     from dataclasses import replace
 
-    from steersman.manager.forced_exit import AFTER_GRACE, force_exit_after
     from steersman.manager.leader.election import ElectionOptions
     from steersman.manager.main import run_operators
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.forced_exit import AFTER_GRACE, force_exit_after
+    from steersman.manager.process.signals import stop_on_signals
     from steersman.randomness import Randomness
 
     loop = asyncio.get_running_loop()

@@ -84,7 +84,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.apiserver.http.request_log import RequestLog
     from steersman.apiserver.local import LocalOptions
     from steersman.errors import ConfigError
-    from steersman.manager.logs import configure_logging
+    from steersman.manager.process.logs import configure_logging
 
     configure_logging(json=False)
     calls = LateCalls()
@@ -109,7 +109,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 
 async def _serve(options: "LocalOptions", path: Path, calls: LateCalls) -> None:
     from steersman.apiserver.local import local_server
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.signals import stop_on_signals
 
     async with stop_on_signals() as stop, local_server(options) as server:
         _write_private(path, server.access.kubeconfig())

@@ -15,7 +15,7 @@ from steersman.client.logs import log_lines
 from steersman.client.session import Session, Target, read_as
 from steersman.client.wait import wait_deleted, wait_established, wait_for
 from steersman.client.watching import Watcher
-from steersman.client.writing import Writing
+from steersman.client.writing import WriteVerbs
 from steersman.clock import Clock, RealClock
 from steersman.errors import NotFound
 from steersman.kinds.autoscaling_v1 import Scale
@@ -41,7 +41,7 @@ FIELD_MANAGER = "steersman"
 _NEWEST = GetOptions()
 
 
-class Client(Writing):
+class Client(WriteVerbs):
     """Reads and writes the objects of one cluster, by class or by ``GroupVersionKind``.
 
     Where no namespace is named, ``namespace`` is meant; ``ALL_NAMESPACES`` is every one of them.
@@ -123,9 +123,9 @@ class Client(Writing):
         return self._session.transport
 
     @property
-    def status(self) -> Writing:
+    def status(self) -> WriteVerbs:
         """The same verbs, for the status of objects: ``client.status.update(obj)``."""
-        return Writing(self._session, self._options, subresource="status")
+        return WriteVerbs(self._session, self._options, subresource="status")
 
     def dry_run(self) -> Self:
         """Give a view of this client whose writes are checked and answered by the server, but never stored."""
@@ -256,12 +256,12 @@ class Client(Writing):
         Write ``async with client.informer(Pod) as pods: pods.get("default/a")``.
         """
         from steersman.informer.informer import Informer, Selection  # noqa: PLC0415 - most clients only ask
-        from steersman.informer.reflector import Link  # noqa: PLC0415 - same
+        from steersman.informer.list_watch_driver import ApiConnection  # noqa: PLC0415 - same
 
         selection = Selection(
             namespaces=tuple(namespaces), label_selector=label_selector, field_selector=field_selector
         )
-        return Informer(kind, Link(self.transport, self._session.clock, self._session.randomness), selection)
+        return Informer(kind, ApiConnection(self.transport, self._session.clock, self._session.randomness), selection)
 
     def logs(self, target: Target, options: LogOptions | None = None) -> AsyncIterator[str]:
         """Give the log of a pod's container line by line; with ``follow`` for as long as the container runs."""
@@ -289,7 +289,7 @@ class Client(Writing):
         async with open_port(self._session, target, port) as connection:
             yield connection
 
-    # Writing; update, replace, patch and apply are those of ``Writing``.
+    # Writing; update, replace, patch and apply are those of ``WriteVerbs``.
 
     async def create(self, obj: O, *, options: WriteOptions | None = None) -> O:
         """Create an object; ``AlreadyExists`` if there is one of its name."""

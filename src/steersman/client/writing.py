@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from steersman.client.graft import change_since_read, document_now
-from steersman.client.interfaces import O, Ref
+from steersman.client.interfaces import NO_PRECONDITIONS, O, Ref, Written
 from steersman.client.session import Session, read_as
+from steersman.client.update_patch import change_since_read, document_now
 from steersman.errors import Conflict
 from steersman.objects.codec import decode_as, encode_json, to_json
 from steersman.objects.identity import ObjectKey
@@ -19,8 +19,6 @@ from steersman.protocol.requests import PatchType, Requests
 
 #: How often a change is tried against other writers, and seconds in between: client-go's numbers.
 _CONFLICTS, _CONFLICT_SECONDS = 5, 0.01
-
-_NO_PRECONDITIONS = Preconditions()
 
 #: Metadata that the server sets: no part of anybody's intent.
 _SET_BY_SERVER = (
@@ -35,19 +33,11 @@ _SET_BY_SERVER = (
 )
 
 
-class Written(Struct, frozen=True, rename="camel"):
-    """What a write left behind: as much as it takes to know it again in a cache."""
-
-    uid: str = ""
-    resource_version: str = ""
-    labels: dict[str, str] | None = None
-
-
 class _Answer(Struct):
     metadata: Written
 
 
-class Writing:
+class WriteVerbs:
     """Writes objects, or with a ``subresource`` only that part of them, under one field manager."""
 
     def __init__(self, session: Session, options: WriteOptions, *, subresource: str = "") -> None:
@@ -127,7 +117,7 @@ class Writing:
         request = requests.patch(key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource)
         return decode_as(_Answer, await self._session.send(request)).metadata
 
-    async def apply(self, obj: O, *, force: bool = False, preconditions: Preconditions = _NO_PRECONDITIONS) -> O:
+    async def apply(self, obj: O, *, force: bool = False, preconditions: Preconditions = NO_PRECONDITIONS) -> O:
         """Apply the fields that are set here on the server, and own them for this client's field manager.
 
         ``Conflict`` names the managers that own one of them, unless forced. What was set before and is left out now is
@@ -139,7 +129,7 @@ class Writing:
         options = _apply_options(self._options, force=force)
         intent = _intent(obj)
         document = {**_identity(intent), **self._part(intent, requests)}
-        if preconditions is not _NO_PRECONDITIONS:
+        if preconditions is not NO_PRECONDITIONS:
             document["metadata"] = {**document["metadata"], **_required(preconditions)}
         body = encode_json(document)
         request = requests.patch(key, PatchType.APPLY, body, options, subresource=self._subresource)

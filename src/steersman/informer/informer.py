@@ -17,9 +17,10 @@ from steersman.errors import WaitTimeout
 from steersman.informer.changes import Added, Change, Deleted, Updated
 from steersman.informer.freshness import Freshness
 from steersman.informer.index import BY_NAMESPACE, Extract, by_namespace
+from steersman.informer.list_watch_driver import ApiConnection, Source
 from steersman.informer.reader import StoreReader
 from steersman.informer.record import Record, RecordReader, Transform
-from steersman.informer.reflector import Link, Reflector, Source
+from steersman.informer.reflector import Reflector
 from steersman.informer.store import Store
 from steersman.informer.subscription import Handler, Subscription
 from steersman.objects.identity import ApiResource, GroupVersionKind
@@ -67,7 +68,7 @@ class Informer(StoreReader[K], Generic[K]):
     def __init__(
         self,
         kind: type[K],
-        link: Link,
+        link: ApiConnection,
         selection: Selection = EVERYTHING,
         *,
         options: InformerOptions | None = None,

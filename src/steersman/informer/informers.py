@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, cast
 
 from steersman.concurrency import background
 from steersman.informer.informer import EVERYTHING, Informer, InformerOptions, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.informer.subscription import Handler, Subscription
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.resource import KubeObject, Unstructured, gvk_of
@@ -16,7 +16,7 @@ from steersman.objects.resource import KubeObject, Unstructured, gvk_of
 K = TypeVar("K", bound=KubeObject)
 
 
-class Following:
+class InformerHandle:
     """One handler's interest in a kind. The replica lives as long as anybody is interested in it."""
 
     def __init__(self, informers: "Informers", informer: Informer[Any], subscription: Subscription) -> None:
@@ -30,18 +30,18 @@ class Following:
         self._informers.leave(self)
 
     def __repr__(self) -> str:
-        return f"<Following {self.informer.resource.gvr} {self.subscription!r}>"
+        return f"<InformerHandle {self.informer.resource.gvr} {self.subscription!r}>"
 
 
 class Informers:
     """Informers with one connection and one life: those asked for before ``run`` start with it, later ones at once."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: ApiConnection) -> None:
         self._link = link
         self._informers: dict[tuple[GroupVersionKind, Selection], Informer[Any]] = {}
         #: Those that end with the last interest in them, and who is interested; ``get`` makes one that stays.
         self._followed: dict[tuple[GroupVersionKind, Selection], Informer[Any]] = {}
-        self._followings: dict[Informer[Any], list[Following]] = {}
+        self._followings: dict[Informer[Any], list[InformerHandle]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._running: dict[Informer[Any], asyncio.Task[None]] = {}
         self._exit = AsyncExitStack()
@@ -59,7 +59,7 @@ class Informers:
 
     def follow(
         self, resource: ApiResource, handler: Handler, selection: Selection = EVERYTHING, *, name: str = ""
-    ) -> Following:
+    ) -> InformerHandle:
         """Tell a handler of the changes of a kind that need not have a class, until it ends that.
 
         It is told first of what is there, marked as initial. All who follow the same share one watch.
@@ -69,11 +69,11 @@ class Informers:
         if informer is None:
             informer = self._followed[place] = Informer(Unstructured, self._link, selection, resource=resource)
             self._begin(informer)
-        following = Following(self, informer, informer.add_handler(handler, name=name))
+        following = InformerHandle(self, informer, informer.add_handler(handler, name=name))
         self._followings.setdefault(informer, []).append(following)
         return following
 
-    def leave(self, following: Following) -> None:
+    def leave(self, following: InformerHandle) -> None:
         """Take note that a following ended; an informer that was made for followers stops with the last one."""
         informer = following.informer
         others = [other for other in self._followings.pop(informer, ()) if other is not following]

@@ -7,7 +7,7 @@ from steersman.lazy_names import lazy_names
 if TYPE_CHECKING:
     from steersman.manager.install import install_definitions
     from steersman.manager.operator import Operator
-    from steersman.manager.permissions import Grant, grants_of
+    from steersman.manager.rbac import Grant, grants_of
 
 __all__ = [
     "Grant",
@@ -21,6 +21,6 @@ __getattr__, __dir__ = lazy_names(
     {
         "steersman.manager.install": ("install_definitions",),
         "steersman.manager.operator": ("Operator",),
-        "steersman.manager.permissions": ("Grant", "grants_of"),
+        "steersman.manager.rbac": ("Grant", "grants_of"),
     },
 )

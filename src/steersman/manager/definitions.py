@@ -8,9 +8,9 @@ from steersman.schema.conversions import has_conversions
 from steersman.schema.crd import crd_of
 from steersman.schema.round_trips import check_round_trips
 from steersman.schema.versions import Versions, versions_of
-from steersman.webhook.address import Address
-from steersman.webhook.configurations import conversion_by
-from steersman.webhook.policies import policy_objects
+from steersman.webhook.registration.configurations import conversion_by
+from steersman.webhook.registration.policies import policy_objects
+from steersman.webhook.serving.address import Address
 
 
 def definitions_of(kinds: Iterable[type[KubeObject]], webhooks: Address | None = None) -> list[Unstructured]:

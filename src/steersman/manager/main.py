@@ -12,7 +12,7 @@ from steersman.clock import RealClock
 from steersman.concurrency import background
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
-from steersman.manager.watchdog import log_stall, watch_event_loop
+from steersman.manager.process.watchdog import log_stall, watch_event_loop
 from steersman.transport.config import ClusterConfig, Login
 from steersman.transport.http.transport import HttpTransport
 from steersman.version import __version__

@@ -16,26 +16,25 @@ from steersman.client.client import Client
 from steersman.client.events import EventRecorder
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
-from steersman.controller.controller import Controller, ControllerParts
+from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
-from steersman.controller.external_writes import CarryOut, carry_out_at_once
-from steersman.controller.failures import FailureListener, ignore_failure
+from steersman.controller.options import ControllerOptions
+from steersman.controller.reports.observer import FailureListener, ignore_failure
+from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
 from steersman.errors import LeadershipLost
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.informers import Informers
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
-from steersman.manager.counting_transport import CountingTransport
 from steersman.manager.health import Checks, ProbeApp, freshness_check
 from steersman.manager.install import install_definitions
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.leader.leadership import Leadership
 from steersman.manager.leader.thread import elect_here, elect_in_thread
-from steersman.manager.metrics import Metrics
+from steersman.manager.metrics.counting_transport import CountingTransport
+from steersman.manager.metrics.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
-from steersman.manager.webhook_metrics import WebhookMetrics
-from steersman.manager.webhooks import Webhooks, converted_definitions, need_webhooks
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
 from steersman.randomness import Randomness
@@ -43,8 +42,10 @@ from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
 from steersman.transport.fenced import FencedTransport
 from steersman.transport.services import HttpServices
-from steersman.webhook.address import Address
-from steersman.webhook.front import Front
+from steersman.webhook.operator_webhooks import OperatorWebhooks, converted_definitions, need_webhooks
+from steersman.webhook.serving.address import Address
+from steersman.webhook.serving.listener import WebhookListener
+from steersman.webhook.serving.metrics import WebhookMetrics
 
 _log = logging.getLogger("steersman.manager")
 
@@ -77,7 +78,7 @@ class ManagerOptions:
     #: Who this process is, in events.
     instance: str = ""
     #: How the API server reaches the operators' webhooks; without it they are not served.
-    webhooks: Front | None = None
+    webhooks: WebhookListener | None = None
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
     carry_out: CarryOut = carry_out_at_once
     #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
@@ -153,7 +154,7 @@ class Manager:
                     await wait_ready(server.wait_ready(), task)
             await self._serve_probes(stack)
             leadership = await stack.enter_async_context(self._election())
-            informers = Informers(Link(self._transport, self._clock, self._randomness))
+            informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))
             await self._build_controllers(stack, informers, leadership)
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._await_kinds(stack, informers)
@@ -175,7 +176,7 @@ class Manager:
             return
         numbers = WebhookMetrics()
         self.metrics.include(numbers.registry)
-        webhooks = Webhooks(
+        webhooks = OperatorWebhooks(
             self._operators,
             self._options.webhooks,
             lambda name: self._client(self._transport, name),
@@ -183,11 +184,11 @@ class Manager:
             clock=self._clock,
             observer=numbers,
         )
-        presence = await stack.enter_async_context(webhooks.serving())
-        await self._install(presence.address)
-        await stack.enter_async_context(webhooks.known(presence))
-        self.readiness.add("webhook-certificate", presence.check)
-        numbers.tell_expiry(lambda: presence.valid_until)
+        served = await stack.enter_async_context(webhooks.serving())
+        await self._install(served.address)
+        await stack.enter_async_context(webhooks.registered(served))
+        self.readiness.add("webhook-certificate", served.check)
+        numbers.show_expiry(lambda: served.valid_until)
 
     async def _install(self, webhooks: Address | None) -> None:
         client = self._installer(self._operators[0].name)
@@ -258,7 +259,7 @@ class Manager:
         fence: WriteFence | None,
     ) -> Controller[Any]:
         name = reconciler.name
-        parts = ControllerParts(
+        options = ControllerOptions(
             client=client,
             informers=informers,
             events=events,
@@ -271,7 +272,7 @@ class Manager:
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )
-        controller = Controller(reconciler, parts)
+        controller = Controller(reconciler, options)
         controller.attach()
         return controller
 
@@ -281,7 +282,7 @@ class Manager:
         optional = [informer for informer in informers if informer not in required]
         if not optional:
             return
-        link = Link(self._transport, self._clock, self._randomness)
+        link = ApiConnection(self._transport, self._clock, self._randomness)
         definitions = Informer(CustomResourceDefinition, link, Selection(metadata_only=True))
 
         def nudge(_: Change) -> None:
@@ -309,7 +310,7 @@ class Manager:
         self.metrics.leader.labels(election.name).set(0)
         connect = self._options.elector_transport
         elected = (
-            elect_here(Link(self._transport, self._clock, self._randomness), election)
+            elect_here(ApiConnection(self._transport, self._clock, self._randomness), election)
             if connect is None
             else elect_in_thread(connect, self._clock, election)
         )

@@ -13,7 +13,7 @@ from steersman.errors import DeclarationError
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
-from steersman.webhook.declaring import AdmissionDeclarations
+from steersman.webhook.declarations import AdmissionDeclarations
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -14,10 +14,10 @@ from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
-from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
+from steersman.controller.reports.observer import FailureListener, ReconcileFailure, ignore_failure
 from steersman.errors import WaitTimeout
 from steersman.informer.informer import Informer, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.manager.definitions import definitions_of
 from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
@@ -188,7 +188,7 @@ class Cluster:
 
     def informer(self, kind: type[K], selection: Selection | None = None) -> Informer[K]:
         """Make an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
-        return Informer(kind, Link(self.transport, self.clock, self.randomness), selection or Selection())
+        return Informer(kind, ApiConnection(self.transport, self.clock, self.randomness), selection or Selection())
 
     # Acting as somebody else, and having a say.
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from steersman.clock import RealClock
 from steersman.concurrency import background
-from steersman.manager.webhooks import Webhooks, need_webhooks
 from steersman.testing.change_counts import ChangeCounts, Verb, excess
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes import Ending, InstanceMaker, Story, run_story, webhook_service
@@ -24,6 +23,7 @@ from steersman.testing.fake_clock import FakeClock
 from steersman.testing.fuse import Crash, Fuse
 from steersman.testing.served_cluster import served
 from steersman.testing.webhook_front import InProcessFront
+from steersman.webhook.operator_webhooks import OperatorWebhooks, need_webhooks
 
 #: In the environment, ``all`` means every write, before and after, whatever a test asks for.
 VARIABLE = "STEERSMAN_KILLS"
@@ -180,7 +180,7 @@ class _Run:
         async with AsyncExitStack() as stack:
             if need_webhooks([self._operator]):
                 front = InProcessFront(service, cluster.serve_webhooks)
-                webhooks = Webhooks(
+                webhooks = OperatorWebhooks(
                     [self._operator],
                     front,
                     lambda _: cluster.client,
@@ -188,7 +188,7 @@ class _Run:
                     clock=cluster.clock,
                 )
                 presence = await stack.enter_async_context(webhooks.serving())
-                await stack.enter_async_context(webhooks.known(presence))
+                await stack.enter_async_context(webhooks.registered(presence))
             yield
 
     async def _rest(self) -> None:

@@ -12,7 +12,12 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 #: What ``steer run`` loads when it runs.
-_NEEDED = ("steersman.cli.run", "steersman.manager.main", "steersman.manager.signals", "steersman.manager.logs")
+_NEEDED = (
+    "steersman.cli.run",
+    "steersman.manager.main",
+    "steersman.manager.process.signals",
+    "steersman.manager.process.logs",
+)
 
 
 def serve(target: str, paths: Iterable[str]) -> None:

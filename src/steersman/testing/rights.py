@@ -19,7 +19,7 @@ from steersman.kinds import rbac_v1
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.permission import Permission, line
-from steersman.manager.permissions import EVENTS, READ, Grant, Role, grants_of, roles_of
+from steersman.manager.rbac import EVENTS, READ, Grant, Role, grants_of, roles_of
 from steersman.objects.codec import decode_as, encode_json
 from steersman.objects.meta import meta
 from steersman.objects.resource import KubeObject, resource_of

@@ -23,7 +23,7 @@ RETRY, REPEATED = -10, -20
 LOW = -100
 
 
-class Want(Struct, Generic[C]):
+class PendingRequest(Struct, Generic[C]):
     """How urgently a key is wanted, and why: the union of all that was asked for it."""
 
     priority: int
@@ -32,7 +32,7 @@ class Want(Struct, Generic[C]):
     #: How many more causes there were than are kept.
     dropped: int = 0
 
-    def merge(self, other: "Want[C]", keep: int) -> None:
+    def merge(self, other: "PendingRequest[C]", keep: int) -> None:
         """Take over what another asked for; at most ``keep`` causes are remembered."""
         self.priority = max(self.priority, other.priority)
         self.dropped += other.dropped
@@ -43,7 +43,7 @@ class Want(Struct, Generic[C]):
             self.dropped += len(fresh[room:])
 
 
-class Taken(Struct, Generic[K, C], frozen=True):
+class WorkItem(Struct, Generic[K, C], frozen=True):
     """A key that was handed out to be worked on; ``done`` must follow."""
 
     key: K
@@ -64,13 +64,13 @@ class Pending(Generic[K, C]):
         #: How often each level was passed over since a key of it was taken.
         self._passed_over: dict[int, int] = {}
         #: What was asked for each key that wants work. Invariant: ready ⊆ wanted, and wanted - ready ⊆ running.
-        self._wanted: dict[K, Want[C]] = {}
+        self._wanted: dict[K, PendingRequest[C]] = {}
         #: Keys to hand out, by priority, oldest first. Invariant: no level is empty; ready ∩ running = ∅.
         self._ready: dict[int, OrderedDict[K, None]] = {}
         #: Keys handed out and not done.
         self._running: set[K] = set()
         #: When each delayed key is due, and what was asked. Invariant: each has an entry of that time in the heap.
-        self._delayed: dict[K, tuple[float, Want[C]]] = {}
+        self._delayed: dict[K, tuple[float, PendingRequest[C]]] = {}
         #: (time, serial, key); entries that no longer agree with ``_delayed`` are stale and skipped.
         self._heap: list[tuple[float, int, K]] = []
         self._serial = 0
@@ -121,7 +121,7 @@ class Pending(Generic[K, C]):
             heapq.heappop(self._heap)
         return None
 
-    def take(self) -> Taken[K, C] | None:
+    def take(self) -> WorkItem[K, C] | None:
         """Hand out the next key, if there is one."""
         if not self._ready:
             return None
@@ -132,7 +132,7 @@ class Pending(Generic[K, C]):
             del self._ready[level]
         want = self._wanted.pop(key)
         self._running.add(key)
-        return Taken(key, want.priority, want.causes, want.dropped)
+        return WorkItem(key, want.priority, want.causes, want.dropped)
 
     def done(self, key: K) -> bool:
         """End the work on a key; answer whether it wants work again, so that there is one key more to hand out."""
@@ -183,16 +183,16 @@ class Pending(Generic[K, C]):
         """How many keys will want work later."""
         return len(self._delayed)
 
-    def new_want(self, priority: int, causes: Iterable[C]) -> Want[C]:
+    def new_want(self, priority: int, causes: Iterable[C]) -> PendingRequest[C]:
         """Return what is asked for a key, with as many causes as are kept."""
         distinct = tuple(dict.fromkeys(causes))
-        return Want(priority, distinct[: self._keep], max(len(distinct) - self._keep, 0))
+        return PendingRequest(priority, distinct[: self._keep], max(len(distinct) - self._keep, 0))
 
-    def merge(self, known: Want[C], want: Want[C]) -> None:
+    def merge(self, known: PendingRequest[C], want: PendingRequest[C]) -> None:
         """Add what is asked for a key to what was asked before."""
         known.merge(want, self._keep)
 
-    def want(self, key: K, want: Want[C]) -> bool:
+    def want(self, key: K, want: PendingRequest[C]) -> bool:
         """Ask for work on a key now; return whether there is one key more to hand out."""
         known = self._wanted.get(key)
         if known is None:
@@ -209,10 +209,10 @@ class Pending(Generic[K, C]):
             self._enqueue(key, known)
         return False
 
-    def _is_ready(self, key: K, want: Want[C]) -> bool:
+    def _is_ready(self, key: K, want: PendingRequest[C]) -> bool:
         return key in self._ready.get(want.priority, ())
 
-    def _enqueue(self, key: K, want: Want[C]) -> None:
+    def _enqueue(self, key: K, want: PendingRequest[C]) -> None:
         level = self._ready.get(want.priority)
         if level is None:
             level = self._ready[want.priority] = OrderedDict()

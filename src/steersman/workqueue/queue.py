@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from steersman.clock import Clock, Timer
-from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, Taken, Want
+from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, PendingRequest, WorkItem
 from steersman.workqueue.retries import Retries
 
 K = TypeVar("K", bound=Hashable)
@@ -78,7 +78,7 @@ class WorkQueue(Generic[K, C]):
         self._clock = clock
         self._retries = retries if retries is not None else Retries[K].default()
         #: What is wanted of each key that waits for its retry.
-        self._retried: dict[K, Want[C]] = {}
+        self._retried: dict[K, PendingRequest[C]] = {}
         self._observer = observer if observer is not None else _NoObserver()
         self._pending = Pending[K, C]()
         #: Workers that found nothing, first come first. A resolved future is one permission to look again.
@@ -133,7 +133,7 @@ class WorkQueue(Generic[K, C]):
         """Return how often a key has failed since it was last forgotten."""
         return self._retries.failures(key)
 
-    async def get(self) -> Taken[K, C] | None:
+    async def get(self) -> WorkItem[K, C] | None:
         """Wait for a key; ``None`` once the queue is shut down and empty. ``done`` must follow every key."""
         while True:
             taken = self._pending.take()

@@ -7,7 +7,7 @@ from typing import Final
 
 from steersman.cli.dev.place import place_of
 from steersman.cli.dev.reports import Reconciled, Report, Said
-from steersman.manager.logs import fields_of, message_of, plain_value
+from steersman.manager.process.logs import fields_of, message_of, plain_value
 
 #: The logger of controllers, and the line in which one tells of a run (at the debug level).
 CONTROLLER_LOG: Final = "steersman.controller"

@@ -35,7 +35,7 @@ from steersman.cli.webhooks import LateCalls, webhook_options
 from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.errors import ConfigError
-from steersman.manager.signals import stop_on_signals
+from steersman.manager.process.signals import stop_on_signals
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalServer

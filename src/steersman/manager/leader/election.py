@@ -14,7 +14,7 @@ from steersman.concurrency import background
 from steersman.errors import AlreadyExists, Conflict, NotFound, SteersmanError
 from steersman.informer.changes import Change, Deleted
 from steersman.informer.informer import Informer, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.informer.wakeup import Wakeup
 from steersman.kinds.coordination_v1 import Lease, LeaseSpec
 from steersman.manager.leader.leadership import Leadership
@@ -63,7 +63,7 @@ def write_record(lease: Lease, record: LeaseRecord) -> None:
 class LeaderElector:
     """Takes part in an election until it is cancelled, or has lost what it had won."""
 
-    def __init__(self, link: Link, options: ElectionOptions, leadership: Leadership) -> None:
+    def __init__(self, link: ApiConnection, options: ElectionOptions, leadership: Leadership) -> None:
         self._link = link
         self._clock = link.clock
         self._client = Client(link.transport, clock=link.clock, randomness=link.randomness)

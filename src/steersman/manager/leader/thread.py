@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.manager.leader.election import ElectionOptions, LeaderElector
 from steersman.manager.leader.leadership import Leadership
 from steersman.randomness import Randomness
@@ -15,7 +15,7 @@ from steersman.transport.base import Transport
 
 
 @asynccontextmanager
-async def elect_here(link: Link, options: ElectionOptions) -> AsyncIterator[Leadership]:
+async def elect_here(link: ApiConnection, options: ElectionOptions) -> AsyncIterator[Leadership]:
     """Take part in an election on this event loop; leaving the block hands the leadership over."""
     leadership = Leadership(link.clock)
     elector = LeaderElector(link, options, leadership)
@@ -76,7 +76,7 @@ class _ThreadWork:
         if self._is_stopped.is_set():
             return
         transport = self._connect()
-        elector = LeaderElector(Link(transport, self._clock, Randomness()), self._options, self._leadership)
+        elector = LeaderElector(ApiConnection(transport, self._clock, Randomness()), self._options, self._leadership)
         try:
             async with background(elector.run(), name="leader-election"):
                 await self._stop.wait()

@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from steersman.manager.operator import Operator
-from steersman.manager.webhooks import converted_definitions
 from steersman.scaffold.manifests.shape import WEBHOOK_PORT, Shape, name_of
 from steersman.scaffold.manifests.webhooks import address_of
-from steersman.webhook.configurations import CONVERSION_PATH, configuration_objects
+from steersman.webhook.operator_webhooks import converted_definitions
+from steersman.webhook.registration.configurations import CONVERSION_PATH, configuration_objects
 
 Document = dict[str, Any]
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from steersman.manager.operator import Operator
-from steersman.manager.webhooks import need_webhooks
 from steersman.scaffold.manifests.shape import Shape, metadata, name_of, selector_of
+from steersman.webhook.operator_webhooks import need_webhooks
 
 Document = dict[str, Any]
 

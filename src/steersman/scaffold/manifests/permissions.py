@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import READ, Role, roles_of
+from steersman.manager.rbac import READ, Role, roles_of
 from steersman.objects.resource import resource_of
 from steersman.scaffold.manifests.shape import Shape, metadata, name_of
 from steersman.schema.declaration import is_custom

@@ -3,11 +3,11 @@
 from typing import Any
 
 from steersman.manager.operator import Operator
-from steersman.manager.webhooks import need_webhooks
 from steersman.scaffold.manifests.shape import WEBHOOK_PORT, Shape, labels_of, metadata, name_of, selector_of
-from steersman.webhook.address import ServiceAddress
-from steersman.webhook.configurations import configuration_objects, service_name
-from steersman.webhook.policies import policy_objects
+from steersman.webhook.operator_webhooks import need_webhooks
+from steersman.webhook.registration.configurations import configuration_objects, service_name
+from steersman.webhook.registration.policies import policy_objects
+from steersman.webhook.serving.address import ServiceAddress
 
 Document = dict[str, Any]
 
