@@ -1,9 +1,11 @@
 """Which fields two documents differ in, as people name them: ``spec.containers[main].image  app:1 → app:2``.
 
 A difference is for reading, not for patching: elements of lists are matched by ``name`` (or ``type``, for conditions)
-where every element has one, values are cut short, and there is a limit to the number of fields.
+where every element has one, values are cut short, and there is a limit to the number of fields. Values of fields that
+are named like a password or a token are not shown.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
@@ -22,6 +24,12 @@ _VALUE: Final = 60
 _ALWAYS: Final = frozenset({"managedFields", "resourceVersion", "generation"})
 #: By which field the elements of a list are told apart, in this order.
 _ELEMENT_NAMES: Final = ("name", "type", "key")
+
+#: Names of fields whose values are not shown.
+_CONFIDENTIAL: Final = re.compile(
+    r"(?i)(passw(or)?d|passphrase|token|credentials?|(api|private|secret|access)[-_]?key)\b\]?$"
+)
+_MASK: Final = "<secret>"
 
 _encode = msgspec.json.encode
 
@@ -60,6 +68,8 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[FieldChange]:
     elif isinstance(after, Mapping) and after and before is None:
         for key, value in after.items():
             yield from _walk(_member(path, key), None, value)
+    elif _CONFIDENTIAL.search(path):
+        yield FieldChange(path, _MASK if before is not None else "", _MASK if after is not None else "")
     else:
         yield FieldChange(path, value_text(before), value_text(after))
 
