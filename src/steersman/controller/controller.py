@@ -56,7 +56,8 @@ from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.triggers import Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
-from steersman.history.records import CauseType
+from steersman.history import records as history
+from steersman.history.records import CauseType, KeyPhase, ObjectName
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer, Selection
@@ -99,7 +100,7 @@ class Controller(Generic[K]):
         self._waits = Waits(options.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
         self._watches = DynamicWatches(options.informers, reconciler.name, options.namespaces)
         self._applied = AppliedIntents()
-        self._runs = 0
+        self._runs = self._failed_runs = 0
         #: Advice about changes of the author's code that have no effect, each once; tests fail on it.
         self.mistakes: list[str] = []
         self._workers = Workers(reconciler.name, reconciler.options.workers, self._work, options.clock)
@@ -180,6 +181,36 @@ class Controller(Generic[K]):
     def worker_problem(self) -> str:
         """Return why fewer workers run than declared; empty if all do."""
         return self._workers.problem()
+
+    # Looking at it.
+
+    @property
+    def run_counts(self) -> tuple[int, int]:
+        """Number of runs since the controller was created, and of those that failed."""
+        return self._runs, self._failed_runs
+
+    def failures_of(self, key: ObjectKey) -> int:
+        """Return how many runs of a key failed in a row."""
+        state = self._states.find(key)
+        return 0 if state is None else state.failures
+
+    def waiting_state(self, record: Record, until: datetime | None) -> history.KeyState:
+        """Return why a key that is neither ready nor running does not run, or that it has nothing to do."""
+        state = self._states.find(record.key)
+        if state is None:
+            return history.KeyState(KeyPhase.IDLE, until)
+        if state.held is not None:
+            return history.KeyState(KeyPhase.HELD, until)
+        if state.given_up == revision_of(record) and not record.is_deleting:
+            return history.KeyState(KeyPhase.GAVE_UP)
+        if state.awaited is not None:
+            name = ObjectName(state.awaited.gvk.kind, *state.awaited.key)
+            return history.KeyState(KeyPhase.WAITING, until, name)
+        if state.failures:
+            return history.KeyState(KeyPhase.BACKING_OFF, until)
+        if state.cool_until is not None and state.cool_until > self._clock.monotonic():
+            return history.KeyState(KeyPhase.SLOWED_DOWN, until)
+        return history.KeyState(KeyPhase.IDLE, until)
 
     def _selection(self, kind: type[KubeObject]) -> Selection:
         namespaced = resource_of(kind).namespaced
@@ -339,6 +370,7 @@ class Controller(Generic[K]):
     ) -> None:
         """Decide when the key runs again."""
         self._count(state, outcome)
+        self._failed_runs += isinstance(outcome, (Failed, GaveUp))
         match outcome:
             case Done(again_after):
                 self._on_done(state.key, again_after)
