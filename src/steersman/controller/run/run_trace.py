@@ -71,10 +71,12 @@ class RunTrace:
     def wrote_status(self, obj: KubeObject, version: str, before: Any, after: Any) -> None:
         """Note a write of the status, with the conditions that it changed."""
         before, after = before or {}, after or {}
+        known, conditions = before.pop("conditions", None) or (), after.pop("conditions", None) or ()
         changes, more = field_changes(before, after)
         self.writes.append(WriteRecord(Verb.STATUS, name_of(obj), version, changes, more))
-        known = {_condition(one) for one in before.get("conditions") or ()}
-        self.conditions += [one for one in map(_condition, after.get("conditions") or ()) if one not in known]
+        if known != conditions:
+            former = {_condition(one) for one in known}
+            self.conditions += [one for one in map(_condition, conditions) if one not in former]
 
     def failed(self, obj: KubeObject, error: BaseException) -> None:
         """Note a write that failed."""
