@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
-from steersman.controller.reports.causes import CauseType
+from steersman.history.records import CauseType
 from steersman.informer.changes import Added, Change, record_of
 from steersman.informer.informer import Selection
 from steersman.kinds.core_v1 import ConfigMap
@@ -78,7 +78,7 @@ async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
         await cluster.settle()
         wakers[0]()
         await cluster.settle()
-        assert runs == [[CauseType.CREATED], [CauseType.ASKED]]
+        assert runs == [[CauseType.CREATED], [CauseType.REQUESTED]]
         await cluster.client.delete(cluster.list(Lookout)[0])
         await cluster.settle()
         wakers[0]()

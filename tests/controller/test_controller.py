@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
-from steersman.controller.reports.causes import CauseType
 from steersman.controller.triggers import Watch
 from steersman.errors import DeclarationError
+from steersman.history.records import CauseType
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta

@@ -15,8 +15,9 @@ from steersman.controller.predicates import (
     negate,
     on_objects,
 )
-from steersman.controller.reports.causes import CauseType, cause_of, changed_parts
+from steersman.controller.reports.causes import cause_of, changed_parts
 from steersman.controller.triggers import Trigger, to_controller, to_itself, to_mapped
+from steersman.history.records import CauseType
 from steersman.informer.changes import Added, Deleted, Updated
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from tests.controller.conftest import record

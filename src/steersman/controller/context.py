@@ -22,11 +22,12 @@ from steersman.controller.run.claims import CREATE_ONLY, Claimant, is_outdated
 from steersman.controller.run.environment import ReconcileEnvironment, covers
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.status_draft import READY
-from steersman.errors import Conflict, Invalid
+from steersman.errors import Conflict, Invalid, SteersmanError
+from steersman.history.records import Verb
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.informer.record import Record
-from steersman.objects.codec import encode
+from steersman.objects.codec import bytes_read, encode
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, Status, resource_of
 from steersman.objects.selectors import LabelSelector
@@ -101,7 +102,9 @@ class Context(Generic[K]):
         if informer is not None and self._shows(informer, key):
             found = informer.get(key)
         else:
+            informer = None
             found = await self._client.try_get(kind, key.name, key.namespace or None)
+        self._run.trace.read_object(kind, key, found, informer)
         if found is not None:
             self._run.saw([found])
         return found
@@ -117,8 +120,10 @@ class Context(Generic[K]):
         if informer is not None and not informer.is_partial and (not place or informer.covers_namespace(place)):
             found = informer.list(selector, namespace=place or None)
         else:
+            informer = None
             labels = "" if selector is None else str(selector)
             found = [obj async for obj in self._client.list(kind, namespace=place, label_selector=labels)]
+        self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
 
@@ -128,6 +133,7 @@ class Context(Generic[K]):
         if informer is None:
             raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
         found = [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
+        self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
 
@@ -165,11 +171,12 @@ class Context(Generic[K]):
         applied_for = self._obj.uid if owned else ""
         claimant = Claimant(self._obj, self._client.field_manager, owned, adopt)
         claim = self._known_claim(claimant, target, intent, record, applied_for)
-        applied = await self._apply_claimed(claimant, intent, claim, force=force)
+        applied = await self._send(intent, self._apply_claimed(claimant, intent, claim, force=force))
         self._environment.applied.remember(
             target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
         )
-        self._run.wrote(applied, before=before)
+        verb = Verb.CHANGED if before else Verb.APPLIED if informer is None else Verb.CREATED
+        self._run.wrote(applied, before=before, data=None if record is None else record.data, verb=verb)
         return applied
 
     def _known_claim(
@@ -205,16 +212,17 @@ class Context(Generic[K]):
 
     async def create(self, obj: C, *, owned: bool = True) -> C:
         """Create an object, by default with an owner reference."""
-        created = await self._client.create(self._prepared(obj, owned=owned))
+        prepared = self._prepared(obj, owned=owned)
+        created = await self._send(prepared, self._client.create(prepared))
         self._run.desired.add(target_of(created))
-        self._run.wrote(created, before="")
+        self._run.wrote(created, before="", verb=Verb.CREATED)
         return created
 
     async def update(self, obj: C) -> C:
         """Send what changed in an object since it was read."""
         self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
-        updated = await self._client.update(obj)
-        self._run.wrote(updated, before=obj.resource_version)
+        updated = await self._send(obj, self._client.update(obj))
+        self._run.wrote(updated, before=obj.resource_version, data=bytes_read(obj))
         return updated
 
     async def patch(self, obj: C, patch: dict[str, Any], *, status: bool = False) -> C:
@@ -224,13 +232,13 @@ class Context(Generic[K]):
         """
         self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
         client = self._client
-        patched = await (client.status.patch(obj, patch) if status else client.patch(obj, patch))
-        self._run.wrote(patched, before=obj.resource_version)
+        patched = await self._send(obj, client.status.patch(obj, patch) if status else client.patch(obj, patch))
+        self._run.wrote(patched, before=obj.resource_version, data=bytes_read(obj))
         return patched
 
     async def delete(self, obj: KubeObject) -> None:
         """Delete an object; a deleted one is not an error, and a later object of the same name is not touched."""
-        await self._client.delete(obj, missing_ok=True)
+        await self._send(obj, self._client.delete(obj, missing_ok=True))
         self._run.deleted(obj)
 
     async def prune(self, *kinds: type[KubeObject]) -> builtins.list[ObjectKey]:
@@ -257,6 +265,7 @@ class Context(Generic[K]):
 
     def event(self, reason: str, message: str, *, kind: EventKind = "Normal") -> None:
         """Record a Kubernetes event about the reconciled object; never blocks and never raises."""
+        self._run.trace.event(kind, reason, message)
         self._on_loop(lambda: self._options.events.record(self._obj, kind, reason, message))
 
     def requeue_after(self, seconds: float) -> None:
@@ -310,7 +319,9 @@ class Context(Generic[K]):
         counted, logged and recorded by ``system`` and ``description``, which must not contain secrets.
         """
         writes = self._environment.external_writes
-        return await writes.run(system, description, write, obj=self._obj, log=self.log)
+        return await writes.run(
+            system, description, write, obj=self._obj, log=self.log, on_ended=self._run.trace.external_write
+        )
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
         """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
@@ -320,6 +331,14 @@ class Context(Generic[K]):
         return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result()
 
     # Internals.
+
+    async def _send(self, obj: KubeObject, request: Awaitable[T]) -> T:
+        """Wait for a write; note it if it fails."""
+        try:
+            return await request
+        except SteersmanError as error:
+            self._run.trace.failed(obj, error)
+            raise
 
     def _on_loop(self, call: Callable[[], None]) -> None:
         if threading.get_ident() == self._thread:

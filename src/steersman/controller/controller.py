@@ -16,10 +16,12 @@ failure or bug of the author stops the work on other objects.
 """
 
 import logging
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Generic, TypeVar, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from steersman.controller.context import Context
 from steersman.controller.declaration import Reconciler
@@ -29,7 +31,7 @@ from steersman.controller.keys.self_triggers import SelfTriggers
 from steersman.controller.keys.waits import Waits
 from steersman.controller.keys.write_barrier import WriteBarrier
 from steersman.controller.options import ControllerOptions
-from steersman.controller.reports.causes import Cause, CauseType, cause_of
+from steersman.controller.reports.causes import Cause, Part, cause_of, spec_changes
 from steersman.controller.reports.observer import ReconcileFailure
 from steersman.controller.reports.outcome import (
     Done,
@@ -42,6 +44,7 @@ from steersman.controller.reports.outcome import (
     Waiting,
     metric_label,
 )
+from steersman.controller.reports.reconcile_record import RunTiming, reconcile_of
 from steersman.controller.reports.writes import Target, Write
 from steersman.controller.run.applied_intents import AppliedIntents
 from steersman.controller.run.attempt import Attempt
@@ -53,6 +56,8 @@ from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.triggers import Trigger
 from steersman.controller.workers import Workers
 from steersman.errors import DecodeError, SteersmanError, WaitTimeout, text_of
+from steersman.history import records as history
+from steersman.history.records import CauseType, KeyPhase, ObjectName
 from steersman.informer.changes import Change, Deleted, Updated, record_of
 from steersman.informer.index import BY_CONTROLLER, by_controller
 from steersman.informer.informer import Informer, Selection
@@ -95,7 +100,7 @@ class Controller(Generic[K]):
         self._waits = Waits(options.informers, reconciler.name, self._wake_for, reconciler.options.waits_for)
         self._watches = DynamicWatches(options.informers, reconciler.name, options.namespaces)
         self._applied = AppliedIntents()
-        self._runs = 0
+        self._runs = self._failed_runs = 0
         #: Advice about changes of the author's code that have no effect, each once; tests fail on it.
         self.mistakes: list[str] = []
         self._workers = Workers(reconciler.name, reconciler.options.workers, self._work, options.clock)
@@ -177,6 +182,36 @@ class Controller(Generic[K]):
         """Return why fewer workers run than declared; empty if all do."""
         return self._workers.problem()
 
+    # Looking at it.
+
+    @property
+    def run_counts(self) -> tuple[int, int]:
+        """Number of runs since the controller was created, and of those that failed."""
+        return self._runs, self._failed_runs
+
+    def failures_of(self, key: ObjectKey) -> int:
+        """Return how many runs of a key failed in a row."""
+        state = self._states.find(key)
+        return 0 if state is None else state.failures
+
+    def waiting_state(self, record: Record, until: datetime | None) -> history.KeyState:
+        """Return why a key that is neither ready nor running does not run, or that it has nothing to do."""
+        state = self._states.find(record.key)
+        if state is None:
+            return history.KeyState(KeyPhase.IDLE, until)
+        if state.held is not None:
+            return history.KeyState(KeyPhase.HELD, until)
+        if state.given_up == revision_of(record) and not record.is_deleting:
+            return history.KeyState(KeyPhase.GAVE_UP)
+        if state.awaited is not None:
+            name = ObjectName(state.awaited.gvk.kind, *state.awaited.key)
+            return history.KeyState(KeyPhase.WAITING, until, name)
+        if state.failures:
+            return history.KeyState(KeyPhase.BACKING_OFF, until)
+        if state.cool_until is not None and state.cool_until > self._clock.monotonic():
+            return history.KeyState(KeyPhase.SLOWED_DOWN, until)
+        return history.KeyState(KeyPhase.IDLE, until)
+
     def _selection(self, kind: type[KubeObject]) -> Selection:
         namespaced = resource_of(kind).namespaced
         own = kind is self.reconciler.kind
@@ -188,7 +223,7 @@ class Controller(Generic[K]):
     # From a change to a key.
 
     def _wake(self, key: ObjectKey) -> None:
-        self._wake_for(key, Cause(CauseType.ASKED))
+        self._wake_for(key, Cause(CauseType.REQUESTED))
 
     def _wake_for(self, key: ObjectKey, cause: Cause) -> None:
         self.queue.add(key, priority=NORMAL, causes=(cause,))
@@ -218,6 +253,8 @@ class Controller(Generic[K]):
 
     def _enqueue(self, keys: list[ObjectKey], target: Target, change: Change) -> None:
         cause = cause_of(target.gvk, change)
+        if isinstance(change, Updated) and Part.SPEC in cause.parts and target.gvk == self.reconciler.resource.gvk:
+            cause = replace(cause, changes=spec_changes(change.old, change.new))
         priority = LOW if cause.type in (CauseType.EXISTS, CauseType.RESYNC) else NORMAL
         for key in keys:
             if isinstance(change, Updated):
@@ -260,9 +297,10 @@ class Controller(Generic[K]):
             await self._on_malformed(state, record, error)
             return
         self._runs += 1
+        state.runs += 1
         run = RunRecord(obj, self, partial(self._on_write, state))
         ctx = self._context(run, request)
-        started = self._clock.monotonic()
+        started, began_at = self._clock.monotonic(), self._clock.now()
         self._observer.began()
         snapshot = Snapshot(obj) if is_checked(self._runs) else None
         outcome: Outcome = Stopped()
@@ -272,15 +310,29 @@ class Controller(Generic[K]):
             )
             outcome = await attempt.run()
         finally:
-            self._observer.ended(outcome, self._clock.monotonic() - started)
+            seconds = self._clock.monotonic() - started
+            self._observer.ended(outcome, seconds)
+        failures = state.failures
         self._self_triggers.ran(state, request, run.changed, self._clock.monotonic())
         if snapshot is not None and not run.wrote_itself:
             self._look_for_mistakes(snapshot)
         if isinstance(outcome, Done):
             self._watches.keep(state, run.followed)
         self._settle(state, request, outcome, record, ctx)
+        if self._options.history is not None:
+            timing = RunTiming(began_at, seconds, self.queue.waited(state.key), self._next_run(state.key))
+            self._options.history.add(
+                reconcile_of(self.reconciler.name, state, request, run, outcome, timing, failures=failures)
+            )
         if _log.isEnabledFor(logging.DEBUG):
-            self._log_run(request, outcome, ctx, self._clock.monotonic() - started)
+            self._log_run(request, outcome, ctx, seconds)
+
+    def _next_run(self, key: ObjectKey) -> datetime | None:
+        """Return when a key that waits in the queue runs next."""
+        due = self.queue.due_at(key)
+        if due is None:
+            return None
+        return self._clock.now() + timedelta(seconds=max(due - self._clock.monotonic(), 0.0))
 
     def _look_for_mistakes(self, snapshot: Snapshot) -> None:
         """Log once which changes of the author's code have no effect."""
@@ -318,6 +370,7 @@ class Controller(Generic[K]):
     ) -> None:
         """Decide when the key runs again."""
         self._count(state, outcome)
+        self._failed_runs += isinstance(outcome, (Failed, GaveUp))
         match outcome:
             case Done(again_after):
                 self._on_done(state.key, again_after)

@@ -8,6 +8,7 @@ from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.controller.reports.observer import ControllerObserver, FailureListener, NoObserver, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
+from steersman.history.history import History
 from steersman.informer.informers import Informers
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
@@ -41,6 +42,8 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     carry_out: CarryOut = carry_out_at_once
     #: The namespaces to watch; empty for all.
     namespaces: tuple[str, ...] = ()
+    #: Where each reconcile is recorded; ``None`` records nothing.
+    history: History | None = None
     observer: ControllerObserver = _NO_OBSERVER
     #: Notified of each exception that an author's function raises unexpectedly.
     on_failure: FailureListener = ignore_failure

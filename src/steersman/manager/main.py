@@ -10,9 +10,12 @@ from typing import Any
 
 from steersman.clock import RealClock
 from steersman.concurrency import background
+from steersman.errors import ConfigError
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.process.watchdog import log_stall, watch_event_loop
+from steersman.serving.private_socket import socket_path
+from steersman.serving.server import Listen
 from steersman.transport.config import ClusterConfig, Login
 from steersman.transport.http.transport import HttpTransport
 from steersman.version import __version__
@@ -38,7 +41,12 @@ async def run_operators(
     _log.info("starting", extra=start_fields(operators, config, options))
     clock = RealClock()
     transport = HttpTransport(config, clock=clock)
-    options = replace(options, elector_transport=lambda: HttpTransport(config, clock=clock))
+    options = replace(
+        options,
+        elector_transport=lambda: HttpTransport(config, clock=clock),
+        cluster=config.server,
+        history=(*_private_sockets(), *options.history),
+    )
     manager = Manager(operators, transport, options, clock=clock)
 
     def on_stall(seconds: float, place: str) -> None:
@@ -76,6 +84,15 @@ def start_fields(operators: Sequence[Operator], config: ClusterConfig, options: 
         "user": config.impersonation.user or login,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def _private_sockets() -> list[Listen]:
+    """Return where ``steer why`` on this machine asks this process; nowhere without a directory for it."""
+    try:
+        return [Listen(path=socket_path())]
+    except ConfigError as error:
+        _log.info("steer why on this machine cannot ask this operator", extra={"error": str(error)})
+        return []
 
 
 async def _wait(stop: asyncio.Event) -> None:

@@ -39,14 +39,18 @@ from steersman.controller.declaration import Reconciler
 from steersman.controller.options import ControllerOptions
 from steersman.controller.reports.observer import FailureListener, ignore_failure
 from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
-from steersman.errors import LeadershipLost
+from steersman.errors import ConfigError, LeadershipLost
+from steersman.history.history import History
+from steersman.history.state import LeadershipState
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.informers import Informers
 from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.manager.health import Checks, ProbeApp, freshness_check
+from steersman.manager.history_app import HistoryApp
 from steersman.manager.install import install_definitions
+from steersman.manager.introspection import LiveIntrospection, OperatorFacts
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.leader.leadership import Leadership
 from steersman.manager.leader.thread import elect_here, elect_in_thread
@@ -89,12 +93,16 @@ class ManagerOptions:
     elector_transport: Callable[[], Transport] | None = None
     #: Where probes and metrics are served; ``None`` for nowhere.
     probes: Listen | None = None
+    #: Where the history is served for ``steer why``: private sockets and loopback ports.
+    history: tuple[Listen, ...] = ()
     #: Seconds that current runs get to finish.
     grace: float = 30.0
     #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
     #: Name of this process in events.
     instance: str = ""
+    #: Address of the API server, for people.
+    cluster: str = ""
     #: How the API server reaches the operators' webhooks; without it they are not served.
     webhooks: WebhookListener | None = None
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
@@ -126,6 +134,9 @@ class Manager:
         self.metrics = Metrics()
         for operator in self._operators:
             self.metrics.include(operator.metrics)
+        #: What the operators did and why.
+        self.history = History()
+        self._informers: Informers | None = None
         self.health = Checks()
         self.readiness = Checks()
         self.readiness.add("started", lambda: "" if self._ready.is_set() else "not all controllers run yet")
@@ -133,6 +144,7 @@ class Manager:
         self._ready = asyncio.Event()
         self._leadership: Leadership | None = None
         self._controllers: list[Controller[Any]] = []
+        self._started = clock.now()
         #: Background functions, with the name of their operator and its client.
         self._background: list[tuple[str, Client, BackgroundFunction]] = []
         self._probes: Server | None = None
@@ -171,8 +183,9 @@ class Manager:
                     task = await stack.enter_async_context(background(server.run(), name=f"server/{operator.name}"))
                     await wait_ready(server.wait_ready(), task)
             await self._serve_probes(stack)
-            leadership = await stack.enter_async_context(self._election())
-            informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))
+            await self._serve_history(stack)
+            leadership = self._leadership = await stack.enter_async_context(self._election())
+            informers = self._informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))
             await self._build_controllers(stack, informers, leadership)
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._await_kinds(stack, informers)
@@ -235,6 +248,41 @@ class Manager:
             app = ProbeApp(self.health, self.readiness, self.metrics.text)
             self._probes = await stack.enter_async_context(Server(app, clock=self._clock, listen=self._options.probes))
 
+    @property
+    def introspection(self) -> LiveIntrospection:
+        """The operators as ``steer why`` and the web view see them."""
+        facts = OperatorFacts(
+            tuple(operator.name for operator in self._operators),
+            self._options.cluster,
+            self._options.namespaces,
+            self._started,
+        )
+        return LiveIntrospection(
+            facts,
+            self.history,
+            self._clock,
+            controllers=lambda: self._controllers,
+            informers=lambda: self._informers or (),
+            leadership=self._leadership_state,
+        )
+
+    def _leadership_state(self) -> LeadershipState | None:
+        election = self._options.election
+        if election is None:
+            return None
+        leads = self._leadership is not None and self._leadership.is_valid
+        return LeadershipState(leads, f"{election.namespace}/{election.name}", election.identity)
+
+    async def _serve_history(self, stack: AsyncExitStack) -> None:
+        """Answer ``steer why``; an operator that cannot listen works all the same."""
+        resources = [one.resource for operator in self._operators for one in operator.reconcilers]
+        app = HistoryApp(self.introspection, resources)
+        for listen in self._options.history:
+            try:
+                await stack.enter_async_context(Server(app, clock=self._clock, listen=listen))
+            except ConfigError as error:
+                _log.warning("steer why cannot ask this operator", extra={"error": str(error)})
+
     async def _build_controllers(
         self, stack: AsyncExitStack, informers: Informers, leadership: Leadership | None
     ) -> None:
@@ -286,6 +334,7 @@ class Manager:
             fence=fence,
             carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
+            history=self.history,
             observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,

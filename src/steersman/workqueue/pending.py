@@ -8,6 +8,7 @@ forever. The caller passes the time as a number.
 import heapq
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 from msgspec import Struct
@@ -41,6 +42,14 @@ class PendingRequest(Struct, Generic[C]):
             room = max(keep - len(self.causes), 0)
             self.causes += tuple(fresh[:room])
             self.dropped += len(fresh[room:])
+
+
+class Place(StrEnum):
+    """Where a key is in the queue."""
+
+    READY = "ready"
+    RUNNING = "running"
+    DELAYED = "delayed"
 
 
 class WorkItem(Struct, Generic[K, C], frozen=True):
@@ -163,6 +172,19 @@ class Pending(Generic[K, C]):
     def is_idle(self) -> bool:
         """Whether nothing is ready and nothing is being worked on."""
         return not self._ready and not self._running
+
+    def place_of(self, key: K) -> Place | None:
+        """Return where a key is; ``None`` for one that wants nothing. A running key may be wanted again."""
+        if key in self._running:
+            return Place.RUNNING
+        if key in self._wanted:
+            return Place.READY
+        return Place.DELAYED if key in self._delayed else None
+
+    def due_at(self, key: K) -> float | None:
+        """Return the time until which a key is delayed."""
+        delayed = self._delayed.get(key)
+        return None if delayed is None else delayed[0]
 
     def depths(self) -> dict[int, int]:
         """Return the number of ready keys, by priority."""

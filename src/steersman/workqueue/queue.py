@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from steersman.clock import Clock, Timer
-from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, PendingRequest, WorkItem
+from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, PendingRequest, Place, WorkItem
 from steersman.workqueue.retries import Retries
 
 K = TypeVar("K", bound=Hashable)
@@ -90,6 +90,8 @@ class WorkQueue(Generic[K, C]):
         self._timer_at = 0.0
         self._ready_since: dict[K, float] = {}
         self._running_since: dict[K, float] = {}
+        #: Seconds that each key which is being worked on was ready before.
+        self._waited: dict[K, float] = {}
 
     def add(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> None:
         """Add a key now; dropped after ``shut_down``."""
@@ -148,6 +150,7 @@ class WorkQueue(Generic[K, C]):
         """End the work on a key; if it was added meanwhile it is ready again."""
         now = self._clock.monotonic()
         since = self._running_since.pop(key, None)
+        self._waited.pop(key, None)
         if since is not None:
             self._observer.finished(now - since)
         if self._pending.done(key):
@@ -197,6 +200,20 @@ class WorkQueue(Generic[K, C]):
         """Whether nothing is ready and nothing is being worked on; delayed keys do not count."""
         return self._pending.is_idle
 
+    def place_of(self, key: K) -> Place | None:
+        """Return where a key is; ``None`` for one that wants nothing."""
+        place = self._pending.place_of(key)
+        return Place.DELAYED if place is None and key in self._retried else place
+
+    def due_at(self, key: K) -> float | None:
+        """Return the time of the clock at which a delayed key is ready again, or can be at the earliest."""
+        times = [at for at in (self._pending.due_at(key), self._retries.due_at(key)) if at is not None]
+        return min(times, default=None)
+
+    def waited(self, key: K) -> float:
+        """Return how many seconds a key that is being worked on was ready before."""
+        return self._waited.get(key, 0.0)
+
     def statistics(self) -> QueueStatistics:
         """Return the current state of the queue."""
         now = self._clock.monotonic()
@@ -212,7 +229,8 @@ class WorkQueue(Generic[K, C]):
     def _note_taken(self, key: K) -> None:
         now = self._clock.monotonic()
         self._running_since[key] = now
-        self._observer.taken(now - self._ready_since.pop(key, now))
+        self._waited[key] = waited = now - self._ready_since.pop(key, now)
+        self._observer.taken(waited)
 
     async def _wait(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -73,6 +73,11 @@ class Retries(Generic[K]):
         self._shrink()
         return seconds
 
+    def due_at(self, key: K) -> float | None:
+        """Return the time at which the back-off of a key ends; ``None`` if it waits for no retry."""
+        waiting = self._waiting.get(key)
+        return None if waiting is None else waiting.due
+
     def release(self, now: float) -> list[K]:
         """Return the keys to retry now, and remove them."""
         self._admit(now)

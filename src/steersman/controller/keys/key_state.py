@@ -87,6 +87,8 @@ class KeyState(Struct, eq=False):
     """What is remembered about one key."""
 
     key: ObjectKey
+    #: Runs since the controller started.
+    runs: int = 0
     #: Failed runs in a row, including those that asked for a retry.
     failures: int = 0
     #: Conflicts in a row.

@@ -15,10 +15,11 @@ from collections import OrderedDict
 from msgspec import Struct
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest, WriteStreak
-from steersman.controller.reports.causes import Cause, CauseType, Part
+from steersman.controller.reports.causes import Cause, Part
 from steersman.controller.reports.observer import ControllerObserver
 from steersman.controller.reports.writes import Target, Write
 from steersman.errors import DecodeError
+from steersman.history.records import CauseType
 from steersman.informer.record import Record
 from steersman.objects.codec import decode_json
 from steersman.objects.identity import GroupVersionKind, ObjectKey

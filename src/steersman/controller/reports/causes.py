@@ -1,29 +1,18 @@
 """Why a key is reconciled: each change, timer or retry is a typed `Cause`, for logs, ``ctx.why`` and the echo check."""
 
 from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct
 
 from steersman.controller.reports.writes import Target
+from steersman.errors import DecodeError
+from steersman.history.differences import field_changes
+from steersman.history.records import CauseRecord, CauseType, FieldChange, ObjectName
 from steersman.informer.changes import Added, Change, Updated, record_of
 from steersman.informer.record import Record
+from steersman.objects.codec import decode_as
 from steersman.objects.identity import GroupVersionKind, ObjectKey
-
-
-class CauseType(StrEnum):
-    """What happened."""
-
-    #: The object existed when the controller started.
-    EXISTS = "exists"
-    CREATED = "created"
-    CHANGED = "changed"
-    DELETED = "deleted"
-    RESYNC = "resync"
-    #: The run asked for it: ``ctx.requeue_after``, or the recheck of ``Blocked``.
-    TIMER = "timer"
-    RETRY = "retry"
-    #: A function from ``ctx.waker()`` was called.
-    ASKED = "asked"
 
 
 class Part(StrEnum):
@@ -55,6 +44,8 @@ class Cause(Struct, frozen=True):
     parts: tuple[Part, ...] = ()
     #: The reason of a retry.
     reason: str = ""
+    #: The fields of its spec that changed, if it is the reconciled object.
+    changes: tuple[FieldChange, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -65,6 +56,11 @@ class Cause(Struct, frozen=True):
     def key(self) -> ObjectKey:
         """Key of the object that it happened to; empty without one."""
         return _NO_KEY if self.target is None else self.target.key
+
+    def record(self) -> CauseRecord:
+        """Return the cause as the history keeps it."""
+        name = None if self.target is None else ObjectName(self.target.gvk.kind, *self.target.key)
+        return CauseRecord(self.type, name, ", ".join(self.parts) or self.reason, self.changes)
 
     def __str__(self) -> str:
         subject = "" if self.target is None else f"{self.target} "
@@ -102,3 +98,18 @@ def cause_of(gvk: GroupVersionKind, change: Change) -> Cause:
         cause_type = CauseType.RESYNC if change.is_resync else CauseType.CHANGED
         return Cause(cause_type, target, version, changed_parts(change.old, change.new))
     return Cause(CauseType.DELETED, target, version)
+
+
+class _Specified(Struct):
+    """An object of which only the spec is read."""
+
+    spec: Any = None
+
+
+def spec_changes(old: Record, new: Record) -> tuple[FieldChange, ...]:
+    """Return the fields in which the specs of two states of an object differ, at most a few."""
+    try:
+        before, after = decode_as(_Specified, old.data).spec, decode_as(_Specified, new.data).spec
+    except DecodeError:
+        return ()
+    return field_changes({"spec": before}, {"spec": after})[0]

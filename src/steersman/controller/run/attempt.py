@@ -250,7 +250,7 @@ class Attempt(Generic[K]):
             self._ctx.log.warning("cannot write the status of a failed run", extra={"error": text_of(error)})
             return
         if written is not None:
-            self._record.wrote_status(written)
+            self._record.wrote_status(written, *draft.documents())
 
     # Reporting in conditions and events.
 

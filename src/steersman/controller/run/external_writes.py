@@ -50,6 +50,7 @@ class ExternalWrites(Struct, frozen=True):
         *,
         obj: KubeObject,
         log: LoggerAdapter[Logger],
+        on_ended: Callable[[ExternalWrite], None] = lambda _: None,
     ) -> T:
         """Check the fence, call ``work`` and return its result; exceptions of ``work`` are raised unchanged."""
         started, began_at = self.clock.now(), self.clock.monotonic()
@@ -70,17 +71,17 @@ class ExternalWrites(Struct, frozen=True):
             raise
         finally:
             seconds = self.clock.monotonic() - began_at
-            self.on_ended(
-                ExternalWrite(
-                    system=system,
-                    description=description,
-                    key=obj.key,
-                    uid=obj.uid,
-                    started=started,
-                    seconds=seconds,
-                    result=result,
-                )
+            ended = ExternalWrite(
+                system=system,
+                description=description,
+                key=obj.key,
+                uid=obj.uid,
+                started=started,
+                seconds=seconds,
+                result=result,
             )
+            self.on_ended(ended)
+            on_ended(ended)
             fields = {"system": system, "description": description, "result": str(result)}
             log.info("external write", extra={**fields, "seconds": round(seconds, 6)})
         return answer

@@ -7,8 +7,11 @@ from steersman.client.interfaces import Written
 from steersman.controller.keys.key_state import WatchedSelection
 from steersman.controller.reports.writes import Target, Write, target_of
 from steersman.controller.run.environment import Caches, covers, is_secret
+from steersman.controller.run.run_trace import RunTrace
 from steersman.controller.run.status_draft import READY
+from steersman.history.records import Verb
 from steersman.informer.store import Store
+from steersman.objects.codec import bytes_read
 from steersman.objects.resource import KubeObject, Status
 
 K = TypeVar("K", bound=KubeObject)
@@ -43,6 +46,8 @@ class RunRecord(Generic[K]):
         self.set_ready = False
         #: Whether the author has written the reconciled object, not counting its status.
         self.wrote_itself = False
+        #: What the run read, wrote and reported, for the history.
+        self.trace = RunTrace()
         self._secrets: list[Any] = []
 
     @property
@@ -66,17 +71,19 @@ class RunRecord(Generic[K]):
 
     # Writes: the key is held back until the caches show them.
 
-    def wrote(self, obj: KubeObject, *, before: str) -> None:
-        """Register an object that was written, with the version that it had before."""
+    def wrote(self, obj: KubeObject, *, before: str, data: bytes | None = None, verb: Verb = Verb.CHANGED) -> None:
+        """Register an object that was written, with the version and the content that it had before."""
         changed = before != obj.resource_version
+        self.trace.wrote(verb if changed else Verb.UNCHANGED, obj, before=data)
         self._register(obj, Write(obj.uid, obj.resource_version), changed=changed)
 
     def wrote_own(self, obj: KubeObject) -> None:
         """Register a write of the reconciled object."""
-        self.wrote(obj, before=self.obj.resource_version)
+        self.wrote(obj, before=self.obj.resource_version, data=bytes_read(self.obj))
 
-    def wrote_status(self, written: Written) -> None:
-        """Register a write of the status of the reconciled object."""
+    def wrote_status(self, written: Written, before: Any, after: Any) -> None:
+        """Register a write of the status of the reconciled object, with what it was and is."""
+        self.trace.wrote_status(self.obj, written.resource_version, before, after)
         informer = self._caches.find(type(self.obj))
         if informer is not None and covers(informer, self.obj.namespace, written.labels or {}):
             changed = written.resource_version != self.obj.resource_version
@@ -85,6 +92,7 @@ class RunRecord(Generic[K]):
 
     def deleted(self, obj: KubeObject) -> None:
         """Register that an object was deleted, or is being deleted."""
+        self.trace.wrote(Verb.DELETED, obj)
         self._register(obj, Write(obj.uid, ""), changed=False)
 
     def ended(self) -> None:

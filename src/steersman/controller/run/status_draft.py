@@ -79,6 +79,10 @@ class StatusDraft:
         # The uid prevents writing to a later object of the same name.
         return {"metadata": {"uid": self._obj.uid}, "status": changes}
 
+    def documents(self) -> tuple[Any, Any]:
+        """Return the status as it was read and as it is now."""
+        return decode_json(self._before), decode_json(self._encoded())
+
     async def write(self, writer: Writer) -> Written | None:
         """Write what changed; return the metadata afterwards, ``None`` if there was nothing to write."""
         patch = self.patch()
