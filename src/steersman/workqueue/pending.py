@@ -177,7 +177,7 @@ class Pending(Generic[K, C]):
         """Return where a key is; ``None`` for one that wants nothing. A running key may be wanted again."""
         if key in self._running:
             return Place.RUNNING
-        if key in self._wanted:
+        if key in self._requested:
             return Place.READY
         return Place.DELAYED if key in self._delayed else None
 
