@@ -95,11 +95,11 @@ STEPS = (_create, _grow, _vandalise, _recreate)
 WATCH_FAULTS: dict[str, Callable[[Cluster], None]] = {
     "dropped": lambda cluster: cluster.faults.drop(),
     "closed": lambda cluster: [stream.close() for stream in cluster.faults.watches()].clear(),
-    "expired": lambda cluster: cluster.faults.say(GONE),
-    "failed": lambda cluster: cluster.faults.say(BROKEN),
-    "cut in a line": lambda cluster: (cluster.faults.say(b'{"type":"MOD'), cluster.faults.drop())[1],
+    "expired": lambda cluster: cluster.faults.send(GONE),
+    "failed": lambda cluster: cluster.faults.send(BROKEN),
+    "cut in a line": lambda cluster: (cluster.faults.send(b'{"type":"MOD'), cluster.faults.drop())[1],
     "held": lambda cluster: cluster.faults.hold(),
-    "nonsense": lambda cluster: cluster.faults.say(b"nonsense\n"),
+    "nonsense": lambda cluster: cluster.faults.send(b"nonsense\n"),
 }
 
 

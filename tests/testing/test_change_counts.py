@@ -2,9 +2,9 @@
 
 from steersman import meta
 from steersman.kinds.core_v1 import ConfigMap, Namespace
-from steersman.testing.change_counts import ChangeCounts, Counts, excess
 from steersman.testing.cluster import Cluster
-from steersman.testing.end_state import Document, as_it_is
+from steersman.testing.crashes.change_counts import ChangeCounts, Counts, excess
+from steersman.testing.crashes.end_state import Document, as_it_is
 
 
 def _without_config_maps(document: Document) -> Document | None:

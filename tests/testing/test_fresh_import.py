@@ -10,7 +10,7 @@ from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.objects.registry import registry
 from steersman.objects.resource import resource_of
-from steersman.testing.fresh_import import ImportedOperator
+from steersman.testing.crashes.fresh_import import ImportedOperator
 from tests.testing import remembering
 from tests.testing.lazily import memory
 

@@ -1,4 +1,4 @@
-"""Reading an embedded server between two steps of the event loop: for assertions, which should not have to await."""
+"""Reads an embedded server between two steps of the event loop, for assertions that cannot await."""
 
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class _Answer:
-    """An exchange that only keeps what was answered."""
+    """An exchange that keeps the response."""
 
     def __init__(self) -> None:
         self.response: Response | None = None
@@ -37,7 +37,7 @@ class _Answer:
 
 
 def list_now(server: ApiServer, kind: type[K], *, namespace: str = "", selector: str = "") -> list[K]:
-    """Give the objects that a server has at this moment."""
+    """Return the current objects of a server."""
     answer = _Answer()
     request = Requests(resource_of(kind)).list(namespace, ListOptions(label_selector=selector))
     server.handle(request, answer)

@@ -6,7 +6,7 @@ from steersman import meta
 from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.testing.cluster import Cluster
-from steersman.testing.kills import _crashes, survive_kills
+from steersman.testing.crashes.process_crashes import _crashes, survive_process_crashes
 
 
 async def _a_config_map_is_stamped(cluster: Cluster) -> None:
@@ -16,20 +16,22 @@ async def _a_config_map_is_stamped(cluster: Cluster) -> None:
 
 async def test_a_process_is_killed_at_its_write_and_another_takes_over() -> None:
     """What no simulation can promise: a real process, a real SIGKILL, a real restart."""
-    killed = await survive_kills("tests.testing.stamping:operator", _a_config_map_is_stamped, at_most=1)
+    killed = await survive_process_crashes("tests.testing.stamping:operator", _a_config_map_is_stamped, at_most=1)
     assert killed == ["after PATCH /api/v1/namespaces/default/configmaps/note"]
 
 
 async def test_a_write_that_comes_late_is_noticed() -> None:
     """A cluster that is as it should be may not stay so: it is looked at again when nothing is written any more."""
     with pytest.raises(AssertionError, match="late"):
-        await survive_kills("tests.testing.late_writing:operator", _a_config_map_is_stamped, at_most=1, quiet=2.0)
+        await survive_process_crashes(
+            "tests.testing.late_writing:operator", _a_config_map_is_stamped, at_most=1, quiet=2.0
+        )
 
 
 async def test_a_target_must_be_an_operator() -> None:
     """A wrong name is told at once, not by a process that never becomes ready."""
     with pytest.raises(ConfigError, match="is not an Operator"):
-        await survive_kills("tests.testing.stamping:ConfigMap", _a_config_map_is_stamped)
+        await survive_process_crashes("tests.testing.stamping:ConfigMap", _a_config_map_is_stamped)
 
 
 def test_few_kills_are_spread_over_all_writes() -> None:
@@ -41,6 +43,6 @@ def test_few_kills_are_spread_over_all_writes() -> None:
 
 def test_the_environment_asks_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every write, before and after, for whoever has the time."""
-    monkeypatch.setenv("STEERSMAN_KILLS", "all")
+    monkeypatch.setenv("STEERSMAN_PROCESS_CRASHES", "all")
     crashes = [(one.write, one.moment) for one in _crashes(2, 1)]
     assert crashes == [(1, "after"), (1, "before"), (2, "after"), (2, "before")]

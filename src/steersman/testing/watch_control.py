@@ -1,4 +1,4 @@
-"""Watches under a test's hand: held back, broken, ended, or made to say what no server said."""
+"""Watches that a test controls: held back, broken, ended, or with bytes that the server never sent."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from steersman.protocol.http import Exchange, Peer, Response, Stream, Upgraded
 
 
 @dataclass(slots=True, eq=False)
-class TappedStream:
-    """A server's stream, with a tap on it. While it is held, what the server writes waits."""
+class WatchControl:
+    """The stream of a watch. While it is held, what the server writes waits."""
 
     inner: Stream
     target: str
@@ -16,25 +16,25 @@ class TappedStream:
     waiting: list[bytes] = field(default_factory=list, repr=False)
 
     def write(self, chunk: bytes) -> None:
-        """Send one chunk, or keep it."""
+        """Send a chunk, or keep it while the stream is held."""
         if self.is_held:
             self.waiting.append(chunk)
         else:
             self.inner.write(chunk)
 
     def release(self) -> None:
-        """Send what was kept, and keep nothing more."""
+        """Send the chunks that were kept, and stop holding."""
         self.is_held = False
         waiting, self.waiting = self.waiting, []
         for chunk in waiting:
             self.inner.write(chunk)
 
     def close(self) -> None:
-        """End the answer properly."""
+        """End the response properly."""
         self.inner.close()
 
     def abort(self) -> None:
-        """Break the connection in the middle of the answer."""
+        """Break the connection in the middle of the response."""
         self.inner.abort()
 
     @property
@@ -52,30 +52,30 @@ class TappedStream:
         self.inner.on_writable(callback)
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call back once when the peer is gone or the answer was ended."""
+        """Call back once when the peer has disconnected or the response has ended."""
         self.inner.on_close(callback)
 
 
 @dataclass(frozen=True, slots=True)
-class TappedExchange:
-    """An exchange whose stream gets a tap."""
+class ControlledExchange:
+    """An exchange whose stream is put under control."""
 
     inner: Exchange
     target: str
-    on_stream: Callable[[TappedStream], None]
+    on_stream: Callable[[WatchControl], None]
 
     @property
     def peer(self) -> Peer:
-        """Who is asking."""
+        """The peer of the request."""
         return self.inner.peer
 
     def respond(self, response: Response) -> None:
-        """Answer at once with a whole body."""
+        """Respond with a complete body."""
         self.inner.respond(response)
 
     def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
-        """Begin an answer whose end is not known yet."""
-        tapped = TappedStream(self.inner.stream(status, headers), self.target)
+        """Begin a streamed response."""
+        tapped = WatchControl(self.inner.stream(status, headers), self.target)
         self.on_stream(tapped)
         return tapped
 
@@ -84,5 +84,5 @@ class TappedExchange:
         return self.inner.upgrade(headers)
 
     def reset(self) -> None:
-        """Break the connection without an answer."""
+        """Break the connection without a response."""
         self.inner.reset()

@@ -1,9 +1,9 @@
 """`ChangeCounts`: how often each object was created, updated and deleted in a run of a scenario.
 
-Two runs may end alike although one of them created an object twice, or deleted one that was in use. Creates and deletes
-are counted as the server carried them out. An update counts if it changed more than the status, versions and times: a
-status tells what was seen on the way, and a restarted operator may see other things. A write without a change counts
-for nothing.
+Two runs may end in the same state although one of them created an object twice, or deleted one that was in use. Creates
+and deletes are counted as the server carried them out. An update counts if it changed more than the status, versions
+and times: a status reports intermediate states, and a restarted operator may see different ones. A write that changes
+nothing is not counted.
 """
 
 from collections import Counter
@@ -12,20 +12,20 @@ from typing import Literal, TypeAlias
 
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.storage.history import Event
-from steersman.testing.assigned_values import Document
-from steersman.testing.end_state import LEFT_OUT, Normalise, Wording
+from steersman.testing.crashes.assigned_values import Document
+from steersman.testing.crashes.end_state import LEFT_OUT, Normalise, Placeholders
 
 Verb: TypeAlias = Literal["created", "updated", "deleted"]
-#: How often what was done to which object, whose generated name is told as ``web-*``.
+#: The number of writes by verb and object; a generated name is shown as ``web-*``.
 Counts: TypeAlias = Mapping[tuple[Verb, str], int]
 
 _VERBS: dict[str, Verb] = {"ADDED": "created", "MODIFIED": "updated", "DELETED": "deleted"}
-#: Metadata that follows from a change of something else.
+#: Metadata that follows from other changes.
 _CONSEQUENCES = frozenset({"generation", "managedFields", "resourceVersion"})
 
 
 class ChangeCounts:
-    """Counts the writes that a server carries out from now on."""
+    """Counts the writes that a server carries out after this counter was created."""
 
     def __init__(self, server: ApiServer, normalise: Normalise) -> None:
         self._normalise = normalise
@@ -42,20 +42,20 @@ class ChangeCounts:
     def counts(self) -> Counts:
         """Return the counts so far."""
         last = {event.record.uid: event.record for event in self._events}
-        wording = Wording([record.decode() for record in last.values()])
+        placeholders = Placeholders([record.decode() for record in last.values()])
         counted: Counter[tuple[Verb, str]] = Counter()
         for event in self._events:
             document = self._normalise(event.record.decode())
-            if document is None or (event.type == "MODIFIED" and not self._is_update(event, document, wording)):
+            if document is None or (event.type == "MODIFIED" and not self._is_update(event, document, placeholders)):
                 continue
             metadata = document["metadata"]
             place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-            counted[_VERBS[event.type], f"{document['kind']} {place}{wording.text(metadata['name'])}"] += 1
+            counted[_VERBS[event.type], f"{document['kind']} {place}{placeholders.replace_text(metadata['name'])}"] += 1
         return counted
 
-    def _is_update(self, event: Event, document: Document, wording: Wording) -> bool:
+    def _is_update(self, event: Event, document: Document, placeholders: Placeholders) -> bool:
         before = self._normalise(event.previous.decode()) if event.previous is not None else None
-        return before is None or wording.of(_intent(before)) != wording.of(_intent(document))
+        return before is None or placeholders.replace(_intent(before)) != placeholders.replace(_intent(document))
 
 
 def _intent(document: Document) -> Document:
@@ -65,7 +65,7 @@ def _intent(document: Document) -> Document:
 
 
 def excess(expected: Counts, found: Counts, verbs: frozenset[Verb] = frozenset(_VERBS.values())) -> Iterator[str]:
-    """Yield what was done more often than expected. Less often is no harm: where it matters, the ends differ."""
+    """Yield what happened more often than expected. Less often is harmless: where it matters, the end states differ."""
     for (verb, name), count in sorted(found.items()):
         wanted = expected.get((verb, name), 0)
         if verb in verbs and count > wanted:

@@ -1,4 +1,4 @@
-"""The fuse between an operator and its server."""
+"""The switch between an operator and its server."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,7 +8,7 @@ import pytest
 
 from steersman.concurrency import background
 from steersman.protocol.http import Exchange, Peer, Request, Response, Stream, Upgraded
-from steersman.testing.fuse import Crash, EachOnce, Fuse, Moment
+from steersman.testing.crashes.crash_switch import Crash, CrashAtEachWrite, CrashSwitch, Moment
 
 
 class _Server:
@@ -43,47 +43,47 @@ class _Caller:
         raise NotImplementedError
 
 
-def _ask(fuse: Fuse, method: str, target: str) -> int | None:
+def _ask(switch: CrashSwitch, method: str, target: str) -> int | None:
     caller = _Caller()
-    fuse.handle(Request(method, target), caller)
+    switch.handle(Request(method, target), caller)
     return None if caller.answer is None else caller.answer.status
 
 
 async def test_reads_are_not_counted() -> None:
     """Only what a write leaves behind can be left half done."""
-    fuse = Fuse(_Server(), Crash(1))
-    assert _ask(fuse, "GET", "/api") == 200
-    assert fuse.writes == []
+    switch = CrashSwitch(_Server(), Crash(1))
+    assert _ask(switch, "GET", "/api") == 200
+    assert switch.writes == []
 
 
 async def test_a_write_is_carried_out_but_not_answered_in_a_crash_after_it() -> None:
     """The operator cannot know whether the server did it."""
     server = _Server()
-    fuse = Fuse(server, Crash(2, "after"))
-    assert _ask(fuse, "POST", "/pods") == 200
-    assert _ask(fuse, "PATCH", "/pods/a?force=true") is None
+    switch = CrashSwitch(server, Crash(2, "after"))
+    assert _ask(switch, "POST", "/pods") == 200
+    assert _ask(switch, "PATCH", "/pods/a?force=true") is None
     assert server.came == ["POST /pods", "PATCH /pods/a?force=true"]
-    assert fuse.writes == ["POST /pods", "PATCH /pods/a"]
-    assert fuse.is_cut
+    assert switch.writes == ["POST /pods", "PATCH /pods/a"]
+    assert switch.is_cut
 
 
 async def test_the_server_never_sees_the_write_of_a_crash_before_it() -> None:
     """The other half of what a crash can leave behind."""
     server = _Server()
-    fuse = Fuse(server, Crash(1, "before"))
-    assert _ask(fuse, "POST", "/pods") is None
+    switch = CrashSwitch(server, Crash(1, "before"))
+    assert _ask(switch, "POST", "/pods") is None
     assert server.came == []
-    assert fuse.writes == ["POST /pods"]
+    assert switch.writes == ["POST /pods"]
 
 
-async def test_nothing_passes_a_blown_fuse() -> None:
+async def test_nothing_passes_a_switch_after_its_crash() -> None:
     """The dead neither write nor read; what they had begun elsewhere cannot go on either."""
     server = _Server()
-    fuse = Fuse(server, Crash(1))
-    _ask(fuse, "POST", "/pods")
-    await fuse.wait_blown()
-    assert _ask(fuse, "POST", "/secrets") is None
-    assert _ask(fuse, "GET", "/pods") is None
+    switch = CrashSwitch(server, Crash(1))
+    _ask(switch, "POST", "/pods")
+    await switch.wait_for_crash()
+    assert _ask(switch, "POST", "/secrets") is None
+    assert _ask(switch, "GET", "/pods") is None
     assert server.came == ["POST /pods"]
 
 
@@ -101,60 +101,60 @@ async def _written(server: _Server) -> str:
 async def test_a_write_elsewhere_counts_as_any_other() -> None:
     """What an operator does to a database is left half done as easily as what it does to the API server."""
     server = _Server()
-    fuse = Fuse(server, Crash(3))
-    assert await fuse.carry_out("insert", lambda: _written(server)) == "done"
-    assert _ask(fuse, "POST", "/pods") == 200
-    assert fuse.writes == ["insert", "POST /pods"]
-    assert not fuse.is_cut
+    switch = CrashSwitch(server, Crash(3))
+    assert await switch.carry_out("insert", lambda: _written(server)) == "done"
+    assert _ask(switch, "POST", "/pods") == 200
+    assert switch.writes == ["insert", "POST /pods"]
+    assert not switch.is_cut
 
 
 @pytest.mark.parametrize(("moment", "came"), [("after", ["insert"]), ("before", [])])
 async def test_a_write_elsewhere_can_be_the_last_one(moment: Moment, came: list[str]) -> None:
     """It is carried out or not; either way nobody hears of it, and nothing passes any more."""
     server = _Server()
-    fuse = Fuse(server, Crash(1, moment))
-    async with background(_ignored(fuse.carry_out("insert", lambda: _written(server))), name="operator") as task:
-        await fuse.wait_blown()
+    switch = CrashSwitch(server, Crash(1, moment))
+    async with background(_ignored(switch.carry_out("insert", lambda: _written(server))), name="operator") as task:
+        await switch.wait_for_crash()
         assert not task.done()
     assert server.came == came
-    assert _ask(fuse, "GET", "/pods") is None
+    assert _ask(switch, "GET", "/pods") is None
 
 
 async def test_who_is_dead_hears_nothing_of_a_write_elsewhere() -> None:
-    """One that was under way when the fuse blew is carried out, a later one is not; both are waited for in vain."""
+    """One that was under way at the crash is carried out, a later one is not; both are waited for in vain."""
     server = _Server()
-    fuse = Fuse(server, Crash(2))
+    switch = CrashSwitch(server, Crash(2))
     gate = asyncio.Event()
 
     async def slowly() -> str:
         await gate.wait()
         return await _written(server)
 
-    async with background(_ignored(fuse.carry_out("insert", slowly)), name="first") as first:
+    async with background(_ignored(switch.carry_out("insert", slowly)), name="first") as first:
         await asyncio.wait({first}, timeout=0)
-        _ask(fuse, "POST", "/pods")
-        async with background(_ignored(fuse.carry_out("drop", lambda: _written(server))), name="second") as second:
+        _ask(switch, "POST", "/pods")
+        async with background(_ignored(switch.carry_out("drop", lambda: _written(server))), name="second") as second:
             gate.set()
             await asyncio.wait({first, second}, timeout=0.001)
             assert not first.done()
             assert not second.done()
     assert server.came == ["POST /pods", "insert"]
-    assert fuse.writes == ["insert", "POST /pods"]
+    assert switch.writes == ["insert", "POST /pods"]
 
 
 async def test_the_dead_end_even_if_their_work_loses_the_cancellation() -> None:
     """Clients of databases do now and then, with ``asyncio.wait_for`` of Python 3.11; nobody cancels a second time."""
     server = _Server()
-    fuse = Fuse(server, Crash(2))
+    switch = CrashSwitch(server, Crash(2))
 
     async def deaf() -> str:
         with suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
         return await _written(server)
 
-    async with background(_ignored(fuse.carry_out("insert", deaf)), name="operator") as task:
+    async with background(_ignored(switch.carry_out("insert", deaf)), name="operator") as task:
         await asyncio.wait({task}, timeout=0)
-        _ask(fuse, "POST", "/pods")
+        _ask(switch, "POST", "/pods")
         task.cancel()
         await asyncio.wait({task}, timeout=1)
         assert task.cancelled()
@@ -166,8 +166,8 @@ async def _ignored(work: Coroutine[object, object, str]) -> None:
 
 def test_each_write_is_the_last_of_one() -> None:
     """An instance that only repeats what another died at goes on, else nobody would ever get further."""
-    doom = EachOnce()
-    assert doom.comes(["a"])
-    assert not doom.comes(["a"])
-    assert doom.comes(["a", "b"])
-    assert not doom.comes(["a", "b", "a"])
+    crash_point = CrashAtEachWrite()
+    assert crash_point.matches(["a"])
+    assert not crash_point.matches(["a"])
+    assert crash_point.matches(["a", "b"])
+    assert not crash_point.matches(["a", "b", "a"])

@@ -86,7 +86,7 @@ async def test_a_right_that_nobody_used_is_named(cluster: Cluster) -> None:
     with pytest.raises(AssertionError) as caught:
         cluster.assert_rbac_minimal(operator)
     assert str(caught.value) == (
-        "the rights of operator 'reader' are not minimal:\n"
+        "the permissions of operator 'reader' are not minimal:\n"
         "  update, delete secrets was never used: let the test need it, or take it out of "
         'operator.permit(Secret, "update", "delete")'
     )

@@ -1,4 +1,4 @@
-"""How a test's API server asks the operators that run beside it: in this process, with nothing in between."""
+"""Webhook listeners of operators that run in the same process as the test's API server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,32 +15,32 @@ _NAMESPACE = "operator-system"
 
 
 @dataclass(frozen=True, slots=True)
-class _Here:
-    """Webhooks in this process: there are no certificates, and nothing to look after."""
+class _AlwaysPresent:
+    """Presence of webhooks in this process: there are no certificates to maintain."""
 
     address: ServiceAddress
     authority: bytes = b""
     valid_until: None = None
 
     def check(self) -> str:
-        """Nothing can be wrong."""
+        """Return that nothing is wrong."""
         return ""
 
     async def keep(self, publish: Publish) -> None:
-        """Do nothing for ever."""
+        """Wait forever: there is nothing to maintain."""
         del publish
         await asyncio.get_running_loop().create_future()
 
 
 def in_process_address(service: str) -> ServiceAddress:
-    """Return where the API server asks a Service that an app of this process answers for."""
+    """Return the address of a Service that an app of this process serves."""
     return ServiceAddress(_NAMESPACE, service)
 
 
 class WebhookGate:
-    """Passes questions on to the webhooks of whichever instance of an operator lives.
+    """Passes webhook calls on to the instance of an operator that is alive.
 
-    While the next instance is awaited, questions wait for it; after ``close`` the connection is refused.
+    While the next instance is awaited, calls wait for it; after ``close`` the connection is refused.
     """
 
     def __init__(self) -> None:
@@ -49,22 +49,22 @@ class WebhookGate:
         self._opened = asyncio.Event()
 
     def open(self, app: App) -> None:
-        """Pass questions on to the app of an instance that lives now."""
+        """Pass calls on to the app of an instance that is alive now."""
         self._app = app
         self._opened.set()
 
     def wait_for_next(self) -> None:
-        """Let questions wait for the next instance."""
+        """Hold calls until the next instance starts."""
         self._app = None
         self._opened.clear()
 
     def close(self) -> None:
-        """Refuse questions: no instance will follow."""
+        """Refuse calls: no instance will follow."""
         self._app = None
         self._is_closed = True
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Let the instance that lives answer, or the next one."""
+        """Pass a call on to the instance that is alive, or to the next one."""
         if self._app is not None:
             return self._app.handle(request, exchange)
         if self._is_closed:
@@ -79,8 +79,8 @@ class WebhookGate:
             await work
 
 
-class InProcessFront:
-    """Lets an app answer for a Service of the test's cluster."""
+class InProcessListener:
+    """Serves a Service of the test's cluster with an app."""
 
     installs = True
 
@@ -90,7 +90,7 @@ class InProcessFront:
 
     @asynccontextmanager
     async def serving(self, app: App, client: Client, *, clock: Clock) -> AsyncIterator[Presence]:
-        """Let an app be asked inside the block."""
+        """Serve an app inside the block."""
         del client, clock
         self._serve(_NAMESPACE, self._service, app)
-        yield _Here(in_process_address(self._service))
+        yield _AlwaysPresent(in_process_address(self._service))

@@ -1,7 +1,7 @@
 """A process that has loaded an operator and forks a ``steer run`` of it for each line that it reads.
 
-``python -m steersman.testing.nursery MODULE:OPERATOR`` reads paths of kubeconfigs and writes process ids. A child
-begins in milliseconds, because loading is what takes most of the time of a start; then it is like any other.
+``python -m steersman.testing.crashes.fork_server MODULE:OPERATOR`` reads paths of kubeconfigs and writes process ids. A
+child starts in milliseconds, because its modules are already loaded; apart from that it is an ordinary ``steer run``.
 """
 
 import os
@@ -11,17 +11,17 @@ from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import entry_points
 
-#: What ``steer run`` loads when it runs.
+#: Modules that ``steer run`` loads lazily.
 _NEEDED = ("steersman.cli.run", "steersman.manager.main", "steersman.manager.signals", "steersman.manager.logs")
 
 
 def serve(target: str, paths: Iterable[str]) -> None:
-    """Fork a child for each path; the children of one that ends are nobody's, and end by a signal."""
+    """Fork a child for each path. Children that outlive this process must be ended by a signal."""
     [steer] = entry_points(group="console_scripts", name="steer")
     command = steer.load()
     for module in (*_NEEDED, target.partition(":")[0]):
         import_module(module)
-    # Nobody waits for the children: what is left of one that was killed goes at once.
+    # Children are not waited for: the kernel removes a killed one at once.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for path in paths:
         child = os.fork()

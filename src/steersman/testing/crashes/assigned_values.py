@@ -1,7 +1,7 @@
-"""What a cluster assigns to an object by itself, so that no two runs of a scenario share it.
+"""Values that a cluster assigns to an object, which differ between two runs of a scenario.
 
-Cluster IPs and node ports are allocated by the API server, pod IPs by a node, tokens are signed. A value that somebody
-asked for is not assigned: then a field manager owns the field.
+Cluster IPs and node ports are allocated by the API server, pod IPs by a node, tokens are signed. A value that a client
+asked for is not assigned: a field manager owns that field.
 """
 
 import json
@@ -16,7 +16,7 @@ _TOKEN_TYPE = "kubernetes.io/service-account-token"  # noqa: S105 - the type of 
 
 
 def assigned_values(document: Document) -> Iterator[Assigned]:
-    """Yield what the cluster assigned to an object; uids and generated names are known by their form."""
+    """Yield the values that the cluster assigned to an object, except uids and generated names."""
     match document.get("apiVersion"), document.get("kind"):
         case "v1", "Service":
             yield from _of_service(document)
@@ -50,7 +50,7 @@ def _fields(entry: Document, name: str) -> Document:
 
 
 def _of_port(entries: Document, port: Document) -> Document:
-    """Return the fields of a port that a manager owns; list items are known by port and protocol."""
+    """Return the fields of a port that a manager owns; list items are identified by port and protocol."""
     wanted = {"port": port["port"], "protocol": port.get("protocol", "TCP")}
     for key, fields in entries.items():
         if key.startswith("k:") and json.loads(key[2:]) == wanted:

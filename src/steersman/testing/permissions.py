@@ -1,7 +1,7 @@
-"""`Rights`: operators in a test may do what their roles allow; what they used and what they were refused is known.
+"""`PermissionTracker`: enforces the roles of operators in a test, and records what they used and were denied.
 
 The roles are those that ``steer manifests`` writes. So an operator that needs more than it declares fails its own
-tests, and is told the line to add; and a test of its whole life can tell which of its rights nobody needs.
+tests, with the line to add in the message; and a test of its whole life cycle shows which permissions are unused.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,13 +26,13 @@ from steersman.objects.resource import KubeObject, resource_of
 from steersman.transport.base import Transport
 
 _RBAC: Final = "rbac.authorization.k8s.io"
-#: Where the accounts of operators lie unless they elect a leader somewhere.
+#: Namespace of the operators' accounts, unless they elect a leader in another one.
 _HOME: Final = "default"
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Something that an account did, or was not allowed to do."""
+    """A request that an account made, allowed or not."""
 
     account: str
     verb: str
@@ -50,27 +50,27 @@ class Use:
 
     @property
     def where(self) -> str:
-        """The resource and its namespace, for people."""
+        """The resource and its namespace, for messages."""
         full = f"{self.target}.{self.group}" if self.group else self.target
         return f"{full} in {f'namespace {self.namespace}' if self.namespace else 'the whole cluster'}"
 
 
-class Rights:
-    """The accounts of a test's operators, and what they did."""
+class PermissionTracker:
+    """The accounts of a test's operators, and their requests."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
         self._uses: dict[Use, None] = {}
-        #: The account of each operator, by its name: those that run together share one.
+        #: The account of each operator, by its name; operators that run together share one.
         self._accounts: dict[str, str] = {}
         server.rbac.observers.append(self._note)
 
     def __repr__(self) -> str:
-        return f"<Rights accounts={sorted(set(self._accounts.values()))} uses={len(self._uses)}>"
+        return f"<PermissionTracker accounts={sorted(set(self._accounts.values()))} uses={len(self._uses)}>"
 
     @property
     def uses(self) -> list[Use]:
-        """What accounts did or tried so far, each once, in the order in which it came first."""
+        """Requests of all accounts so far, without duplicates, in order of first occurrence."""
         return list(self._uses)
 
     def _note(self, user: User, verb: str, info: RequestInfo, decision: Decision) -> None:
@@ -80,7 +80,7 @@ class Rights:
         self._uses[Use(*asked, kind, decision.allowed)] = None
 
     async def grant(self, transport: Transport, operators: Sequence[Operator], options: ManagerOptions) -> User:
-        """Give operators that run together an account with the roles of each."""
+        """Create an account with the roles of all operators that run together."""
         client = Client(transport)
         home = options.election.namespace if options.election is not None else _HOME
         name = operators[0].name
@@ -93,40 +93,40 @@ class Rights:
         return user
 
     @contextmanager
-    def judging(self, operators: Sequence[Operator], options: ManagerOptions) -> Iterator[None]:
-        """Fail at the end of the block if operators were refused something meanwhile; a failure is told of it."""
+    def checking(self, operators: Sequence[Operator], options: ManagerOptions) -> Iterator[None]:
+        """Fail at the end of the block if operators were denied a request in it; add that to the block's own error."""
         before = dict(self._uses)
         accounts = {self._accounts[operator.name] for operator in operators}
 
-        def told() -> str:
+        def normalised_texts() -> str:
             refused = [use for use in self._uses if use not in before and use.account in accounts and not use.allowed]
-            return _told_missing(operators, refused, options.namespaces)
+            return _missing_text(operators, refused, options.namespaces)
 
         try:
             yield
         except Exception as error:
-            if text := told():
+            if text := normalised_texts():
                 error.add_note(text)
             raise
-        if text := told():
+        if text := normalised_texts():
             raise AssertionError(text)
 
-    def findings(self, operator: Operator) -> list[str]:
-        """Say what an operator was refused, and which of its rights it never used."""
+    def violations(self, operator: Operator) -> list[str]:
+        """Return what an operator was denied, and which of its permissions it never used."""
         account = self._accounts.get(operator.name)
         if account is None:
             raise LookupError(f"operator {operator.name!r} did not run here")
         mine = [use for use in self._uses if use.account == account]
-        missing = _told_missing([operator], [use for use in mine if not use.allowed], ())
+        missing = _missing_text([operator], [use for use in mine if not use.allowed], ())
         kinds = {(use.group, use.resource): use.kind for use in mine} | _kinds_of(operator)
         unused = _unused(grants_of(operator), {(use.group, use.target, use.verb) for use in mine})
         asked = {_asked(permission) for permission in operator.permissions}
-        told = [_told_unused(grant, kinds, permitted=(grant.group, grant.resource) in asked) for grant in unused]
+        told = [_unused_text(grant, kinds, permitted=(grant.group, grant.resource) in asked) for grant in unused]
         return [*([missing] if missing else []), *told]
 
 
 def _objects(role: Role, account: str, home: str) -> tuple[KubeObject, KubeObject]:
-    """Make a role and bind it to an account."""
+    """Return a role and its binding to an account."""
     rules = [decode_as(rbac_v1.PolicyRule, encode_json(rule)) for rule in role.rules]
     subjects = [rbac_v1.Subject(kind="ServiceAccount", name=account, namespace=home)]
     kind = "Role" if role.namespace else "ClusterRole"
@@ -138,8 +138,8 @@ def _objects(role: Role, account: str, home: str) -> tuple[KubeObject, KubeObjec
     return rbac_v1.Role(place, rules=rules), rbac_v1.RoleBinding(place, role_ref=reference, subjects=subjects)
 
 
-def _told_missing(operators: Sequence[Operator], refused: list[Use], namespaces: Sequence[str]) -> str:
-    """Say what was refused and what to write; nothing if nothing was."""
+def _missing_text(operators: Sequence[Operator], refused: list[Use], namespaces: Sequence[str]) -> str:
+    """Return what was denied and which line grants it; empty if nothing was denied."""
     if not refused:
         return ""
     granted = {
@@ -164,10 +164,11 @@ def _told_missing(operators: Sequence[Operator], refused: list[Use], namespaces:
 
 
 def _unused(grants: Iterable[Grant], used: set[tuple[str, str, str]]) -> Iterator[Grant]:
-    """Give what was granted and never used.
+    """Yield the permissions that were granted and never used.
 
-    To get, list and watch is one right: whoever may list can read it all. Events are the framework's own, to tell of
-    failures. Blocking owner references need the right to change finalizers only where a server enforces it.
+    Get, list and watch count as one permission: a client that may list can read everything. Events are written by the
+    framework itself, to report failures. Blocking owner references need the permission to change finalizers only where
+    a server enforces it.
     """
     for grant in grants:
         if (grant.group, grant.resource) == (EVENTS.group, EVENTS.resource) or grant.resource.endswith("/finalizers"):
@@ -192,7 +193,7 @@ def _asked(permission: Permission) -> tuple[str, str]:
     return resource.gvk.group, f"{resource.plural}{part}"
 
 
-def _told_unused(grant: Grant, kinds: dict[tuple[str, str], str], *, permitted: bool) -> str:
+def _unused_text(grant: Grant, kinds: dict[tuple[str, str], str], *, permitted: bool) -> str:
     plural, _, part = grant.resource.partition("/")
     full = f"{grant.resource}.{grant.group}" if grant.group else grant.resource
     call = line(kinds.get((grant.group, plural), plural), grant.verbs, part, call="permit" if permitted else "decline")

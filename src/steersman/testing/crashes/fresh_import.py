@@ -1,8 +1,8 @@
-"""Importing an operator once more, so that a new instance of it knows nothing of what another one kept in memory.
+"""Imports an operator again, so that a new instance does not share memory with an earlier one.
 
-An operator's own packages are imported a second time: the module that holds the operator, and whatever else of the
-packages of its functions and kinds that imports. They are in ``sys.modules`` while the new instance runs, so that
-imports inside of functions find them too; afterwards everything is as it was. What other libraries keep in memory is
+The operator's own packages are imported a second time: the module that holds the operator, and the modules of the
+packages of its functions and kinds that it imports. They are in ``sys.modules`` while the new instance runs, so that
+imports inside functions find them too; afterwards the old modules are restored. The memory of other libraries is
 shared, and so are the test's own references: a test still uses the classes that it imported.
 """
 
@@ -24,7 +24,7 @@ from steersman.manager.operator import Operator
 from steersman.objects.registry import registry
 
 _OURS = "steersman"
-#: Packages that are imported afresh at this moment.
+#: Packages that are imported again right now.
 _active: set[str] = set()
 
 
@@ -38,7 +38,7 @@ class ImportedOperator:
 
     @classmethod
     def parse(cls, target: str) -> "ImportedOperator":
-        """Read a target as ``steer run`` takes it, and import it."""
+        """Parse a target in the form of ``steer run``, and import it."""
         module, _, name = target.partition(":")
         found = cls(module, name or "operator")
         operator = getattr(import_module(module), found.name, None)
@@ -48,7 +48,7 @@ class ImportedOperator:
 
     @classmethod
     def find(cls, operator: Operator) -> "ImportedOperator":
-        """Return where an operator can be imported from; ``ConfigError`` if it is not a module's own."""
+        """Return where an operator can be imported from; ``ConfigError`` if it is not a global of a module."""
         for module, name in _holders(operator, frozenset(_packages_of(operator))):
             return cls(module, name)
         raise ConfigError(
@@ -65,12 +65,12 @@ class ImportedOperator:
 
     @cached_property
     def packages(self) -> frozenset[str]:
-        """The operator's own packages, by their first name."""
+        """The operator's own packages, by their top-level name."""
         return frozenset({_top(self.module), *_packages_of(self.original)})
 
     @contextmanager
     def fresh(self) -> Iterator[Operator]:
-        """Import the operator once more for the block."""
+        """Import the operator again for the block."""
         others = self._others  # found before the modules are set aside
         with _set_aside(self.packages, self._codes):
             try:
@@ -109,7 +109,7 @@ def _holders(operator: Operator, packages: frozenset[str]) -> Iterator[tuple[str
 
 
 def _packages_of(operator: Operator) -> Iterator[str]:
-    """Yield the packages of what an author declared; our own are not the author's."""
+    """Yield the packages of what the author declared, without Steersman itself."""
     declared: list[object] = [*operator.kinds]
     for one in operator.reconcilers:
         declared += [one.function, one.cleanup_function, one.error_function]
@@ -132,7 +132,7 @@ def _can_be_imported(module: ModuleType) -> bool:
 
 @contextmanager
 def _set_aside(packages: frozenset[str], codes: dict[str, CodeType]) -> Iterator[None]:
-    """Let the modules of packages be imported once more in the block; afterwards those from before are back."""
+    """Import the modules of packages again inside the block; restore the earlier ones afterwards."""
     if both := sorted(_active & packages):
         raise ConfigError(f"two operators of package {', '.join(both)} cannot be imported afresh at the same time")
     before = {name: module for name, module in sys.modules.items() if _top(name) in packages}
@@ -158,16 +158,16 @@ def _set_aside(packages: frozenset[str], codes: dict[str, CodeType]) -> Iterator
 
 
 def _resolve_types(packages: Iterable[str]) -> None:
-    """Let classes look up their types now: msgspec does so on first use, in the module that has their name then."""
+    """Resolve the annotations of classes now: msgspec does so on first use, in the module that has their name then."""
     for kind in registry.declared().values():
         if _top(kind.__module__) in packages:
-            # A kind that cannot be decoded says so where it is used.
+            # A kind that cannot be decoded raises where it is used.
             with suppress(TypeError, NameError, AttributeError):
                 msgspec.json.Decoder(kind)
 
 
 def _rebind(modules: dict[str, ModuleType]) -> None:
-    """Let parents that could not be imported afresh, such as empty ones, hold the modules from before again."""
+    """Restore the earlier modules in parents that could not be imported again, such as namespace packages."""
     for name, module in modules.items():
         parent, _, leaf = name.rpartition(".")
         if parent in modules:
@@ -175,7 +175,7 @@ def _rebind(modules: dict[str, ModuleType]) -> None:
 
 
 class _Again:
-    """Finds modules where they were found before: a test's module need not lie on ``sys.path``."""
+    """Finds modules where they were found before: a test's module need not be on ``sys.path``."""
 
     def __init__(self, modules: dict[str, ModuleType], codes: dict[str, CodeType]) -> None:
         self._specs = {name: module.__spec__ for name, module in modules.items()}
@@ -188,7 +188,7 @@ class _Again:
         del path, target
         known = self._specs.get(name)
         if known is None or known.origin is None:
-            # Namespaces have no origin; the usual finders know how to make them.
+            # Namespace packages have no origin; the usual finders handle them.
             return None
         spec = copy.copy(known)
         source = _source_loader(spec)
@@ -207,14 +207,14 @@ def _source_loader(spec: ModuleSpec) -> SourceLoader | None:
 
 
 class _CompiledOnce(Loader):
-    """Compiles a module once for all instances: where no bytecode is written that would take most of the time."""
+    """Compiles a module once for all instances: without bytecode files, compiling would take most of the time."""
 
     def __init__(self, loader: SourceLoader, codes: dict[str, CodeType]) -> None:
         self._loader = loader
         self._codes = codes
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Let Python make the module."""
+        """Return ``None``: Python creates the module."""
         del spec
         return None
 
