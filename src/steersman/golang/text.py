@@ -1,12 +1,16 @@
-"""How Kubernetes writes values into its messages: Go's quoting, numbers and JSON.
+"""Values as Go prints them: the verbs of ``fmt`` and the JSON encoder.
 
-Clients compare and parse these texts, so they are reproduced byte by byte. Nothing here is used to encode objects.
+Messages of Kubernetes quote values in these forms, and clients compare and parse the messages, so the texts are
+reproduced byte for byte. Nothing here is used to encode objects.
+
+`plain` is ``%v`` (``map[a:1 b:[x y]]``, ``1e+06``), `syntax` is ``%#v`` (``map[string]interface {}{"a":1}``), `type_name`
+is ``%T``, `quoted` is ``%q``, and `json_text` is the JSON encoder, which writes 1e6 as ``1000000``.
 """
 
 import json
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 _ESCAPES = {
     "\a": "\\a",
@@ -21,7 +25,7 @@ _ESCAPES = {
 }
 _HTML = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
-#: Below and from these decimal exponents a number is written with an exponent: by ``%v``, and by the JSON encoder.
+#: A number whose decimal exponent is outside of these limits is written with an exponent: by ``%v``, by the encoder.
 _PLAIN_V = (-4, 6)
 _PLAIN_JSON = (-6, 21)
 
@@ -37,14 +41,14 @@ def _escaped(char: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Write a string as Go's ``%q`` does."""
+    """Return a string as ``%q`` prints it."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escaped(c)) for c in text) + '"'
 
 
 def _digits(number: float) -> tuple[str, str, int]:
-    """Give sign, shortest digits and decimal exponent of a finite number that is not zero."""
+    """Return sign, shortest digits and decimal exponent of a finite number that is not zero."""
     mantissa, _, exponent = f"{number!r}".lower().partition("e")
     sign = "-" if mantissa.startswith("-") else ""
     whole, _, fraction = mantissa.lstrip("-").partition(".")
@@ -70,7 +74,7 @@ def _number_text(number: float, plain: tuple[int, int], exponent_digits: int) ->
 
 
 def float_text(number: float) -> str:
-    """Write a float as Go's ``%v`` does."""
+    """Return a float as ``%v`` prints it."""
     if math.isinf(number):
         return "+Inf" if number > 0 else "-Inf"
     if math.isnan(number):
@@ -79,12 +83,12 @@ def float_text(number: float) -> str:
 
 
 def json_number(number: float) -> str:
-    """Write a float as Go's JSON encoder does."""
+    """Return a float as Go's JSON encoder writes it."""
     return _number_text(number, _PLAIN_JSON, 1)
 
 
 def json_string(text: str) -> str:
-    """Write a string as Go's JSON encoder does: HTML characters are escaped."""
+    """Return a string as Go's JSON encoder writes it: HTML characters are escaped."""
     return json.dumps(text, ensure_ascii=False).translate(_HTML)
 
 
@@ -114,8 +118,56 @@ _JSON_BY_CLASS: dict[type, Callable[[Any], str]] = {
 
 
 def json_text(value: Any) -> str:
-    """Write a JSON value as Go's encoder does: no blanks, keys of maps sorted, HTML characters escaped."""
+    """Return a value as Go's JSON encoder writes it: no blanks, keys of maps sorted, HTML characters escaped."""
     write = _JSON_BY_CLASS.get(value.__class__)
     if write is None:
         write = next(write for kind, write in _JSON_BY_CLASS.items() if isinstance(value, kind))
     return write(value)
+
+
+def plain(value: Any) -> str:
+    """Return a JSON value as ``%v`` prints it."""
+    return _PLAIN[value.__class__](value)
+
+
+def syntax(value: Any) -> str:
+    """Return a JSON value as ``%#v`` prints it."""
+    return _SYNTAX[value.__class__](value)
+
+
+def type_name(value: Any) -> str:
+    """Return the type of a JSON value as ``%T`` prints it."""
+    return _TYPE_NAMES[value.__class__]
+
+
+_PLAIN: Final[dict[type, Callable[[Any], str]]] = {
+    dict: lambda value: f"map[{' '.join(f'{key}:{plain(value[key])}' for key in sorted(value))}]",
+    list: lambda value: f"[{' '.join(map(plain, value))}]",
+    str: str,
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    float: float_text,
+    type(None): lambda _: "<nil>",
+}
+
+_SYNTAX: Final[dict[type, Callable[[Any], str]]] = {
+    dict: lambda value: (
+        f"map[string]interface {{}}{{{', '.join(f'{quoted(key)}:{syntax(value[key])}' for key in sorted(value))}}}"
+    ),
+    list: lambda value: f"[]interface {{}}{{{', '.join(map(syntax, value))}}}",
+    str: quoted,
+    bool: lambda value: "true" if value else "false",
+    int: str,
+    float: float_text,
+    type(None): lambda _: "interface {}(nil)",
+}
+
+_TYPE_NAMES: Final[dict[type, str]] = {
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    type(None): "<nil>",
+}

@@ -24,9 +24,8 @@ from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.patch_order import in_read_order
 from steersman.apiserver.verbs.write import NO_NAME, WRONG_NAMESPACE, Change, Writing, ordered
 from steersman.errors import ApiError, DecodeError
-from steersman.golang.printing import plain
 from steersman.golang.strict_json import decode_json, settle_numbers, strict_message
-from steersman.golang.text import json_string, json_text
+from steersman.golang.text import json_string, json_text, plain
 from steersman.objects.codec import encode_json
 from steersman.protocol.patches import (
     MalformedPatch,

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from steersman.golang import printing as go_text
+from steersman.golang import text as go_text
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,10 @@ from steersman.golang import printing as go_text
         (1e21, "1e+21", "1e+21"),
         (1.25e-7, "1.25e-07", "1.25e-07"),
         (100000.0, "100000", "100000"),
+        (1e6, "1e+06", "1e+06"),
+        (123456789.0, "1.23456789e+08", "1.23456789e+08"),
+        (-1e20, "-1e+20", "-1e+20"),
+        ("\x7f", "\x7f", '"\\x7f"'),
     ],
 )
 def test_values_are_printed_as_go_prints_them(value: Any, plain: str, syntax: str) -> None:
