@@ -7,10 +7,10 @@ import pytest
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.clock import RealClock
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.kinds.core_v1 import ConfigMap, Secret, Service, ServicePort, ServiceSpec
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.crash_switch import Crash, CrashSwitch
-from steersman.testing.crashes.end_state import Document
 from steersman.testing.crashes.scenarios import (
     crash_once_at_each_write,
     run_scenario,
@@ -225,7 +225,7 @@ async def test_a_reconcile_that_fails_after_a_crash_is_told() -> None:
 async def test_what_differs_for_reasons_of_its_own_can_be_taken_out() -> None:
     """A password that is made up is another one in each run."""
 
-    def without_passwords(document: Document) -> Document:
+    def without_passwords(document: JsonObject) -> JsonObject:
         document.pop("data", None)
         return document
 

@@ -8,11 +8,10 @@ they are put back before the rules of a kind see an object, and gone before anyb
 from typing import Any
 
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 
-
-class GivenMap(dict[str, Any]):
+class GivenMap(JsonObject):
     """An empty map that a client gave."""
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from steersman.errors import DecodeError
 from steersman.golang.json_scanner import is_too_deep, json_fault
 from steersman.golang.numbers import settled_number
+from steersman.json_types import JsonObject
 
 _SUMMARY = 30
 #: A whole number of so few digits fits into a float.
@@ -48,7 +49,7 @@ class _Pairs(list[tuple[str, Any]]):
 def _settled(pairs: Any, path: str, duplicates: list[str]) -> Any:
     """Turn pairs into objects, noting repeated keys."""
     if isinstance(pairs, _Pairs):
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for name, item in pairs:
             here = f"{path}.{name}" if path else name
             if name in found:

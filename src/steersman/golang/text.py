@@ -3,14 +3,16 @@
 Messages of Kubernetes quote values in these forms, and clients compare and parse the messages, so the texts are
 reproduced byte for byte. Nothing here is used to encode objects.
 
-`plain` is ``%v`` (``map[a:1 b:[x y]]``, ``1e+06``), `syntax` is ``%#v`` (``map[string]interface {}{"a":1}``), `type_name`
-is ``%T``, `quoted` is ``%q``, and `json_text` is the JSON encoder, which writes 1e6 as ``1000000``.
+`plain` is ``%v`` (``map[a:1 b:[x y]]``, ``1e+06``), `syntax` is ``%#v`` (``map[string]interface {}{"a":1}``),
+`type_name` is ``%T``, `quoted` is ``%q``, and `json_text` is the JSON encoder, which writes 1e6 as ``1000000``.
 """
 
 import json
 import math
 from collections.abc import Callable
 from typing import Any, Final
+
+from steersman.json_types import JsonObject
 
 _ESCAPES = {
     "\a": "\\a",
@@ -92,15 +94,15 @@ def json_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).translate(_HTML)
 
 
-class GoStruct(dict[str, Any]):
+class GoStruct(JsonObject):
     """An object that is printed in the order of its fields, as Go prints structs; plain objects are sorted."""
 
 
-def _json_struct(value: dict[str, Any]) -> str:
+def _json_struct(value: JsonObject) -> str:
     return "{" + ",".join(f"{json_string(key)}:{json_text(item)}" for key, item in value.items()) + "}"
 
 
-def _json_object(value: dict[str, Any]) -> str:
+def _json_object(value: JsonObject) -> str:
     return "{" + ",".join(f"{json_string(key)}:{json_text(value[key])}" for key in sorted(value)) + "}"
 
 

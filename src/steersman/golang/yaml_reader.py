@@ -32,6 +32,7 @@ from yaml.events import (
 
 from steersman.errors import DecodeError
 from steersman.golang.yaml_scalars import MERGE_TAG, ScalarError, key_text, plain_value, tagged_value
+from steersman.json_types import JsonObject
 
 _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -183,7 +184,7 @@ class _Mapping:
 
     def __init__(self, anchor: _Anchor | None, line: int) -> None:
         self.anchor, self.line = anchor, line
-        self.value: dict[str, Any] = {}
+        self.value: JsonObject = {}
         #: The key whose value comes next.
         self.key: Any = _NO_KEY
 

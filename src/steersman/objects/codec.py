@@ -14,6 +14,7 @@ from msgspec import DecodeError as MsgspecDecodeError
 from msgspec import Struct
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.objects.fields import UNREADABLE, unreadable
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.meta import ListMeta
@@ -190,13 +191,13 @@ def bytes_read(obj: KubeObject | Unstructured) -> bytes | None:
     return read
 
 
-def to_json(obj: KubeObject | Unstructured) -> dict[str, Any]:
+def to_json(obj: KubeObject | Unstructured) -> JsonObject:
     """Give an object as a JSON document, as it would be sent."""
-    document: dict[str, Any] = _decode_json(encode(obj))
+    document: JsonObject = _decode_json(encode(obj))
     return document
 
 
-def from_json(kind: type[K], document: dict[str, Any]) -> K:
+def from_json(kind: type[K], document: JsonObject) -> K:
     """Make a typed object from a JSON document."""
     return decode(kind, _encoder.encode(document))
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from msgspec import inspect
 
-_EMPTY: dict[type[inspect.Type], type[list[Any] | dict[str, Any]]] = {
+from steersman.json_types import JsonObject
+
+_EMPTY: dict[type[inspect.Type], type[list[Any] | JsonObject]] = {
     inspect.ListType: list,
     inspect.DictType: dict,
     inspect.StructType: dict,
@@ -36,7 +38,7 @@ def _alternative(value: Any, wanted: inspect.Type) -> inspect.Type:
     return next((member for member in wanted.types if isinstance(member, shapes)), wanted)
 
 
-def _repaired_struct(value: dict[str, Any], struct: inspect.StructType) -> dict[str, Any]:
+def _repaired_struct(value: JsonObject, struct: inspect.StructType) -> JsonObject:
     fields = {field.encode_name: field for field in struct.fields}
     repaired = {}
     for name, member in value.items():

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 from msgspec import Struct
 
 from steersman.errors import DeclarationError
+from steersman.json_types import JsonObject
 from steersman.objects.fields import fields_of
 from steersman.objects.identity import ApiResource, GroupVersionKind, ObjectKey
 from steersman.objects.meta import Condition, ObjectMeta, OwnerReference
@@ -212,7 +213,7 @@ class Unstructured:
 
     __slots__ = ("_read", "content")
 
-    def __init__(self, content: dict[str, Any]) -> None:
+    def __init__(self, content: JsonObject) -> None:
         if not isinstance(content.get("kind"), str) or not isinstance(content.get("apiVersion"), str):
             raise ValueError("an object needs apiVersion and kind")  # noqa: TRY004 - the content is wrong, not its type
         self.content = content
@@ -230,7 +231,7 @@ class Unstructured:
         return GroupVersionKind.of(self.content["apiVersion"], self.content["kind"])
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> JsonObject:
         """Its metadata as it is on the wire, to read and to change."""
         return _member(self.content, "metadata")
 
@@ -288,9 +289,9 @@ class Unstructured:
         return f"<{self.gvk} {self.key}>"
 
 
-def _member(document: dict[str, Any], name: str) -> dict[str, Any]:
+def _member(document: JsonObject, name: str) -> JsonObject:
     """Give an object inside an object, which is made when there is none or null."""
-    member: dict[str, Any] | None = document.get(name)
+    member: JsonObject | None = document.get(name)
     if member is None:
         member = document[name] = {}
     return member

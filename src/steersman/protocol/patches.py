@@ -11,6 +11,7 @@ import msgspec
 
 from steersman.errors import SteersmanError
 from steersman.golang.equality import json_equal, json_identical
+from steersman.json_types import JsonObject
 
 #: The API server refuses longer JSON patches.
 MAX_JSON_PATCH_OPERATIONS: Final = 10_000
@@ -21,7 +22,7 @@ MAX_SHIFTED_ELEMENTS: Final = 50_000_000
 #: What all ``copy`` operations of a JSON patch may copy: doubling a value again and again must come to an end.
 MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 
-_Container = dict[str, Any] | list[Any]
+_Container = JsonObject | list[Any]
 
 
 class PatchError(SteersmanError):
@@ -72,12 +73,12 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonObject:
     """Give the smallest merge patch that turns ``old`` into ``new``; null means deletion, ``{}`` that nothing changed.
 
     A merge patch cannot set null: a null in ``new`` is understood as "not there".
     """
-    patch: dict[str, Any] = {key: None for key in old if new.get(key) is None and old[key] is not None}
+    patch: JsonObject = {key: None for key in old if new.get(key) is None and old[key] is not None}
     for key, value in new.items():
         if value is None:
             continue
@@ -90,12 +91,12 @@ def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[
     return patch
 
 
-def json_patch_between(old: Any, new: Any) -> list[dict[str, Any]]:
+def json_patch_between(old: Any, new: Any) -> list[JsonObject]:
     """Give JSON patch operations that turn ``old`` into ``new``, in the order in which they must be applied."""
     return list(_operations("", old, new))
 
 
-def _operations(path: str, old: Any, new: Any) -> Iterator[dict[str, Any]]:
+def _operations(path: str, old: Any, new: Any) -> Iterator[JsonObject]:
     if old.__class__ is dict and new.__class__ is dict:
         yield from _map_operations(path, old, new)
     elif old.__class__ is list and new.__class__ is list:
@@ -104,7 +105,7 @@ def _operations(path: str, old: Any, new: Any) -> Iterator[dict[str, Any]]:
         yield {"op": "replace", "path": path, "value": new}
 
 
-def _map_operations(path: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _map_operations(path: str, old: JsonObject, new: JsonObject) -> Iterator[JsonObject]:
     for key in old:
         if key not in new:
             yield {"op": "remove", "path": f"{path}/{_escaped(key)}"}
@@ -116,7 +117,7 @@ def _map_operations(path: str, old: dict[str, Any], new: dict[str, Any]) -> Iter
             yield {"op": "add", "path": below, "value": value}
 
 
-def _list_operations(path: str, old: list[Any], new: list[Any]) -> Iterator[dict[str, Any]]:
+def _list_operations(path: str, old: list[Any], new: list[Any]) -> Iterator[JsonObject]:
     shared = min(len(old), len(new))
     for index in range(shared):
         yield from _operations(f"{path}/{index}", old[index], new[index])

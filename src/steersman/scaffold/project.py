@@ -5,9 +5,10 @@ import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.validation.names import dns1035_faults, label_faults, subdomain_faults
 
 DEFAULT_DOMAIN: Final = "example.com"
@@ -53,7 +54,7 @@ class Project:
         return f"{self.name}-system"
 
 
-def _document_of(root: Path) -> dict[str, Any]:
+def _document_of(root: Path) -> JsonObject:
     path = root / "pyproject.toml"
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -63,7 +64,7 @@ def _document_of(root: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def settings_of(root: Path) -> dict[str, Any]:
+def settings_of(root: Path) -> JsonObject:
     """Give the table ``[tool.steersman]`` of the project in a folder; empty where there is none."""
     tools = _document_of(root).get("tool", {})
     settings = tools.get("steersman", {}) if isinstance(tools, dict) else None
@@ -72,7 +73,7 @@ def settings_of(root: Path) -> dict[str, Any]:
     return settings
 
 
-def images_of(root: Path) -> dict[str, Any]:
+def images_of(root: Path) -> JsonObject:
     """Give which programs of this machine stand for which images, from ``[tool.steersman.images]``."""
     images = settings_of(root).get("images", {})
     if not isinstance(images, dict):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from steersman.errors import DeclarationError
+from steersman.json_types import JsonObject
 from steersman.objects.model import Model
 
 M = TypeVar("M", bound=type[Model])
@@ -29,7 +30,7 @@ class Constraint:
     #: The JSON types that it can constrain; empty means all.
     applies_to: ClassVar[frozenset[str]] = frozenset()
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         raise NotImplementedError
 
@@ -40,7 +41,7 @@ class _Keyword(Constraint):
     keyword: ClassVar[str]
     value: Any
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         schema[self.keyword] = self.value
 
@@ -54,7 +55,7 @@ class _Flag(Constraint):
     keyword: ClassVar[str]
     value: ClassVar[Any] = True
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         schema[self.keyword] = self.value
 
@@ -87,7 +88,7 @@ class _Bound(_Keyword):
         self.value = value
         self.exclusive = exclusive
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         super().apply(schema)
         if self.exclusive:
@@ -225,7 +226,7 @@ class ListMap(_Keyword):
             raise DeclarationError("ListMap(): name the fields that tell items apart")
         self.value = list(keys)
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         schema["x-kubernetes-list-type"] = "map"
         schema[self.keyword] = list(self.value)
@@ -259,7 +260,7 @@ class Opaque(_Flag):
     applies_to = _OBJECTS
     keyword = "x-kubernetes-preserve-unknown-fields"
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         for key in ("properties", "required", "additionalProperties"):
             schema.pop(key, None)
@@ -272,7 +273,7 @@ class EmbeddedResource(_Flag):
     applies_to = _OBJECTS
     keyword = "x-kubernetes-embedded-resource"
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         super().apply(schema)
         if not schema.get("properties"):
@@ -294,9 +295,9 @@ class Rule(Constraint):
     message_expression: str = ""
     optional_old_self: bool = False
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
-        rule: dict[str, Any] = {"rule": self.cel}
+        rule: JsonObject = {"rule": self.cel}
         texts = {
             "message": self.message,
             "messageExpression": self.message_expression,
@@ -314,7 +315,7 @@ class Immutable(Constraint):
     def __init__(self, message: str = "field is immutable") -> None:
         self.message = message
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         Rule("self == oldSelf", self.message).apply(schema)
 

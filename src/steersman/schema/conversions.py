@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from steersman.errors import ConversionError, DeclarationError, DecodeError
+from steersman.json_types import ABSENT, JsonObject
 from steersman.objects.codec import from_json, to_json
 from steersman.objects.resource import Resource
 from steersman.schema.declaration import declaration_of, names_of, place_of
-from steersman.schema.object_paths import Document, ObjectPath, object_path, put_at, take_at
-from steersman.structural.schema import ABSENT
+from steersman.schema.object_paths import ObjectPath, object_path, put_at, take_at
 
 S = TypeVar("S", bound=Resource[Any, Any])
 T = TypeVar("T", bound=Resource[Any, Any])
@@ -27,7 +27,7 @@ class Conversion:
     """One way from a version to another."""
 
     #: Makes a new document of another version; the one that is given may be used up.
-    change: Callable[[Document], Document]
+    change: Callable[[JsonObject], JsonObject]
     #: Fields of the source that the target has no place for: an annotation keeps them.
     keeps: tuple[ObjectPath, ...]
     #: Who converts, for messages.
@@ -47,7 +47,7 @@ def converts(
     def decorate(function: Callable[[S], T]) -> Callable[[S], T]:
         name = f"{function.__module__}.{function.__qualname__}"
 
-        def change(document: Document) -> Document:
+        def change(document: JsonObject) -> JsonObject:
             try:
                 made = function(from_json(source, document))
             except DecodeError as error:
@@ -80,8 +80,8 @@ def renames(source: CustomClass, target: CustomClass, fields: Mapping[str, str],
     _declare(target, source, Conversion(_moving([(new, old) for old, new in moves]), kept, there))
 
 
-def _moving(moves: Sequence[tuple[ObjectPath, ObjectPath]]) -> Callable[[Document], Document]:
-    def change(document: Document) -> Document:
+def _moving(moves: Sequence[tuple[ObjectPath, ObjectPath]]) -> Callable[[JsonObject], JsonObject]:
+    def change(document: JsonObject) -> JsonObject:
         # All are taken before one is put: names may be exchanged.
         taken = [(new, take_at(document, old)) for old, new in moves]
         for path, value in taken:

@@ -8,16 +8,17 @@ from typing import Any, Final
 
 from steersman.errors import DeclarationError
 from steersman.golang.yaml_writer import write_yaml
+from steersman.json_types import JsonObject
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.codec import from_json
 from steersman.objects.fields import fields_of
 from steersman.objects.resource import Resource
 from steersman.schema.declaration import Column, Declaration, declaration_of, place_of
 from steersman.schema.policy_rules import PlacedRule, take_policy_rules
-from steersman.schema.type_tree import Origin, Schema, TypeTree
+from steersman.schema.type_tree import Origin, TypeTree
 from steersman.structural.crd.protected_groups import APPROVAL_ANNOTATION
 from steersman.structural.crd.validation import validate_crd
-from steersman.structural.schema import Structural, parse_schema
+from steersman.structural.schema import Schema, Structural, parse_schema
 from steersman.validation.field_errors import FieldError
 
 CustomClass = type[Resource[Any, Any]]
@@ -83,14 +84,14 @@ def _column_type(column: Column, root: Structural, kind: CustomClass) -> str:
     return "date" if node.schema.get("format") == "date-time" else found
 
 
-def _column(column: Column, root: Structural, kind: CustomClass) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": column.name, "type": _column_type(column, root, kind)}
+def _column(column: Column, root: Structural, kind: CustomClass) -> JsonObject:
+    entry: JsonObject = {"name": column.name, "type": _column_type(column, root, kind)}
     optional = {"format": column.format, "description": column.description, "priority": column.priority}
     return entry | {key: value for key, value in optional.items() if value} | {"jsonPath": column.path}
 
 
-def _subresources(declaration: Declaration) -> dict[str, Any]:
-    found: dict[str, Any] = {"status": {}} if declaration.status else {}
+def _subresources(declaration: Declaration) -> JsonObject:
+    found: JsonObject = {"status": {}} if declaration.status else {}
     if declaration.scale is not None:
         scale = {"specReplicasPath": declaration.scale.spec, "statusReplicasPath": declaration.scale.status}
         if declaration.scale.selector:
@@ -99,9 +100,9 @@ def _subresources(declaration: Declaration) -> dict[str, Any]:
     return found
 
 
-def _version(kind: CustomClass, declaration: Declaration, schema: Schema, *, storage: bool) -> dict[str, Any]:
+def _version(kind: CustomClass, declaration: Declaration, schema: Schema, *, storage: bool) -> JsonObject:
     root = parse_schema(schema)
-    version: dict[str, Any] = {
+    version: JsonObject = {
         "name": declaration.resource.gvk.version,
         "served": declaration.served,
         "storage": storage,
@@ -154,9 +155,9 @@ def check_same_kind(*kinds: CustomClass) -> None:
                 )
 
 
-def _names(kinds: tuple[CustomClass, ...]) -> dict[str, Any]:
+def _names(kinds: tuple[CustomClass, ...]) -> JsonObject:
     resource = declaration_of(kinds[0]).resource
-    names: dict[str, Any] = {
+    names: JsonObject = {
         "plural": resource.plural,
         "singular": resource.singular,
         "kind": resource.gvk.kind,
@@ -194,7 +195,7 @@ def policy_rules_of(kind: CustomClass) -> list[PlacedRule]:
     return _take_rules(kind, _root_schema(kind, {}))
 
 
-def crd_of(*kinds: CustomClass) -> dict[str, Any]:
+def crd_of(*kinds: CustomClass) -> JsonObject:
     """Build the CustomResourceDefinition of a kind from its classes, one for each version.
 
     Raises `DeclarationError` for everything that a real server would refuse.
@@ -209,7 +210,7 @@ def crd_of(*kinds: CustomClass) -> dict[str, Any]:
         for kind, known, storage in zip(kinds, origins, storages, strict=True)
     ]
     resource = declaration_of(kinds[0]).resource
-    metadata: dict[str, Any] = {"name": f"{resource.plural}.{resource.gvk.group}"}
+    metadata: JsonObject = {"name": f"{resource.plural}.{resource.gvk.group}"}
     approvals = [approval for kind in kinds if (approval := declaration_of(kind).api_approved)]
     if approvals:
         metadata["annotations"] = {APPROVAL_ANNOTATION: approvals[0]}

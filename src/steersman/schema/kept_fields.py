@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from steersman.errors import DecodeError
+from steersman.json_types import ABSENT, JsonObject
 from steersman.objects.codec import decode_json, encode_json
-from steersman.schema.object_paths import Document, ObjectPath, put_at, value_at
-from steersman.structural.schema import ABSENT
+from steersman.schema.object_paths import ObjectPath, put_at, value_at
 
 
 def annotation_of(group: str, version: str) -> str:
@@ -18,7 +18,7 @@ def annotation_of(group: str, version: str) -> str:
     return f"{group}/kept-from-{version}"
 
 
-def keep(before: Document, made: Document, back: Document, paths: Iterable[ObjectPath], annotation: str) -> None:
+def keep(before: JsonObject, made: JsonObject, back: JsonObject, paths: Iterable[ObjectPath], annotation: str) -> None:
     """Write the fields of an object that its converted form would not give back into an annotation of that."""
     kept = {}
     for path in paths:
@@ -30,7 +30,7 @@ def keep(before: Document, made: Document, back: Document, paths: Iterable[Objec
         annotations[annotation] = encode_json(kept).decode()
 
 
-def take_kept(document: Document, annotation: str) -> Document:
+def take_kept(document: JsonObject, annotation: str) -> JsonObject:
     """Take the annotation off an object and give what it kept; nothing if somebody has spoilt it."""
     metadata = document["metadata"]
     annotations = metadata.get("annotations") or {}
@@ -47,7 +47,7 @@ def take_kept(document: Document, annotation: str) -> Document:
 
 
 def bring_back(
-    made: Document, kept: Document, paths: Iterable[ObjectPath], is_valid: Callable[[Document], bool]
+    made: JsonObject, kept: JsonObject, paths: Iterable[ObjectPath], is_valid: Callable[[JsonObject], bool]
 ) -> None:
     """Put kept fields back where they were, those that are declared as kept."""
     for path in paths:

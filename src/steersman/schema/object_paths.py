@@ -3,9 +3,8 @@
 from typing import Any
 
 from steersman.errors import DeclarationError
-from steersman.structural.schema import ABSENT
+from steersman.json_types import ABSENT, JsonObject
 
-Document = dict[str, Any]
 ObjectPath = tuple[str, ...]
 
 
@@ -20,7 +19,7 @@ def object_path(text: str) -> ObjectPath:
     return names
 
 
-def value_at(document: Document, path: ObjectPath) -> Any:
+def value_at(document: JsonObject, path: ObjectPath) -> Any:
     """Give the value of a field, or `ABSENT`."""
     value: Any = document
     for name in path:
@@ -30,7 +29,7 @@ def value_at(document: Document, path: ObjectPath) -> Any:
     return value
 
 
-def put_at(document: Document, path: ObjectPath, value: Any) -> bool:
+def put_at(document: JsonObject, path: ObjectPath, value: Any) -> bool:
     """Set a field, and the objects around it where there are none; answer no where something else stands in the way."""
     *parents, last = path
     for name in parents:
@@ -42,13 +41,13 @@ def put_at(document: Document, path: ObjectPath, value: Any) -> bool:
     return True
 
 
-def take_at(document: Document, path: ObjectPath) -> Any:
+def take_at(document: JsonObject, path: ObjectPath) -> Any:
     """Remove a field and give its value, or `ABSENT`; objects that are empty then go too, but never a whole part."""
     found = value_at(document, path)
     if found is ABSENT:
         return ABSENT
     for length in range(len(path), 0, -1):
-        parent: Document = value_at(document, path[: length - 1]) if length > 1 else document
+        parent: JsonObject = value_at(document, path[: length - 1]) if length > 1 else document
         del parent[path[length - 1]]
         if parent or length <= 2:  # noqa: PLR2004 - .spec and .status stay
             break

@@ -8,15 +8,16 @@ for a policy instead, with the same meaning for ``self``.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.errors import DeclarationError
+from steersman.json_types import JsonObject
 from steersman.schema.constraints import Rule
+from steersman.structural.schema import Schema
 
 if TYPE_CHECKING:
     from steersman.cel.syntax.tree import Node
 
-Schema = dict[str, Any]
 
 #: What only a policy knows.
 BEYOND: Final = frozenset({"request", "object", "oldObject", "namespaceObject", "authorizer"})
@@ -113,7 +114,7 @@ def _take(schema: Schema, path: tuple[str, ...], found: list[PlacedRule]) -> Non
             _take(schema[keyword], (*path, "*"), found)
 
 
-def _rule_of(entry: dict[str, Any]) -> Rule:
+def _rule_of(entry: JsonObject) -> Rule:
     return Rule(
         entry["rule"],
         entry.get("message", ""),

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from steersman.errors import ConversionError, DeclarationError
+from steersman.json_types import JsonObject
 from steersman.schema.declaration import names_of
 from steersman.schema.field_loss import lost_fields
 from steersman.schema.generated_objects import generated
-from steersman.schema.object_paths import Document
 from steersman.schema.versions import Version, Versions
 
 
@@ -34,7 +34,7 @@ class Loss:
         )
 
 
-def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[Document] = ()) -> Iterator[Loss]:
+def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[JsonObject] = ()) -> Iterator[Loss]:
     """Try every pair of versions with made-up objects, and with examples; give the first loss of each pair."""
     given = list(examples)
     for source in versions.all:
@@ -57,7 +57,7 @@ def check_round_trips(versions: Versions, *, count: int = 12) -> None:
         raise DeclarationError(f"versions of {versions.name} lose something:\n  " + "\n  ".join(found))
 
 
-def _first_loss(versions: Versions, source: Version, target: Version, objects: list[Document]) -> Loss | None:
+def _first_loss(versions: Versions, source: Version, target: Version, objects: list[JsonObject]) -> Loss | None:
     for document in objects:
         try:
             there = versions.carry(document, target.gvk.api_version)

@@ -3,9 +3,9 @@
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-Schema = dict[str, Any]
+from steersman.structural.schema import Schema
 
 
 class Severity(enum.Enum):

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from steersman.errors import ConversionError, DeclarationError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.resource import KubeObject, Resource, resource_of
 from steersman.schema.conversions import Conversion, conversion_between, has_conversions
@@ -16,7 +17,6 @@ from steersman.schema.crd import check_same_kind, schema_of, stored_of
 from steersman.schema.declaration import declaration_of, is_custom, names_of, place_of
 from steersman.schema.field_loss import lost_fields
 from steersman.schema.kept_fields import annotation_of, bring_back, keep, take_kept
-from steersman.schema.object_paths import Document
 from steersman.structural.compiled import CompiledSchema, compile_schema
 
 CustomClass = type[Resource[Any, Any]]
@@ -37,7 +37,7 @@ class Version:
         """Its schema, compiled when it is first needed."""
         return compile_schema(schema_of(self.kind))
 
-    def is_valid(self, document: Document) -> bool:
+    def is_valid(self, document: JsonObject) -> bool:
         """Tell whether a server would take an object."""
         return not self.schema.validate(document).errors
 
@@ -63,7 +63,7 @@ class Versions:
         """The kind, with its group."""
         return f"{self.hub.gvk.kind}.{self.hub.gvk.group}"
 
-    def convert(self, document: Document, api_version: str) -> Document:
+    def convert(self, document: JsonObject, api_version: str) -> JsonObject:
         """Give an object in another version; the one that is given stays as it is.
 
         Nothing is lost on the way to the stored version: an object whose fields would not come back is refused with a
@@ -81,7 +81,7 @@ class Versions:
                 raise ConversionError(f"{_told(document)} cannot become {self.hub.gvk.version}: {why}")
         return made
 
-    def carry(self, document: Document, api_version: str) -> Document:
+    def carry(self, document: JsonObject, api_version: str) -> JsonObject:
         """Give an object in another version as it comes out, whatever is lost on the way."""
         source, target = self.find(str(document.get("apiVersion"))), self.find(api_version)
         made = document
@@ -117,7 +117,7 @@ class Versions:
             )
         return [*self._way(source, self.hub), *self._way(self.hub, target)]
 
-    def _step(self, document: Document, source: Version, target: Version, conversion: Conversion) -> Document:
+    def _step(self, document: JsonObject, source: Version, target: Version, conversion: Conversion) -> JsonObject:
         before = _copied(document)
         kept = take_kept(before, annotation_of(target.gvk.group, target.gvk.version))
         made = self._changed(before, target, conversion)
@@ -134,7 +134,7 @@ class Versions:
         return conversion_between(source.kind, target.kind) if self.is_converted else _SAME
 
     @staticmethod
-    def _changed(document: Document, target: Version, conversion: Conversion) -> Document:
+    def _changed(document: JsonObject, target: Version, conversion: Conversion) -> JsonObject:
         made = conversion.change(_copied(document))
         made["apiVersion"], made["kind"] = target.gvk.api_version, target.gvk.kind
         made["metadata"] = _metadata(document["metadata"], made.get("metadata") or {}, conversion.name)
@@ -145,7 +145,7 @@ class Versions:
         return made
 
 
-def _metadata(before: Document, made: Document, name: str) -> Document:
+def _metadata(before: JsonObject, made: JsonObject, name: str) -> JsonObject:
     """Give the metadata of a converted object: as it was, with the labels and annotations that the function gave."""
     for key in ("name", "namespace", "uid"):
         if made.get(key) and made[key] != before.get(key):
@@ -154,13 +154,13 @@ def _metadata(before: Document, made: Document, name: str) -> Document:
     return kept | {key: made[key] for key in _FREE if made.get(key)}
 
 
-def _copied(document: Document) -> Document:
-    copy: Document = decode_json(encode_json(document))
+def _copied(document: JsonObject) -> JsonObject:
+    copy: JsonObject = decode_json(encode_json(document))
     copy.setdefault("metadata", {})
     return copy
 
 
-def _told(document: Document) -> str:
+def _told(document: JsonObject) -> str:
     """Name an object as people do."""
     metadata = document.get("metadata") or {}
     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""

@@ -7,6 +7,7 @@ there is no check and nothing is called. So the common case, a value that keeps 
 from collections.abc import Callable
 from typing import Any
 
+from steersman.json_types import JsonObject
 from steersman.structural.findings import Check, Finding, Style, gather
 from steersman.structural.schema import Structural
 from steersman.structural.type_checks import JSON_TYPES, NULL, type_check
@@ -38,7 +39,7 @@ def object_size_check(node: Structural) -> Check | None:
     if fewest is None and most is None:
         return None
 
-    def check(value: dict[str, Any]) -> list[Finding] | None:
+    def check(value: JsonObject) -> list[Finding] | None:
         size = len(value)
         if fewest is not None and size < fewest:
             return [Finding(ErrorType.INVALID, size, f"should have at least {fewest} properties")]
@@ -66,7 +67,7 @@ def list_size_check(node: Structural) -> Check | None:
     return check
 
 
-def missing_fields(required: tuple[str, ...], value: dict[str, Any]) -> list[Finding]:
+def missing_fields(required: tuple[str, ...], value: JsonObject) -> list[Finding]:
     """Tell which required fields an object lacks."""
     found = []
     for name in required:
@@ -77,7 +78,7 @@ def missing_fields(required: tuple[str, ...], value: dict[str, Any]) -> list[Fin
     return found
 
 
-def undeclared_fields(node: Structural, value: dict[str, Any]) -> list[Finding]:
+def undeclared_fields(node: Structural, value: JsonObject) -> list[Finding]:
     """Tell which fields an object has though its schema forbids any other."""
     return [
         Finding(ErrorType.INVALID, name, f"\0.{name} in body is a forbidden property", Style.BESIDE)
@@ -99,7 +100,7 @@ def _each_field_check(node: Structural, tables: dict[str, Table], required: tupl
     if not tables and others is None and not required:
         return None
 
-    def check(value: dict[str, Any]) -> list[Finding] | None:
+    def check(value: JsonObject) -> list[Finding] | None:
         found: list[Finding] | None = None
         for name in required:
             if name not in value:
@@ -127,7 +128,7 @@ def _only_class(tables: dict[str, Table]) -> type | None:
 def _uniform_check(only: type, required: tuple[str, ...], each: Check) -> Check:
     """Put a quick test before the check of an object whose fields all have the same plain type."""
 
-    def check(value: dict[str, Any]) -> list[Finding] | None:
+    def check(value: JsonObject) -> list[Finding] | None:
         for child in value.values():
             if child.__class__ is not only:
                 return each(value)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from steersman.errors import DecodeError
+from steersman.json_types import ABSENT, JsonObject
 from steersman.structural.checks import table_of
 from steersman.structural.defaulting import fill_of
 from steersman.structural.embedded import embedded_check
@@ -17,7 +18,7 @@ from steersman.structural.plain_type import Plain
 from steersman.structural.pruning import coerce_of, paths_of, prune_table
 from steersman.structural.ratcheting import Ratchet
 from steersman.structural.rules import BrokenRule, rule_tree
-from steersman.structural.schema import ABSENT, Structural, parse_schema
+from steersman.structural.schema import Structural, parse_schema
 from steersman.structural.verdict import Verdict
 from steersman.structural.walks import walk_of
 from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, invalid
@@ -120,7 +121,7 @@ class CompiledSchema:
             found = self._ratchet.findings(self.node, obj, old, is_root=self._is_root)
         return _errors(found, base)
 
-    def _status_errors(self, obj: dict[str, Any], old: Any) -> list[FieldError]:
+    def _status_errors(self, obj: JsonObject, old: Any) -> list[FieldError]:
         node = self.node.properties.get("status")
         if node is None or "status" not in obj:
             return []
@@ -152,7 +153,7 @@ def _children_of(node: Structural) -> Structural:
     )
 
 
-def compile_schema(schema: dict[str, Any], *, is_root: bool = True) -> CompiledSchema:
+def compile_schema(schema: JsonObject, *, is_root: bool = True) -> CompiledSchema:
     """Compile a schema as it stands in a CustomResourceDefinition.
 
     ``is_root`` says that it is the schema of a whole object: `apiVersion`, `kind` and `metadata` are then known. Raises

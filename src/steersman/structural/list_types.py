@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from steersman.golang.text import json_text
+from steersman.json_types import JsonObject
 from steersman.structural.findings import Check, Finding, Style
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType
@@ -48,7 +49,7 @@ def _set_check(value: Any) -> list[Finding] | None:
     return [_finding(index, value[index]) for index in repeated] or None
 
 
-def map_key(node: Structural, item: Any) -> dict[str, Any] | None:
+def map_key(node: Structural, item: Any) -> JsonObject | None:
     """Give the fields of an item that make its key; defaults stand in for fields that are missing."""
     if item.__class__ is not dict or node.items is None:
         return None
@@ -82,10 +83,10 @@ def _stranger(value: list[Any]) -> list[Finding] | None:
 def _map_check(node: Structural) -> Check:
     names = node.list_map_keys
 
-    def key_of(item: dict[str, Any] | None) -> dict[str, Any]:
+    def key_of(item: JsonObject | None) -> JsonObject:
         return {name: item[name] for name in names if name in item} if item else {}
 
-    def identity(key: dict[str, Any]) -> Any:
+    def identity(key: JsonObject) -> Any:
         # A single key is compared as it is, several as their JSON text, where 1 and 1.0 are the same.
         return json_text(key) if len(names) > 1 or not key else _identity(key[names[0]])
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.structural.findings import path_text
 from steersman.structural.schema import META_FIELDS, Structural
 from steersman.validation.field_errors import FieldError, invalid
@@ -35,13 +36,13 @@ def _gather(found: Dropped | None, inner: Dropped, step: str | int) -> Dropped:
     return found
 
 
-def _drop(value: dict[str, Any], names: list[str]) -> Dropped:
+def _drop(value: JsonObject, names: list[str]) -> Dropped:
     for name in names:
         del value[name]
     return [[name] for name in names]
 
 
-def _drop_fields(value: dict[str, Any]) -> Dropped | None:
+def _drop_fields(value: JsonObject) -> Dropped | None:
     return _drop(value, list(value)) or None
 
 
@@ -81,13 +82,13 @@ def _is_droppable(node: Structural | None) -> bool:
     return node is not None and not node.nullable and node.default is None
 
 
-def _null_prune(node: Structural, meta: frozenset[str]) -> Callable[[dict[str, Any]], None]:
+def _null_prune(node: Structural, meta: frozenset[str]) -> Callable[[JsonObject], None]:
     """Build the dropping of nulls among the fields of an object."""
     dropped = frozenset(name for name, child in node.properties.items() if _is_droppable(child))
     kept = frozenset(node.properties) | meta
     drops_others = _is_droppable(node.values)
 
-    def prune(value: dict[str, Any]) -> None:
+    def prune(value: JsonObject) -> None:
         for name in [name for name, child in value.items() if child is None]:
             if name in dropped or (drops_others and name not in kept):
                 del value[name]
@@ -109,7 +110,7 @@ def _object_prune(node: Structural) -> Prune:
     is_known = frozenset(tables).issuperset
     closed = node.additional is None and not node.preserves_unknown
 
-    def prune(value: dict[str, Any]) -> Dropped | None:
+    def prune(value: JsonObject) -> Dropped | None:
         found: Dropped | None = None
         if closed and not is_known(value):
             found = _drop(value, [name for name in value if name not in tables])
@@ -162,7 +163,7 @@ class MalformedResourceError(DecodeError):
 Coerce = Callable[[Any, str], list[str]]
 
 
-def _coerce_resource(value: dict[str, Any], path: str) -> list[str]:
+def _coerce_resource(value: JsonObject, path: str) -> list[str]:
     for name in ("apiVersion", "kind"):
         if name in value and value[name].__class__ is not str:
             raise MalformedResourceError(invalid(f"{path}.{name}", value[name], "must be a string"))
@@ -183,7 +184,7 @@ def coerce_of(node: Structural) -> Coerce | None:
     if not (node.embedded or walks or others or items):
         return None
 
-    def coerce_object(value: dict[str, Any], path: str) -> list[str]:
+    def coerce_object(value: JsonObject, path: str) -> list[str]:
         unknown = _coerce_resource(value, path) if node.embedded else []
         for name, child in value.items():
             walk = walks.get(name) or (others if name not in node.properties else None)

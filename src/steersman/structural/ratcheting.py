@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from steersman.golang.text import json_text
+from steersman.json_types import ABSENT, JsonObject
 from steersman.structural.checks import (
     combination_findings,
     list_size_check,
@@ -18,7 +19,7 @@ from steersman.structural.checks import (
 )
 from steersman.structural.findings import Check, Finding, gather
 from steersman.structural.list_types import map_key
-from steersman.structural.schema import ABSENT, Structural
+from steersman.structural.schema import Structural
 
 
 def same(one: Any, other: Any) -> bool:
@@ -36,7 +37,7 @@ def old_items(node: Structural, old: Any) -> Callable[[Any], Any]:
     """Give the function from an item of a list to the item of the old list that it belongs to."""
     if old.__class__ is not list or node.list_type != "map" or not node.list_map_keys:
         return lambda _: ABSENT
-    by_key: dict[str, Any] = {}
+    by_key: JsonObject = {}
     for item in old:
         by_key.setdefault(json_text(map_key(node, item)), item)
     return lambda item: by_key.get(json_text(map_key(node, item)), ABSENT)
@@ -82,7 +83,7 @@ class Ratchet:
             found += combination_findings(node, value, lambda part, item: self.findings(part, item, old))
         return found
 
-    def _in_object(self, node: Structural, value: dict[str, Any], old: Any) -> list[Finding]:
+    def _in_object(self, node: Structural, value: JsonObject, old: Any) -> list[Finding]:
         size = object_size_check(node)
         found = (size(value) or []) if size is not None else []
         found += missing_fields(tuple(node.schema.get("required") or ()), value)

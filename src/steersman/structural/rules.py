@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from steersman.json_types import ABSENT, JsonObject
 from steersman.structural.findings import Key, path_text
 from steersman.structural.ratcheting import old_field, old_items, same
-from steersman.structural.schema import ABSENT, Structural
+from steersman.structural.schema import Structural
 from steersman.validation.field_errors import NO_FIELD, OMITTED, ErrorType, FieldError
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class RuleTree:
 
     def _visit_fields(
         self,
-        value: dict[str, Any],
+        value: JsonObject,
         old: Any,
         budget: "Budget",
         steps: tuple[str | int, ...],

@@ -6,9 +6,10 @@ takes every schema that has the right JSON types; whether a real server would ac
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.validation.formats import is_known_format
 
 #: Schemas nest at most so deep: far more than any real one, far less than Python's stack.
@@ -21,22 +22,15 @@ INT_OR_STRING: Final = ("integer", "string")
 META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
-class _Absent:
-    """The type of `ABSENT`."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-#: Stands for "there is no such value", where null is a value.
-ABSENT: Final = _Absent()
+#: An OpenAPI v3 schema as JSON.
+Schema: TypeAlias = JsonObject
 
 
 @dataclass(slots=True)
 class Structural:
     """One node of a schema: what it says about a value, and the nodes of the values inside."""
 
-    schema: dict[str, Any]
+    schema: JsonObject
     types: tuple[str, ...] = ()
     #: The format that has a say in which types are taken; one that means nothing has none.
     format: str = ""
@@ -54,7 +48,7 @@ class Structural:
     list_type: str = ""
     list_map_keys: tuple[str, ...] = ()
     default: Any = None
-    rules: tuple[dict[str, Any], ...] = ()
+    rules: tuple[JsonObject, ...] = ()
 
     @property
     def values(self) -> "Structural | None":
@@ -73,23 +67,23 @@ class Structural:
                 yield from node.walk()
 
 
-def _types(schema: dict[str, Any]) -> tuple[str, ...]:
+def _types(schema: JsonObject) -> tuple[str, ...]:
     if schema.get("x-kubernetes-int-or-string"):
         return INT_OR_STRING
     return (schema["type"],) if schema.get("type") else ()
 
 
-def _format(schema: dict[str, Any]) -> str:
+def _format(schema: JsonObject) -> str:
     name: str = schema.get("format") or ""
     return name if name and is_known_format(name, schema.get("type") or "") else ""
 
 
-def _additional(schema: dict[str, Any], depth: int) -> Structural | bool | None:
+def _additional(schema: JsonObject, depth: int) -> Structural | bool | None:
     value = schema.get("additionalProperties")
     return parse_schema(value, depth + 1) if value.__class__ is dict else value
 
 
-def parse_schema(schema: dict[str, Any], depth: int = 0) -> Structural:
+def parse_schema(schema: JsonObject, depth: int = 0) -> Structural:
     """Read the JSON of a schema; raises `DecodeError` if it nests too deeply."""
     if depth > MAX_DEPTH:
         raise DecodeError(f"the schema nests deeper than {MAX_DEPTH} levels")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from steersman.golang.text import GoStruct, quoted
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, forbidden, invalid, required, too_long
 from steersman.validation.formats import is_go_time
 from steersman.validation.names import (
@@ -108,7 +109,7 @@ class _PlainManaged(msgspec.Struct, forbid_unknown_fields=True):
     apiVersion: str  # noqa: N815 - the name on the wire
     time: str
     fieldsType: str  # noqa: N815 - the name on the wire
-    fieldsV1: dict[str, Any]  # noqa: N815 - the name on the wire
+    fieldsV1: JsonObject  # noqa: N815 - the name on the wire
     subresource: str = ""
 
 
@@ -143,7 +144,7 @@ def _is_plain(value: Any) -> bool:
     return all(map(is_go_time, times))
 
 
-def read_object_meta(value: Any, path: str = "metadata") -> tuple[dict[str, Any], list[str]]:
+def read_object_meta(value: Any, path: str = "metadata") -> tuple[JsonObject, list[str]]:
     """Read ``metadata`` as the server's typed structure: what is kept of it, and the paths of unknown fields.
 
     Raises `WireTypeError` with the decoder's message for a wrong type.
@@ -195,7 +196,7 @@ def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
     return errors
 
 
-def _owner_errors(owner: dict[str, Any], path: str) -> list[FieldError]:
+def _owner_errors(owner: JsonObject, path: str) -> list[FieldError]:
     group, _, version = owner["apiVersion"].rpartition("/")
     errors = []
     if not version or "/" in group:
@@ -209,7 +210,7 @@ def _owner_errors(owner: dict[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
-def owner_reference_errors(owners: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
+def owner_reference_errors(owners: Sequence[JsonObject], path: str) -> list[FieldError]:
     """Complain about owner references: empty parts, more than one controller."""
     errors = [error for owner in owners for error in _owner_errors(owner, path)]
     controllers = [f"{owner['kind']}/{owner['name']}" for owner in owners if owner.get("controller")]
@@ -238,7 +239,7 @@ def finalizer_warnings(finalizers: Sequence[str], path: str = "metadata.finalize
     ]
 
 
-def _name_errors(meta: dict[str, Any], name_faults: NameFaults, path: str) -> list[FieldError]:
+def _name_errors(meta: JsonObject, name_faults: NameFaults, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     prefix = meta.get("generateName", "")
     if prefix:
@@ -251,7 +252,7 @@ def _name_errors(meta: dict[str, Any], name_faults: NameFaults, path: str) -> li
     return errors
 
 
-def _namespace_errors(meta: dict[str, Any], path: str, *, namespaced: bool) -> list[FieldError]:
+def _namespace_errors(meta: JsonObject, path: str, *, namespaced: bool) -> list[FieldError]:
     namespace = meta.get("namespace", "")
     if not namespaced:
         return [forbidden(f"{path}.namespace", "not allowed on this type")] if namespace else []
@@ -261,7 +262,7 @@ def _namespace_errors(meta: dict[str, Any], path: str, *, namespaced: bool) -> l
     return [invalid(f"{path}.namespace", namespace, fault) for fault in faults] if faults else []
 
 
-def _common_errors(meta: dict[str, Any], path: str) -> list[FieldError]:
+def _common_errors(meta: JsonObject, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if labels := meta.get("labels"):
         errors += label_errors(labels, f"{path}.labels")
@@ -273,7 +274,7 @@ def _common_errors(meta: dict[str, Any], path: str) -> list[FieldError]:
 
 
 def validate_object_meta(
-    meta: dict[str, Any],
+    meta: JsonObject,
     *,
     namespaced: bool,
     name_faults: NameFaults = subdomain_name_faults,
@@ -291,7 +292,7 @@ def validate_object_meta(
     return errors
 
 
-def validate_object_meta_update(meta: dict[str, Any], old: dict[str, Any], path: str = "metadata") -> list[FieldError]:
+def validate_object_meta_update(meta: JsonObject, old: JsonObject, path: str = "metadata") -> list[FieldError]:
     """Check metadata that replaces other metadata: who an object is never changes, nor does a deletion."""
     errors = _late_finalizer_errors(meta, old, path) if old.get("deletionTimestamp") else []
     errors += [
@@ -302,7 +303,7 @@ def validate_object_meta_update(meta: dict[str, Any], old: dict[str, Any], path:
     return errors + _common_errors(meta, path)
 
 
-def _late_finalizer_errors(meta: dict[str, Any], old: dict[str, Any], path: str) -> list[FieldError]:
+def _late_finalizer_errors(meta: JsonObject, old: JsonObject, path: str) -> list[FieldError]:
     added = [name for name in meta.get("finalizers") or () if name not in (old.get("finalizers") or ())]
     if not added:
         return []
@@ -311,7 +312,7 @@ def _late_finalizer_errors(meta: dict[str, Any], old: dict[str, Any], path: str)
     return [forbidden(f"{path}.finalizers", text_)]
 
 
-def validate_any_change(meta: dict[str, Any], old: dict[str, Any], *, namespaced: bool) -> list[FieldError]:
+def validate_any_change(meta: JsonObject, old: JsonObject, *, namespaced: bool) -> list[FieldError]:
     """Check changed metadata by the rules of all kinds; those of most kinds look at it again."""
     whole = validate_object_meta(meta, namespaced=namespaced, name_faults=url_name_faults)
     return whole + validate_object_meta_update(meta, old)

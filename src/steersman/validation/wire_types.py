@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steersman.golang.text import json_number, json_string
+from steersman.json_types import JsonObject
 from steersman.validation.formats import is_go_time
 
 _INT64 = range(-(2**63), 2**63)
@@ -157,7 +158,7 @@ class Record:
         self.restarts = restarts
         self.type = WireType(f"v1.{name}", self.read)
 
-    def read(self, value: Any, path: str, reading: Reading) -> dict[str, Any] | None:
+    def read(self, value: Any, path: str, reading: Reading) -> JsonObject | None:
         """Read an object; unknown fields are noted and dropped, in the order in which Go finds them."""
         if value is None:
             return None
@@ -166,7 +167,7 @@ class Record:
         before = reading.record, reading.trail
         trail = () if self.restarts else before[1]
         reading.record = self.name
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for key, part in value.items():
             spec = self.fields.get(key)
             here = f"{path}.{key}" if path else key
@@ -178,7 +179,7 @@ class Record:
         reading.record, reading.trail = before
         return self._written(found)
 
-    def _written(self, found: dict[str, Any]) -> dict[str, Any]:
+    def _written(self, found: JsonObject) -> JsonObject:
         written = {}
         for name, spec in self.fields.items():
             value = found.get(name, None if spec.pointer else spec.type.zero)

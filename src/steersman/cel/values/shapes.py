@@ -19,6 +19,7 @@ from steersman.cel.values.scalar_shapes import (
     UntypedShape,
 )
 from steersman.cel.values.values import MISSING, CelMap, JsonMap
+from steersman.json_types import JsonObject
 
 
 class ObjectShape(Shape):
@@ -98,7 +99,7 @@ class SchemaMap:
 
     type_name: ClassVar[str] = "map"
 
-    def __init__(self, raw: dict[str, Any], shape: ObjectShape) -> None:
+    def __init__(self, raw: JsonObject, shape: ObjectShape) -> None:
         self.raw = raw
         self.shape = shape
 
@@ -300,7 +301,7 @@ def _object_shape(schema: Mapping[str, Any], *, is_root: bool) -> Shape:
     )
 
 
-def with_type_and_metadata(properties: Mapping[str, Any]) -> dict[str, Any]:
+def with_type_and_metadata(properties: Mapping[str, Any]) -> JsonObject:
     """Declare what every resource has at its root: ``kind``, ``apiVersion``, ``metadata.name`` and ``generateName``."""
     string = {"type": "string"}
     metadata = properties.get("metadata", {}).get("properties", {})

@@ -1,9 +1,11 @@
 """Apply and delete objects one by one, printing what became of each; or in a dry run, what would."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
+
+from steersman.json_types import JsonObject
 
 if TYPE_CHECKING:
     from steersman.client.client import Client
@@ -78,7 +80,7 @@ async def _show(client: "Client", obj: "Unstructured", write: Write) -> None:
     from steersman.scaffold.difference import difference
 
     before = await find(client, obj)
-    after: dict[str, Any]
+    after: JsonObject
     try:
         after = (await write(client.dry_run(), obj)).content
     except NotFound:  # its kind or namespace would be made by an earlier object

@@ -3,11 +3,12 @@
 import enum
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from steersman.cli.cluster.rollout import operator_pods, pod_problem, rollout_of
 from steersman.client.client import Client
 from steersman.errors import Forbidden, NotFound
+from steersman.json_types import JsonObject
 from steersman.kinds.apps_v1 import Deployment
 from steersman.kinds.authorization_v1 import (
     ResourceAttributes,
@@ -60,7 +61,7 @@ def note(what: str, advice: str = "") -> Finding:
     return Finding(Level.NOTE, what, advice)
 
 
-async def definition_findings(client: Client, definitions: list[dict[str, Any]]) -> AsyncIterator[Finding]:
+async def definition_findings(client: Client, definitions: list[JsonObject]) -> AsyncIterator[Finding]:
     """Compare the definitions in the cluster with those that `steer deploy` would apply."""
     for wanted in definitions:
         name = wanted["metadata"]["name"]
@@ -78,7 +79,7 @@ async def definition_findings(client: Client, definitions: list[dict[str, Any]])
             yield finding
 
 
-def definition_state(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[Finding]:
+def definition_state(found: JsonObject, wanted: JsonObject) -> Iterator[Finding]:
     """Yield what is wrong with one definition as the server has it, compared with what `steer deploy` would apply."""
     name = wanted["metadata"]["name"]
     status = found.get("status") or {}
@@ -132,7 +133,7 @@ def _foreign_kinds(operator: Operator) -> dict[type[KubeObject], bool]:
     return found
 
 
-def conversion_finding(found: dict[str, Any], wanted: dict[str, Any]) -> Finding | None:
+def conversion_finding(found: JsonObject, wanted: JsonObject) -> Finding | None:
     """Return what is wrong with the conversion between versions of a definition; ``None`` if it is as wanted.
 
     Whether the webhook answers is not asked: the API server calls it, not this machine.
@@ -155,7 +156,7 @@ def conversion_finding(found: dict[str, Any], wanted: dict[str, Any]) -> Finding
     return None
 
 
-def place_of(client_config: dict[str, Any]) -> str:
+def place_of(client_config: JsonObject) -> str:
     """Return where a webhook is called, in words."""
     service = client_config.get("service")
     return f"service {service['namespace']}/{service['name']}" if service else str(client_config.get("url"))

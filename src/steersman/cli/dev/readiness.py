@@ -1,6 +1,6 @@
 """Whether an object is as it should be, as far as its own status tells."""
 
-from typing import Any
+from steersman.json_types import JsonObject
 
 #: Conditions that say so, the first that an object has counts.
 _CONDITIONS = ("Ready", "Available", "Complete", "Established")
@@ -8,7 +8,7 @@ _CONDITIONS = ("Ready", "Available", "Complete", "Established")
 _BY_NUMBER = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 
 
-def is_ready(obj: dict[str, Any]) -> bool | None:
+def is_ready(obj: JsonObject) -> bool | None:
     """Tell whether an object is ready; ``None`` for one whose status says nothing about it."""
     status = obj.get("status")
     if not isinstance(status, dict):
@@ -23,13 +23,13 @@ def is_ready(obj: dict[str, Any]) -> bool | None:
     return _by_condition(status)
 
 
-def _is_current(obj: dict[str, Any], status: dict[str, Any]) -> bool:
+def _is_current(obj: JsonObject, status: JsonObject) -> bool:
     """Tell whether the status speaks of the newest spec."""
     generation = obj.get("metadata", {}).get("generation")
     return bool(generation is None or status.get("observedGeneration", generation) == generation)
 
 
-def _by_condition(status: dict[str, Any]) -> bool | None:
+def _by_condition(status: JsonObject) -> bool | None:
     conditions = status.get("conditions")
     if not isinstance(conditions, list):
         return None

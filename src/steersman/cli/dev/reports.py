@@ -4,10 +4,12 @@ The operator runs in a process of its own and writes one report a line, as JSON,
 watches over it has to tell has the same form, so that whoever shows it needs to know of nothing else.
 """
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, ValidationError
 from msgspec.json import Decoder, Encoder
+
+from steersman.json_types import JsonObject
 
 #: Bytes of the longest line that is read; whatever is longer is told as such.
 _LONGEST = 1 << 20
@@ -68,7 +70,7 @@ class Said(Struct, frozen=True, tag="said"):
     at: float
     level: str
     message: str
-    fields: dict[str, Any] = {}
+    fields: JsonObject = {}
     place: str = ""
     traceback: str = ""
 

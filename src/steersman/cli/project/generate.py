@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from steersman.json_types import JsonObject
+
 _KIND = "CustomResourceDefinition"
 _MADE_BY = "steer generate models"
 _WEB = ("https://", "http://")
@@ -48,7 +50,7 @@ def models(source: str, only: tuple[str, ...], out: Path, kubeconfig: Path | Non
         click.echo(f"wrote {out / name}")
 
 
-def _selected(found: list[dict[str, Any]], only: tuple[str, ...], source: str) -> list[Mapping[str, Any]]:
+def _selected(found: list[JsonObject], only: tuple[str, ...], source: str) -> list[Mapping[str, Any]]:
     definitions = {str(obj["metadata"]["name"]): obj for obj in found if obj.get("kind") == _KIND}
     if not definitions:
         raise click.ClickException(f"{source} contains no {_KIND}")
@@ -58,7 +60,7 @@ def _selected(found: list[dict[str, Any]], only: tuple[str, ...], source: str) -
     return [definitions[name] for name in only or sorted(definitions)]
 
 
-def _read(source: str, kubeconfig: Path | None, context: str | None) -> list[dict[str, Any]]:
+def _read(source: str, kubeconfig: Path | None, context: str | None) -> list[JsonObject]:
     from steersman.protocol.manifests import load
 
     if source == "cluster":
@@ -70,7 +72,7 @@ def _read(source: str, kubeconfig: Path | None, context: str | None) -> list[dic
     return load(Path(source).read_bytes(), source=source)
 
 
-async def _from_cluster(kubeconfig: Path | None, context: str | None) -> list[dict[str, Any]]:
+async def _from_cluster(kubeconfig: Path | None, context: str | None) -> list[JsonObject]:
     from steersman.client.client import Client
     from steersman.objects.identity import GroupVersionKind
     from steersman.transport.config import ClusterConfig

@@ -6,9 +6,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Self
+from typing import Self
 
 from steersman.errors import SteersmanError
+from steersman.json_types import JsonObject
 from steersman.kinds.core_v1 import Pod
 from steersman.objects.times import Duration
 
@@ -85,7 +86,7 @@ def _flag(text: str) -> bool:
     return text == "true"
 
 
-def _failure(text: str) -> dict[str, Any]:
+def _failure(text: str) -> JsonObject:
     """Read how a pod fails: a reason for which its image cannot be had, ``CrashLoopBackOff``, or an exit code."""
     if text in PULL_FAILURES:
         return {"pull_failure": text}
@@ -97,7 +98,7 @@ def _failure(text: str) -> dict[str, Any]:
 
 
 #: In the order in which they count: how long a container runs may be said beside how it fails.
-_READERS: dict[str, Callable[[str], dict[str, Any]]] = {
+_READERS: dict[str, Callable[[str], JsonObject]] = {
     "start-after": lambda text: {"start_after": _span(text)},
     "ready-after": lambda text: {"ready_after": _span(text)},
     "never-ready": lambda text: {"never_ready": _flag(text)},

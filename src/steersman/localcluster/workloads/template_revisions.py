@@ -1,7 +1,6 @@
 """ControllerRevisions: the templates that a StatefulSet or DaemonSet had, numbered. Pure."""
 
-from typing import Any
-
+from steersman.json_types import JsonObject
 from steersman.kinds.apps_v1 import ControllerRevision, DaemonSet, StatefulSet
 from steersman.kinds.core_v1 import PodTemplateSpec
 from steersman.localcluster.workloads.template_hash import template_hash
@@ -44,7 +43,7 @@ def new_revision(owner: StatefulSet | DaemonSet, number: int, hash_label: str) -
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
     """Give the template that a revision stands for."""
-    data: dict[str, Any] = revision.data or {}
+    data: JsonObject = revision.data or {}
     template = dict((data.get("spec") or {}).get("template") or {})
     template.pop("$patch", None)
     return decode_as(PodTemplateSpec, encode_json(template))

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.scaffold.image.contents import CODE, PACKAGES
 from steersman.scaffold.image.layer import MEDIA_TYPE, Layer, digest_of
 from steersman.scaffold.image.layout import CONFIG, MANIFEST, Layout, json_bytes
@@ -68,12 +69,12 @@ def build(base: Layout, layers: Sequence[Layer], recipe: Recipe, out: Layout) ->
     return digest_of(data)
 
 
-def _as_oci(descriptor: dict[str, Any]) -> dict[str, Any]:
+def _as_oci(descriptor: JsonObject) -> JsonObject:
     kind = str(descriptor["mediaType"])
     return {"mediaType": _LAYER_TYPES.get(kind, kind), "digest": descriptor["digest"], "size": descriptor["size"]}
 
 
-def _config(base: dict[str, Any], layers: Sequence[Layer], recipe: Recipe) -> dict[str, Any]:
+def _config(base: JsonObject, layers: Sequence[Layer], recipe: Recipe) -> JsonObject:
     config = deepcopy(base)
     created = datetime.fromtimestamp(recipe.epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     config["created"] = created

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.scaffold.image.layer import digest_of
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -46,42 +47,42 @@ class Layout:
             raise ConfigError(f"{path} is damaged: its content is not what its name says")
         return data
 
-    def document(self, digest: str) -> dict[str, Any]:
+    def document(self, digest: str) -> JsonObject:
         """Read a manifest, an index or a config."""
         return _parsed(self.blob(digest), digest)
 
-    def index(self) -> dict[str, Any]:
+    def index(self) -> JsonObject:
         """Read what the layout holds."""
         self.check()
         return _parsed((self.root / "index.json").read_bytes(), str(self.root / "index.json"))
 
-    def only(self) -> dict[str, Any]:
+    def only(self) -> JsonObject:
         """Give the descriptor of the only image of a layout."""
         found = self.index().get("manifests") or []
         if len(found) != 1 or found[0].get("mediaType") not in _MANIFESTS:
             raise ConfigError(f"{self.root} must contain one image to be pushed, not {len(found)}")
-        descriptor: dict[str, Any] = found[0]
+        descriptor: JsonObject = found[0]
         return descriptor
 
-    def manifest(self, platform: str) -> dict[str, Any]:
+    def manifest(self, platform: str) -> JsonObject:
         """Find the manifest for a platform such as ``linux/amd64``."""
         descriptor = self._find(self.index(), platform, _DEPTH)
         if descriptor is None:
             raise ConfigError(f"{self.root} has no image for {platform}")
         return self.document(descriptor["digest"])
 
-    def _find(self, index: dict[str, Any], platform: str, depth: int) -> dict[str, Any] | None:
+    def _find(self, index: JsonObject, platform: str, depth: int) -> JsonObject | None:
         for descriptor in index.get("manifests") or ():
             if descriptor.get("mediaType") in _INDEXES and depth:
                 found = self._find(self.document(descriptor["digest"]), platform, depth - 1)
                 if found is not None:
                     return found
             elif descriptor.get("mediaType") in _MANIFESTS and self._fits(descriptor, platform):
-                fitting: dict[str, Any] = descriptor
+                fitting: JsonObject = descriptor
                 return fitting
         return None
 
-    def _fits(self, descriptor: dict[str, Any], platform: str) -> bool:
+    def _fits(self, descriptor: JsonObject, platform: str) -> bool:
         named = descriptor.get("platform")
         if named is None:  # a layout with one image need not say: its config does
             named = self.document(self.document(descriptor["digest"])["config"]["digest"])
@@ -95,7 +96,7 @@ class Layout:
         path.write_bytes(data)
         return digest
 
-    def finish(self, descriptor: dict[str, Any], name: str) -> None:
+    def finish(self, descriptor: JsonObject, name: str) -> None:
         """Write what makes the folder a layout: it holds one image, under a name."""
         named = {**descriptor, "annotations": {REF_NAME: name}}
         index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [named]}
@@ -108,12 +109,12 @@ class Layout:
         return self.root / "blobs" / "sha256" / digest.partition(":")[2]
 
 
-def json_bytes(document: dict[str, Any]) -> bytes:
+def json_bytes(document: JsonObject) -> bytes:
     """Write JSON that is always the same."""
     return json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
 
 
-def _parsed(data: bytes, name: str) -> dict[str, Any]:
+def _parsed(data: bytes, name: str) -> JsonObject:
     try:
         found = json.loads(data)
     except ValueError as error:

@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError, RegistryError
+from steersman.json_types import JsonObject
 from steersman.protocol.http import Request, Response
 from steersman.scaffold.image.layer import digest_of
 from steersman.scaffold.image.layout import Layout
@@ -127,7 +128,7 @@ class Registry:
         raise RegistryError(f"{self._reference}: the registry answers {answer.status} {'; '.join(words)}".rstrip())
 
 
-def _document(answer: Response) -> dict[str, Any]:
+def _document(answer: Response) -> JsonObject:
     try:
         found = json.loads(answer.body or b"{}")
     except ValueError:

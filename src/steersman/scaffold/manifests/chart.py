@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.protocol.manifests import dump
 from steersman.scaffold.manifests.monitoring import monitoring_objects
@@ -81,18 +82,18 @@ def chart_files(operator: Operator, shape: Shape, *, version: str) -> dict[str, 
     }
 
 
-def _is_converted(definition: dict[str, Any]) -> bool:
+def _is_converted(definition: JsonObject) -> bool:
     return "conversion" in definition["spec"]
 
 
-def _kept(definition: dict[str, Any]) -> dict[str, Any]:
+def _kept(definition: JsonObject) -> JsonObject:
     """Let a definition stay when the release goes: its objects would go with it."""
     meta = definition["metadata"]
     annotations = {**meta.get("annotations", {}), "helm.sh/resource-policy": "keep"}
     return {**definition, "metadata": {**meta, "annotations": annotations}}
 
 
-def _chart(name: str, version: str) -> dict[str, Any]:
+def _chart(name: str, version: str) -> JsonObject:
     return {
         "apiVersion": "v2",
         "name": name,
@@ -103,7 +104,7 @@ def _chart(name: str, version: str) -> dict[str, Any]:
     }
 
 
-def _values(shape: Shape) -> dict[str, Any]:
+def _values(shape: Shape) -> JsonObject:
     return {
         "image": shape.image,
         "imagePullSecrets": list(shape.image_pull_secrets),
@@ -124,13 +125,13 @@ def _values(shape: Shape) -> dict[str, Any]:
     }
 
 
-def _permissions(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
+def _permissions(operator: Operator, shape: Shape) -> list[JsonObject]:
     account, *others = permission_objects(operator, shape)
     account["metadata"]["annotations"] = "@values.serviceAccount.annotations@"
     return [account, *others]
 
 
-def _deployment(operator: Operator, shape: Shape) -> dict[str, Any]:
+def _deployment(operator: Operator, shape: Shape) -> JsonObject:
     made = deployment_object(operator, shape)
     made["spec"]["replicas"] = "@replicas@"
     template = made["spec"]["template"]

@@ -1,7 +1,8 @@
 """An operator's account and roles as objects: what it must be allowed is said by ``manager.permissions``."""
 
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.manager.permissions import READ, Role, roles_of
 from steersman.objects.resource import resource_of
@@ -11,10 +12,10 @@ from steersman.schema.declaration import is_custom
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
-def permission_objects(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
+def permission_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
     """Make the account of an operator and everything that it may do."""
     name = name_of(operator)
-    made: list[dict[str, Any]] = [
+    made: list[JsonObject] = [
         {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
@@ -31,7 +32,7 @@ def _roles(operator: Operator, shape: Shape) -> list[Role]:
     return roles_of(operator, home=shape.namespace, watch=shape.watch, webhook_secret=shape.webhook_secret)
 
 
-def _objects(role: Role, account: str, shape: Shape) -> list[dict[str, Any]]:
+def _objects(role: Role, account: str, shape: Shape) -> list[JsonObject]:
     """Make a role and bind it to the operator's account."""
     kind = "Role" if role.namespace else "ClusterRole"
     meta = metadata(role.name, of=account, namespace=role.namespace)
@@ -47,7 +48,7 @@ def _objects(role: Role, account: str, shape: Shape) -> list[dict[str, Any]]:
     ]
 
 
-def user_role_objects(operator: Operator) -> list[dict[str, Any]]:
+def user_role_objects(operator: Operator) -> list[JsonObject]:
     """Make roles for people: to see the operator's custom kinds, and to edit them; the built-in roles gather them."""
     name = name_of(operator)
     resources: dict[str, list[str]] = {}
@@ -67,7 +68,7 @@ def user_role_objects(operator: Operator) -> list[dict[str, Any]]:
     for role, gathered, verbs in roles:
         meta = metadata(f"{name}-{role}", of=name)
         meta["labels"] |= {f"{_RBAC}/aggregate-to-{into}": "true" for into in gathered}
-        rules: list[dict[str, Any]] = []
+        rules: list[JsonObject] = []
         for group, plurals in resources.items():
             rules.append({"apiGroups": [group], "resources": plurals, "verbs": list(verbs)})
             parts = [f"{plural}/status" for plural in plurals]

@@ -1,7 +1,8 @@
 """An operator's manifests as files: plain YAML, a kustomize base over it, and all of it in one file."""
 
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.definitions import operator_definitions
 from steersman.manager.operator import Operator
 from steersman.protocol.manifests import dump
@@ -26,13 +27,13 @@ from steersman.scaffold.manifests.workload import (
 HEADER: Final = "# Made by `steer` from what the operator declares: edit that.\n"
 
 
-def definition_objects(operator: Operator, shape: Shape | None = None) -> list[dict[str, Any]]:
+def definition_objects(operator: Operator, shape: Shape | None = None) -> list[JsonObject]:
     """Make the definitions of an operator's custom kinds; where it is deployed, webhooks convert between versions."""
     address = address_of(operator, shape) if shape is not None else None
     return [definition.content for definition in operator_definitions([operator], address)]
 
 
-def parts_of(operator: Operator, shape: Shape) -> dict[str, list[dict[str, Any]]]:
+def parts_of(operator: Operator, shape: Shape) -> dict[str, list[JsonObject]]:
     """Give every object of a deployed operator, by the file that it belongs to, in the order of creation."""
     return {
         **{f"crds/{obj['metadata']['name']}.yaml": [obj] for obj in definition_objects(operator, shape)},
@@ -50,7 +51,7 @@ def parts_of(operator: Operator, shape: Shape) -> dict[str, list[dict[str, Any]]
     }
 
 
-def all_objects(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
+def all_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
     """Give every object of a deployed operator, in the order of creation."""
     return [obj for objects in parts_of(operator, shape).values() for obj in objects]
 
@@ -64,5 +65,5 @@ def manifest_files(operator: Operator, shape: Shape) -> dict[str, str]:
     return files
 
 
-def _kustomization(resources: list[str]) -> dict[str, Any]:
+def _kustomization(resources: list[str]) -> JsonObject:
     return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources}

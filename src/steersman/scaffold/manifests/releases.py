@@ -1,13 +1,13 @@
 """What changed between the definitions of a release and those of today, and whether it breaks anybody."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from steersman.json_types import JsonObject
 from steersman.schema.crd_diff import crd_diff
 from steersman.schema.schema_diff import Change, breaking
 
 
-def release_changes(before: Iterable[dict[str, Any]], after: Iterable[dict[str, Any]]) -> dict[str, list[Change]]:
+def release_changes(before: Iterable[JsonObject], after: Iterable[JsonObject]) -> dict[str, list[Change]]:
     """Give the changes of each definition by its name; one that is gone breaks whoever has objects of it."""
     new = {definition["metadata"]["name"]: definition for definition in after}
     found: dict[str, list[Change]] = {}

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import ConfigError, DeclarationError
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.objects.quantity import Quantity
-from steersman.scaffold.manifests.settings import Document, Volume, parsed
+from steersman.scaffold.manifests.settings import Volume, parsed
 from steersman.validation.names import dns1035_faults, label_faults
 
 #: The port of probes and metrics, and that of webhooks.
@@ -43,12 +44,12 @@ class Shape:
     #: Further arguments of ``steer run``.
     args: tuple[str, ...] = ()
     #: Environment variables and their sources, as Kubernetes writes them.
-    env: tuple[Document, ...] = ()
-    env_from: tuple[Document, ...] = ()
+    env: tuple[JsonObject, ...] = ()
+    env_from: tuple[JsonObject, ...] = ()
     resources: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: RESOURCES)
     node_selector: Mapping[str, str] = field(default_factory=dict)
-    tolerations: tuple[Document, ...] = ()
-    image_pull_secrets: tuple[Document, ...] = ()
+    tolerations: tuple[JsonObject, ...] = ()
+    image_pull_secrets: tuple[JsonObject, ...] = ()
     #: Whether a ServiceMonitor, alert rules and a dashboard belong to the manifests.
     monitoring: bool = False
 
@@ -84,7 +85,7 @@ def _grace_in(args: tuple[str, ...]) -> float:
     return _GRACE
 
 
-def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str = "") -> Shape:
+def shape_from(settings: JsonObject, name: str, *, version: str, image: str = "") -> Shape:
     """Return the shape that ``[tool.steersman]`` of a project says; ``ConfigError`` names the key that is wrong."""
     found = parsed(settings)
     if "resources" in found:
@@ -111,7 +112,7 @@ def selector_of(name: str) -> dict[str, str]:
     return {"app.kubernetes.io/name": name}
 
 
-def metadata(name: str, *, of: str, namespace: str = "") -> dict[str, Any]:
+def metadata(name: str, *, of: str, namespace: str = "") -> JsonObject:
     """Make the metadata of an object of an operator."""
     place = {"namespace": namespace} if namespace else {}
     return {"name": name, **place, "labels": labels_of(of)}

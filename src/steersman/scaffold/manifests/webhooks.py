@@ -1,15 +1,12 @@
 """An operator's webhooks in a cluster: the Service that leads to them, who is asked about what, and the policies."""
 
-from typing import Any
-
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.manager.webhooks import need_webhooks
 from steersman.scaffold.manifests.shape import WEBHOOK_PORT, Shape, labels_of, metadata, name_of, selector_of
 from steersman.webhook.address import ServiceAddress
 from steersman.webhook.configurations import configuration_objects, service_name
 from steersman.webhook.policies import policy_objects
-
-Document = dict[str, Any]
 
 
 def address_of(operator: Operator, shape: Shape) -> ServiceAddress | None:
@@ -27,7 +24,7 @@ def arguments_of(operator: Operator, shape: Shape) -> list[str]:
     return [f"--webhook-service={address}", "--webhook-host=0.0.0.0", f"--webhook-port={WEBHOOK_PORT}", *own]
 
 
-def service_objects(operator: Operator, shape: Shape) -> list[Document]:
+def service_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
     """Make the Service of the webhooks; none if there are none."""
     address = address_of(operator, shape)
     if address is None:
@@ -46,7 +43,7 @@ def service_objects(operator: Operator, shape: Shape) -> list[Document]:
     ]
 
 
-def webhook_configurations(operator: Operator, shape: Shape) -> list[Document]:
+def webhook_configurations(operator: Operator, shape: Shape) -> list[JsonObject]:
     """Make the configurations; whom to trust is set by the operator itself, once it runs."""
     address = address_of(operator, shape)
     if address is None:
@@ -54,11 +51,11 @@ def webhook_configurations(operator: Operator, shape: Shape) -> list[Document]:
     return _labelled(operator, configuration_objects(name_of(operator), operator.webhooks, address))
 
 
-def admission_policies(operator: Operator) -> list[Document]:
+def admission_policies(operator: Operator) -> list[JsonObject]:
     """Make the policies of rules that no definition can hold."""
     return _labelled(operator, policy_objects(operator.name, operator.kinds, operator))
 
 
-def _labelled(operator: Operator, objects: list[Document]) -> list[Document]:
+def _labelled(operator: Operator, objects: list[JsonObject]) -> list[JsonObject]:
     labels = labels_of(name_of(operator))
     return [{**obj, "metadata": {**obj["metadata"], "labels": labels}} for obj in objects]

@@ -1,7 +1,8 @@
 """The operator as pods: a Deployment that the restricted pod security standard admits, and what belongs to it."""
 
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.scaffold.manifests import webhooks
 from steersman.scaffold.manifests.shape import PORT, WEBHOOK_PORT, Shape, metadata, name_of, selector_of
@@ -19,32 +20,32 @@ def arguments_of(operator: Operator, shape: Shape) -> list[str]:
     return ["--leader-elect", *probes, *webhooks.arguments_of(operator, shape), *watch, *shape.args]
 
 
-def namespace_object(operator: Operator, shape: Shape) -> dict[str, Any]:
+def namespace_object(operator: Operator, shape: Shape) -> JsonObject:
     """Make the namespace of an operator; it admits only pods that can do no harm."""
     meta = metadata(shape.namespace, of=name_of(operator))
     meta["labels"]["pod-security.kubernetes.io/enforce"] = "restricted"
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
 
 
-def _probe(path: str, **times: int) -> dict[str, Any]:
+def _probe(path: str, **times: int) -> JsonObject:
     return {"httpGet": {"path": path, "port": "probes"}, **times}
 
 
-def _ports(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
+def _ports(operator: Operator, shape: Shape) -> list[JsonObject]:
     ports = {"probes": PORT}
     if webhooks.address_of(operator, shape) is not None:
         ports["webhooks"] = WEBHOOK_PORT
     return [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()]
 
 
-def _farewell(operator: Operator, shape: Shape) -> dict[str, Any]:
+def _farewell(operator: Operator, shape: Shape) -> JsonObject:
     """Let a pod with webhooks answer until everybody has heard that it is going."""
     if webhooks.address_of(operator, shape) is None:
         return {}
     return {"lifecycle": {"preStop": {"sleep": {"seconds": _FAREWELL}}}}
 
 
-def _container(operator: Operator, shape: Shape) -> dict[str, Any]:
+def _container(operator: Operator, shape: Shape) -> JsonObject:
     return {
         "name": "operator",
         "image": shape.image,
@@ -67,13 +68,13 @@ def _container(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _environment(shape: Shape) -> dict[str, Any]:
+def _environment(shape: Shape) -> JsonObject:
     """Return the fields of the environment; those that would be empty are left out."""
     fields = {"env": shape.env, "envFrom": shape.env_from}
     return {key: [dict(entry) for entry in value] for key, value in fields.items() if value}
 
 
-def mounts_of(shape: Shape) -> list[dict[str, Any]]:
+def mounts_of(shape: Shape) -> list[JsonObject]:
     """Return the mounts of the project's volumes."""
     return [
         {"name": f"volume-{number}", "mountPath": folder, **({"readOnly": True} if volume.read_only else {})}
@@ -81,12 +82,12 @@ def mounts_of(shape: Shape) -> list[dict[str, Any]]:
     ]
 
 
-def volumes_of(shape: Shape) -> list[dict[str, Any]]:
+def volumes_of(shape: Shape) -> list[JsonObject]:
     """Return the project's volumes."""
     return [{"name": f"volume-{number}", **volume.source} for number, volume in enumerate(shape.volumes.values())]
 
 
-def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
+def pod_template(operator: Operator, shape: Shape) -> JsonObject:
     """Make the template of the operator's pods."""
     name = name_of(operator)
     return {
@@ -110,9 +111,9 @@ def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _placement(shape: Shape) -> dict[str, Any]:
+def _placement(shape: Shape) -> JsonObject:
     """Return where pods may run and how their image is pulled; what would be empty is left out."""
-    fields: dict[str, Any] = {
+    fields: JsonObject = {
         "imagePullSecrets": [dict(secret) for secret in shape.image_pull_secrets],
         "nodeSelector": dict(shape.node_selector),
         "tolerations": [dict(toleration) for toleration in shape.tolerations],
@@ -120,7 +121,7 @@ def _placement(shape: Shape) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value}
 
 
-def deployment_object(operator: Operator, shape: Shape) -> dict[str, Any]:
+def deployment_object(operator: Operator, shape: Shape) -> JsonObject:
     """Make the operator's Deployment."""
     name = name_of(operator)
     return {
@@ -135,7 +136,7 @@ def deployment_object(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def service_object(operator: Operator, shape: Shape) -> dict[str, Any]:
+def service_object(operator: Operator, shape: Shape) -> JsonObject:
     """Make the Service of the operator's metrics."""
     name = name_of(operator)
     return {
@@ -149,7 +150,7 @@ def service_object(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def budget_object(operator: Operator, shape: Shape) -> dict[str, Any]:
+def budget_object(operator: Operator, shape: Shape) -> JsonObject:
     """Make the budget that keeps a drain from taking all replicas at once."""
     name = name_of(operator)
     return {
@@ -160,14 +161,14 @@ def budget_object(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def network_object(operator: Operator, shape: Shape) -> dict[str, Any]:
+def network_object(operator: Operator, shape: Shape) -> JsonObject:
     """Make the policy that lets only namespaces labelled ``metrics: enabled`` read the metrics.
 
     Webhooks can be asked from anywhere: an API server is no pod that a policy could name.
     """
     name = name_of(operator)
     allowed = [{"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}]
-    ingress: list[dict[str, Any]] = [{"from": allowed, "ports": [{"port": "probes", "protocol": "TCP"}]}]
+    ingress: list[JsonObject] = [{"from": allowed, "ports": [{"port": "probes", "protocol": "TCP"}]}]
     if webhooks.address_of(operator, shape) is not None:
         ingress.append({"ports": [{"port": "webhooks", "protocol": "TCP"}]})
     return {

@@ -15,6 +15,7 @@ from steersman.cel.program import Program
 from steersman.cel.values.scalar_shapes import Shape
 from steersman.cel.values.values import NONE, Present
 from steersman.golang.text import quoted
+from steersman.json_types import ABSENT
 from steersman.structural.cel_rules.errors import INVALID, RuleCost, RuleError
 from steersman.validation.field_errors import value_text
 
@@ -22,14 +23,6 @@ _LONGEST_MESSAGE = 5 * 1024
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
-class _NoOld:
-    """No earlier value: the object is new, or its part cannot be correlated."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT = _NoOld()
 _UNRESOLVED = Failed(EvaluationError("no such attribute(s): oldSelf"))
 
 

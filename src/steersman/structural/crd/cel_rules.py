@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steersman.structural.rules import error_of
+from steersman.structural.schema import Schema
 from steersman.validation.field_errors import FieldError, invalid
-
-Schema = dict[str, Any]
 
 
 def _times(cardinality: int | None, limit: int | None) -> int | None:

@@ -2,9 +2,9 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.structural.compiled import CompiledSchema
 from steersman.structural.defaulting import copied
 from steersman.structural.embedded import embedded_check
@@ -83,7 +83,7 @@ def _walk(node: Structural, path: str, *, inside_metadata: bool) -> list[FieldEr
     return errors
 
 
-def default_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
+def default_errors(schema: JsonObject, path: str) -> list[FieldError]:
     """Tell which defaults of a structural schema break their own rules.
 
     Defaults of map values are not looked at, as on the server.

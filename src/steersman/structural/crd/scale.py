@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from steersman.golang.text import float_text
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, invalid
 
 _INT32_MAX: Final = 2**31 - 1
@@ -81,7 +82,7 @@ class ScalePaths:
     label_selector: str = ""
 
     @classmethod
-    def of(cls, scale: dict[str, Any]) -> Self:
+    def of(cls, scale: JsonObject) -> Self:
         """Read `subresources.scale` of a version."""
         return cls(
             spec_replicas=scale["specReplicasPath"],
@@ -89,11 +90,11 @@ class ScalePaths:
             label_selector=scale.get("labelSelectorPath") or "",
         )
 
-    def spec_errors(self, obj: dict[str, Any]) -> list[FieldError]:
+    def spec_errors(self, obj: JsonObject) -> list[FieldError]:
         """Check the wished number of replicas."""
         return _count_errors(obj, self.spec_replicas)
 
-    def status_errors(self, obj: dict[str, Any]) -> list[FieldError]:
+    def status_errors(self, obj: JsonObject) -> list[FieldError]:
         """Check the counted number of replicas, and that the selector is a text."""
         errors = _count_errors(obj, self.status_replicas)
         if self.label_selector:

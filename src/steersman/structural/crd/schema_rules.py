@@ -4,12 +4,10 @@ Whether it is structural, and whether its defaults and rules are good, is asked 
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from steersman.structural.schema import META_FIELDS
+from steersman.structural.schema import META_FIELDS, Schema
 from steersman.validation.field_errors import FieldError, forbidden, invalid, not_supported, required
-
-Schema = dict[str, Any]
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")

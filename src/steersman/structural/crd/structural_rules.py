@@ -5,12 +5,11 @@ the API server.
 """
 
 import enum
-from typing import Any, Final
+from typing import Final
 
+from steersman.structural.schema import Schema
 from steersman.structural.value_checks import pattern_fault
 from steersman.validation.field_errors import FieldError, forbidden, invalid, required
-
-Schema = dict[str, Any]
 
 
 class Level(enum.Enum):

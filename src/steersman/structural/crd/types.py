@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from steersman.json_types import JsonObject
 from steersman.validation.object_meta import OBJECT_META
 from steersman.validation.wire_types import (
     BOOL,
@@ -222,7 +223,7 @@ _CRD = Record(
 )
 
 
-def read_crd(crd: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def read_crd(crd: JsonObject) -> tuple[JsonObject, list[str]]:
     """Read a CustomResourceDefinition: a copy with what the server keeps, and the paths of unknown fields.
 
     Raises `WireTypeError` with the decoder's message for a wrong type.

@@ -6,16 +6,17 @@ asked for is not assigned: a field manager owns that field.
 
 import json
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-Document: TypeAlias = dict[str, Any]
+from steersman.json_types import JsonObject
+
 #: An assigned value and the name of its field.
 Assigned: TypeAlias = tuple[str | int, str]
 
 _TOKEN_TYPE = "kubernetes.io/service-account-token"  # noqa: S105 - the type of a Secret
 
 
-def assigned_values(document: Document) -> Iterator[Assigned]:
+def assigned_values(document: JsonObject) -> Iterator[Assigned]:
     """Yield the values that the cluster assigned to an object, except uids and generated names."""
     match document.get("apiVersion"), document.get("kind"):
         case "v1", "Service":
@@ -30,7 +31,7 @@ def assigned_values(document: Document) -> Iterator[Assigned]:
                     yield value, key
 
 
-def _of_service(document: Document) -> Iterator[Assigned]:
+def _of_service(document: JsonObject) -> Iterator[Assigned]:
     spec = document.get("spec") or {}
     owned = [_fields(entry, "spec") for entry in document["metadata"].get("managedFields") or ()]
     if not any(fields.keys() & {"f:clusterIP", "f:clusterIPs"} for fields in owned):
@@ -44,16 +45,16 @@ def _of_service(document: Document) -> Iterator[Assigned]:
             yield port["nodePort"], f"nodePort of port {port.get('name') or port['port']}"
 
 
-def _fields(entry: Document, name: str) -> Document:
-    fields: Document = (entry.get("fieldsV1") or {}).get(f"f:{name}") or {}
+def _fields(entry: JsonObject, name: str) -> JsonObject:
+    fields: JsonObject = (entry.get("fieldsV1") or {}).get(f"f:{name}") or {}
     return fields
 
 
-def _of_port(entries: Document, port: Document) -> Document:
+def _of_port(entries: JsonObject, port: JsonObject) -> JsonObject:
     """Return the fields of a port that a manager owns; list items are identified by port and protocol."""
     wanted = {"port": port["port"], "protocol": port.get("protocol", "TCP")}
     for key, fields in entries.items():
         if key.startswith("k:") and json.loads(key[2:]) == wanted:
-            found: Document = fields
+            found: JsonObject = fields
             return found
     return {}

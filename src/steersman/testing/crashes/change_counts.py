@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.storage.history import Event
-from steersman.testing.crashes.assigned_values import Document
+from steersman.json_types import JsonObject
 from steersman.testing.crashes.end_state import LEFT_OUT, Normalise, Placeholders
 
 Verb: TypeAlias = Literal["created", "updated", "deleted"]
@@ -53,12 +53,12 @@ class ChangeCounts:
             counted[_VERBS[event.type], f"{document['kind']} {place}{placeholders.replace_text(metadata['name'])}"] += 1
         return counted
 
-    def _is_update(self, event: Event, document: Document, placeholders: Placeholders) -> bool:
+    def _is_update(self, event: Event, document: JsonObject, placeholders: Placeholders) -> bool:
         before = self._normalise(event.previous.decode()) if event.previous is not None else None
         return before is None or placeholders.replace(_intent(before)) != placeholders.replace(_intent(document))
 
 
-def _intent(document: Document) -> Document:
+def _intent(document: JsonObject) -> JsonObject:
     """Return an object without its status and without what follows from changes."""
     metadata = {key: value for key, value in document["metadata"].items() if key not in _CONSEQUENCES}
     return {**{key: value for key, value in document.items() if key != "status"}, "metadata": metadata}

@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.storage.record import Record
-from steersman.testing.crashes.assigned_values import Document, assigned_values
+from steersman.json_types import JsonObject
+from steersman.testing.crashes.assigned_values import assigned_values
 
 #: Removes from an object what differs between runs for other reasons; ``None`` leaves the object out.
-Normalise: TypeAlias = Callable[[Document], Document | None]
+Normalise: TypeAlias = Callable[[JsonObject], JsonObject | None]
 
 #: Resources that are not compared.
 LEFT_OUT = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
@@ -28,7 +29,7 @@ _UID_BEGIN = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?![0-9a-f])")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-def as_it_is(document: Document) -> Document:
+def as_it_is(document: JsonObject) -> JsonObject:
     """Return the object unchanged."""
     return document
 
@@ -46,7 +47,7 @@ def end_state(server: ApiServer, known: Mapping[str, int], normalise: Normalise 
     return normalised_texts(filter(None, documents), [record.decode() for record in fresh])
 
 
-def normalised_texts(documents: Iterable[Document], present: Iterable[Document]) -> list[str]:
+def normalised_texts(documents: Iterable[JsonObject], present: Iterable[JsonObject]) -> list[str]:
     """Return objects as text with placeholders; ``present`` are all objects that uids and names may refer to."""
     placeholders = Placeholders(present)
     return sorted(
@@ -74,7 +75,7 @@ def _records(server: ApiServer) -> Iterator[Record]:
 class Placeholders:
     """Replaces values that differ between runs by placeholders."""
 
-    def __init__(self, present: Iterable[Document]) -> None:
+    def __init__(self, present: Iterable[JsonObject]) -> None:
         present = list(present)
         self._assigned: dict[str, str] = {}
         self._numbers: dict[int, str] = {}

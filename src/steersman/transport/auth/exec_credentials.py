@@ -13,13 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from steersman.clock import Clock
 from steersman.concurrency import cleanup
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.transport.auth.credentials import Identity
 from steersman.transport.auth.exec_plugin import ExecPlugin
 from steersman.transport.auth.secret import Secret
@@ -47,7 +48,7 @@ def find_program(plugin: ExecPlugin) -> str:
 
 def environment(plugin: ExecPlugin, inherited: Mapping[str, str]) -> dict[str, str]:
     """Give the program's environment."""
-    spec: dict[str, Any] = {"interactive": False}
+    spec: JsonObject = {"interactive": False}
     if plugin.cluster is not None:
         spec["cluster"] = dict(plugin.cluster)
     info = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from steersman.errors import ConfigError, DecodeError
+from steersman.json_types import JsonObject
 from steersman.protocol import manifests
 from steersman.transport.auth.credentials import Impersonation
 from steersman.transport.auth.exec_plugin import ExecPlugin, PluginPolicy
@@ -375,7 +376,7 @@ class _Resolver:
             origin=origin,
         )
 
-    def _cluster_info(self) -> dict[str, Any]:
+    def _cluster_info(self) -> JsonObject:
         """Give what a plugin is told of the cluster, with the CA's content instead of its file."""
         cluster = self.cluster.value
         data = cluster.certificate_authority_data
@@ -385,7 +386,7 @@ class _Resolver:
             )
             data = base64.b64encode(path.read_bytes()).decode()
         extension = next((item.extension for item in cluster.extensions or () if item.name == _EXEC_EXTENSION), None)
-        info: dict[str, Any] = {
+        info: JsonObject = {
             "server": cluster.server,
             "tls-server-name": cluster.tls_server_name,
             "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,

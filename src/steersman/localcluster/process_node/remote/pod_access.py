@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apiserver.messages.api_request import Call
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.status import Refusal, bad_request
+from steersman.json_types import JsonObject
 from steersman.localcluster.process_node.lifecycle.container_life import Stage
 from steersman.localcluster.process_node.remote.exec_session import ExecSession, ExecWish
 from steersman.localcluster.process_node.remote.log_selection import LogSelection
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from steersman.localcluster.process_node.node import ProcessNode
     from steersman.localcluster.process_node.pod_runner import PodRunner
 
-Document = dict[str, Any]
-
 
 class PodAccess:
     """The way into the pods of one node; the API server has checked who is asking, and that there is such a pod."""
@@ -30,7 +29,7 @@ class PodAccess:
     def __init__(self, node: "ProcessNode") -> None:
         self._node = node
 
-    def handle(self, part: str, pod: Document, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+    def handle(self, part: str, pod: JsonObject, call: Call, exchange: Exchange) -> Awaitable[None] | None:
         """Answer a request to a part of a pod."""
         runner = self._node.pods.get(pod["metadata"]["uid"])
         if runner is None:
