@@ -1,4 +1,4 @@
-"""Names for what JSON decodes to, so that a signature says which part of a document it takes."""
+"""JSON values as Python has them: names for annotations, `ABSENT`, and deep copies."""
 
 from typing import Any, Final, TypeAlias
 
@@ -17,3 +17,12 @@ class _Absent:
 
 #: Stands for a missing value where null is a value.
 ABSENT: Final = _Absent()
+
+
+def copied(value: Any) -> Any:
+    """Return a deep copy of a JSON value."""
+    if value.__class__ is dict:
+        return {name: copied(item) for name, item in value.items()}
+    if value.__class__ is list:
+        return [copied(item) for item in value]
+    return value

@@ -8,9 +8,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.json_types import ABSENT
+from steersman.json_types import ABSENT, copied
 from steersman.structural.compiled import compile_schema
-from steersman.structural.defaulting import copied
 from steersman.structural.ratcheting import same
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])

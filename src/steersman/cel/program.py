@@ -14,7 +14,6 @@ from steersman.cel.library import FUNCTIONS
 from steersman.cel.syntax.parser import MAX_DEPTH, parse
 from steersman.cel.syntax.tree import Ident, Node, walk
 from steersman.cel.types import CelType
-from steersman.cel.values.values import from_json
 
 
 class CheckedExpression:
@@ -84,10 +83,6 @@ class Program:
         frame: list[Any] = [meter or Meter(), *values]
         frame.extend([None] * (self._frame_size - len(frame)))
         return self._run(frame)
-
-    def evaluate_json(self, variables: Mapping[str, Any], *, meter: Meter | None = None) -> Any:
-        """Evaluate with plain JSON as the values of the variables, by name."""
-        return self.evaluate(*(from_json(variables[name]) for name in self.variables), meter=meter)
 
 
 def compile_expression(source: str, variables: Mapping[str, CelType]) -> Program:

@@ -156,11 +156,6 @@ def unrecognized_message(raw: bytes, kind: str, why: str) -> str:
     return f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})"
 
 
-def missing_kind_message(raw: bytes, kind: str) -> str:
-    """Give the message about a body that has no `kind`."""
-    return unrecognized_message(raw, kind, f"Object 'Kind' is missing in '{raw.decode('utf-8', 'replace')}'")
-
-
 def not_json_message(raw: bytes, kind: str, fault: str) -> str:
     """Give the message about a body that is not JSON."""
     return unrecognized_message(raw, kind, f"couldn't get version/kind; json parse error: {fault}")
@@ -170,13 +165,6 @@ def not_an_object_message(raw: bytes, kind: str, json_word: str) -> str:
     """Give the message about a body that is JSON, but no object."""
     wanted = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
     return not_json_message(raw, kind, f"json: cannot unmarshal {json_word} into Go value of type {wanted}")
-
-
-def strict_faults(duplicates: Iterable[str], unknown: Iterable[str]) -> list[str]:
-    """Name the fields that strict decoding refuses, and that are warned about otherwise; each once."""
-    faults = [f'duplicate field "{path}"' for path in duplicates]
-    faults += [f'unknown field "{path}"' for path in unknown]
-    return list(dict.fromkeys(faults))
 
 
 def cannot_handle_message(kind: str, version: str, why: str) -> str:

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from steersman.json_types import JsonObject
 
-_ESCAPES = {
+#: Characters with a short escape in Go's string literals.
+ESCAPES: Final = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -46,7 +47,7 @@ def quoted(text: str) -> str:
     """Return a string as ``%q`` prints it."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
-    return '"' + "".join(_ESCAPES.get(c) or (c if c.isprintable() else _escaped(c)) for c in text) + '"'
+    return '"' + "".join(ESCAPES.get(c) or (c if c.isprintable() else _escaped(c)) for c in text) + '"'
 
 
 def _digits(number: float) -> tuple[str, str, int]:
@@ -132,9 +133,16 @@ def plain(value: Any) -> str:
     return _PLAIN[value.__class__](value)
 
 
-def syntax(value: Any) -> str:
-    """Return a JSON value as ``%#v`` prints it."""
-    return _SYNTAX[value.__class__](value)
+def syntax(value: Any, map_type: str = "map[string]interface {}") -> str:
+    """Return a JSON value inside of another value as ``%#v`` prints it; ``map_type`` is the type of objects."""
+    if value.__class__ is dict:
+        pairs = ", ".join(f"{quoted(key)}:{syntax(value[key], map_type)}" for key in sorted(value))
+        return f"{map_type}{{{pairs}}}"
+    if value.__class__ is list:
+        return f"[]interface {{}}{{{', '.join(syntax(item, map_type) for item in value)}}}"
+    if value.__class__ is str:
+        return quoted(value)
+    return plain(value) if value is not None else "interface {}(nil)"
 
 
 def type_name(value: Any) -> str:
@@ -150,18 +158,6 @@ _PLAIN: Final[dict[type, Callable[[Any], str]]] = {
     int: str,
     float: float_text,
     type(None): lambda _: "<nil>",
-}
-
-_SYNTAX: Final[dict[type, Callable[[Any], str]]] = {
-    dict: lambda value: (
-        f"map[string]interface {{}}{{{', '.join(f'{quoted(key)}:{syntax(value[key])}' for key in sorted(value))}}}"
-    ),
-    list: lambda value: f"[]interface {{}}{{{', '.join(map(syntax, value))}}}",
-    str: quoted,
-    bool: lambda value: "true" if value else "false",
-    int: str,
-    float: float_text,
-    type(None): lambda _: "interface {}(nil)",
 }
 
 _TYPE_NAMES: Final[dict[type, str]] = {

@@ -31,8 +31,9 @@ from yaml.events import (
 )
 
 from steersman.errors import DecodeError
+from steersman.golang.text import quoted, syntax
 from steersman.golang.yaml_scalars import MERGE_TAG, ScalarError, key_text, plain_value, tagged_value
-from steersman.json_types import JsonObject
+from steersman.json_types import JsonObject, copied
 
 _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -286,7 +287,7 @@ class _Builder:
         self._aliased_text += anchor.text
         self._check_aliases(line)
         # Its own copy: whoever changes one place must not change another. What it costs has been checked.
-        self._place(_copied(anchor.value), event, is_alias=True)
+        self._place(copied(anchor.value), event, is_alias=True)
 
     def _anchored(self, event: Any) -> _Anchor | None:
         if event.anchor is None:
@@ -351,7 +352,7 @@ class _Builder:
         if text in mapping.value:
             self._document.duplicates.append(Remark(line, text, shown))
         if text is None:
-            self._refuse_later(f"{shown}, value: {_go_value(value)}", event)
+            self._refuse_later(f"{shown}, value: {_shown(value)}", event)
         else:
             self._check_finite(value, event)
             mapping.value[text] = value
@@ -367,17 +368,17 @@ class _Builder:
                 raise YamlError("map merge requires map or sequence of maps as the value", line=line)
             for key, part in source.items():
                 if key in mapping.value:
-                    self._document.duplicates.append(Remark(line, key, _go_string(key), is_merged=True))
+                    self._document.duplicates.append(Remark(line, key, quoted(key), is_merged=True))
                 mapping.value[key] = part
 
     def _key(self, value: Any, event: Any) -> tuple[str | None, str]:
         """Return a key as JSON has it, and as Go shows it; without the former the document cannot become JSON."""
         if value.__class__ is str:
-            return value, _go_string(value)
+            return value, quoted(value)
         line = event.start_mark.line + 1
         if value.__class__ in (list, dict):
-            raise YamlError(f"invalid map key: {_go_value(value)}", line=line)
-        written = event.value if event.__class__ is ScalarEvent else _go_value(value)
+            raise YamlError(f"invalid map key: {_shown(value)}", line=line)
+        written = event.value if event.__class__ is ScalarEvent else _shown(value)
         self._document.renamed.append(Remark(line, written, written))
         try:
             text = key_text(written, value)
@@ -407,30 +408,6 @@ _TAKE: Final[dict[type, Any]] = {
 }
 
 
-def _copied(value: Any) -> Any:
-    if value.__class__ is dict:
-        return {key: _copied(part) for key, part in value.items()}
-    if value.__class__ is list:
-        return [_copied(part) for part in value]
-    return value
-
-
-def _go_string(text: str) -> str:
-    return msgspec.json.encode(text).decode()
-
-
-def _go_value(value: Any, *, none: str = "<nil>") -> str:
+def _shown(value: Any) -> str:
     """Return a value as Go's ``%#v`` prints it."""
-    if value.__class__ is str:
-        return _go_string(value)
-    if value is None:
-        return none
-    inner = "interface {}(nil)"
-    if value.__class__ is dict:
-        pairs = ", ".join(f"{_go_string(key)}:{_go_value(value[key], none=inner)}" for key in sorted(value))
-        return f"map[interface {{}}]interface {{}}{{{pairs}}}"
-    if value.__class__ is list:
-        return f"[]interface {{}}{{{', '.join(_go_value(item, none=inner) for item in value)}}}"
-    if value.__class__ is bool:
-        return "true" if value else "false"
-    return str(value)
+    return syntax(value, "map[interface {}]interface {}") if value is not None else "<nil>"

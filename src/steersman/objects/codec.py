@@ -16,7 +16,6 @@ from msgspec import Struct
 from steersman.errors import DecodeError
 from steersman.json_types import JsonObject
 from steersman.objects.fields import UNREADABLE, unreadable
-from steersman.objects.identity import GroupVersionKind
 from steersman.objects.meta import ListMeta
 from steersman.objects.nulls import with_empty_for_null
 from steersman.objects.quantity import Quantity
@@ -202,17 +201,6 @@ def from_json(kind: type[K], document: JsonObject) -> K:
     return decode(kind, _encoder.encode(document))
 
 
-def copy_of(obj: ObjectT) -> ObjectT:
-    """Give an independent copy that remembers the same bytes."""
-    duplicate = decode(type(obj), encode(obj))
-    read = bytes_read(obj)
-    if isinstance(duplicate, Unstructured):
-        duplicate._read = read  # noqa: SLF001 - the codec is the one that remembers
-    else:
-        duplicate.__dict__["_read"] = read
-    return duplicate
-
-
 class ObjectList(Struct, Generic[T]):
     """Objects of one kind as they were at one version."""
 
@@ -242,17 +230,3 @@ def decode_list(kind: type[K], data: bytes) -> ObjectList[K]:
     """Read a list of a kind; each item remembers its own bytes."""
     raw = decode_as(RawList, data)
     return ObjectList(raw.metadata, [decode(kind, bytes(item)) for item in raw.items or ()])
-
-
-def decode_unstructured_list(gvk: GroupVersionKind, data: bytes) -> ObjectList[Unstructured]:
-    """Read a list of a kind without a class; items that leave out their kind get it from the list."""
-    raw = decode_as(RawList, data)
-    items = []
-    for item in raw.items or ():
-        content = decode_json(bytes(item))
-        if not isinstance(content, dict):
-            raise DecodeError(f"a list item of {gvk} is not an object: {type(content).__name__}")
-        loose = Unstructured({"apiVersion": gvk.api_version, "kind": gvk.kind, **content})
-        loose._read = encode_json(loose.content)  # noqa: SLF001 - the codec is the one that remembers
-        items.append(loose)
-    return ObjectList(raw.metadata, items)

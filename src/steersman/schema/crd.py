@@ -7,7 +7,6 @@ real server before it is given out; an error names the Python file and field tha
 from typing import Any, Final
 
 from steersman.errors import DeclarationError
-from steersman.golang.yaml_writer import write_yaml
 from steersman.json_types import JsonObject
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.codec import from_json
@@ -233,8 +232,3 @@ def crd_of(*kinds: CustomClass) -> JsonObject:
 def crd_object(*kinds: CustomClass) -> CustomResourceDefinition:
     """Build the CustomResourceDefinition of a kind as a typed object."""
     return from_json(CustomResourceDefinition, crd_of(*kinds))
-
-
-def crd_yaml(*kinds: CustomClass) -> str:
-    """Build the CustomResourceDefinition of a kind as YAML; the same classes always give the same text."""
-    return write_yaml([crd_of(*kinds)])

@@ -7,20 +7,11 @@ defaults. Every filled-in value is a fresh copy.
 from collections.abc import Callable
 from typing import Any
 
-from steersman.json_types import JsonObject
+from steersman.json_types import JsonObject, copied
 from steersman.structural.schema import Structural
 
 #: Fills in defaults in place.
 Fill = Callable[[Any], None]
-
-
-def copied(value: Any) -> Any:
-    """Copy a JSON value deeply."""
-    if value.__class__ is dict:
-        return {name: copied(item) for name, item in value.items()}
-    if value.__class__ is list:
-        return [copied(item) for item in value]
-    return value
 
 
 def _full_default(node: Structural, fill: Fill | None) -> Any:

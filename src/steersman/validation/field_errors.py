@@ -94,11 +94,6 @@ def invalid(field: str, value: Any, detail: str) -> FieldError:
     return FieldError(ErrorType.INVALID, field, value, detail)
 
 
-def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    """Say that a value is of the wrong type."""
-    return FieldError(ErrorType.TYPE_INVALID, field, value, detail)
-
-
 def duplicate(field: str, value: Any) -> FieldError:
     """Say that a value is there twice."""
     return FieldError(ErrorType.DUPLICATE, field, value)

@@ -4,9 +4,8 @@ import re
 from dataclasses import replace
 
 from steersman.errors import DecodeError
-from steersman.json_types import JsonObject
+from steersman.json_types import JsonObject, copied
 from steersman.structural.compiled import CompiledSchema
-from steersman.structural.defaulting import copied
 from steersman.structural.embedded import embedded_check
 from steersman.structural.pruning import MalformedResourceError, coerce_of
 from steersman.structural.schema import META_FIELDS, Structural, parse_schema

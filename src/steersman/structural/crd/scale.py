@@ -3,40 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from steersman.golang.text import float_text
+from steersman.golang.text import plain, type_name
 from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, invalid
 
 _INT32_MAX: Final = 2**31 - 1
-_GO_TYPES: Final = {
-    str: "string",
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    list: "[]interface {}",
-    dict: "map[string]interface {}",
-}
 
 
 class _AccessError(Exception):
     """A path leads through a value of a wrong type; the text is Kubernetes'."""
-
-
-def _shown(value: Any) -> str:
-    """Print a value as Go's ``%v`` does."""
-    if value is None:
-        return "<nil>"
-    if value.__class__ is bool:
-        return "true" if value else "false"
-    if value.__class__ is list:
-        return f"[{' '.join(map(_shown, value))}]"
-    if value.__class__ is dict:
-        return f"map[{' '.join(f'{key}:{_shown(value[key])}' for key in sorted(value))}]"
-    return float_text(value) if value.__class__ is float else str(value)
-
-
-def _go_type(value: Any) -> str:
-    return _GO_TYPES.get(value.__class__, "<nil>")
 
 
 def _read(obj: Any, path: str, wanted: type) -> Any:
@@ -48,7 +23,7 @@ def _read(obj: Any, path: str, wanted: type) -> Any:
             return None
         if value.__class__ is not dict:
             raise _AccessError(
-                f"{walked}.{step} accessor error: {_shown(value)} is of the type {_go_type(value)}, "
+                f"{walked}.{step} accessor error: {plain(value)} is of the type {type_name(value)}, "
                 "expected map[string]interface{}"
             )
         if step not in value:
@@ -56,7 +31,7 @@ def _read(obj: Any, path: str, wanted: type) -> Any:
         value, walked = value[step], f"{walked}.{step}"
     if value.__class__ is not wanted:
         raise _AccessError(
-            f"{walked} accessor error: {_shown(value)} is of the type {_go_type(value)}, expected {_GO_TYPES[wanted]}"
+            f"{walked} accessor error: {plain(value)} is of the type {type_name(value)}, expected {type_name(wanted())}"
         )
     return value
 

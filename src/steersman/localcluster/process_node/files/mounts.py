@@ -6,7 +6,7 @@ for it, in whatever text is handed to the process. A path is replaced where it s
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 
 class Mounts:
@@ -24,10 +24,6 @@ class Mounts:
         if self._pattern is None:
             return text
         return self._pattern.sub(lambda match: self._places[match[0]], text)
-
-    def rewrite_all(self, texts: Iterable[str]) -> list[str]:
-        """Replace every path below a mount, in each text."""
-        return [self.rewrite(text) for text in texts]
 
     def place_of(self, path: str) -> str | None:
         """Give where a path of the container is on this machine; ``None`` outside of all mounts."""
