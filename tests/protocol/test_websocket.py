@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from steersman.errors import DecodeError
-from steersman.protocol.remote_command import Channel, ended, failed, message, read_end
-from steersman.protocol.websocket import (
+from steersman.protocol.remote.remote_command import Channel, ended, failed, message, read_end
+from steersman.protocol.remote.websocket import (
     WebSocket,
     accept_headers,
     is_websocket,

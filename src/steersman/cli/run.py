@@ -14,7 +14,7 @@ import click
 from steersman.cli.loop import loop_factory
 from steersman.cli.parameters import PORT, SECONDS
 from steersman.cli.target import load_operator, project_target
-from steersman.cli.webhook_front import WebhookServing, webhook_serving_options
+from steersman.cli.webhook_listener import WebhookServing, webhook_serving_options
 from steersman.cli.webhooks import LateCalls, webhook_options
 
 if TYPE_CHECKING:

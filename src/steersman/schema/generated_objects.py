@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 from steersman.json_types import ABSENT, JsonObject
 from steersman.randomness import Randomness
+from steersman.structural.checks.value_checks import compile_pattern
 from steersman.structural.compiled import CompiledSchema
 from steersman.structural.schema import INT_OR_STRING, META_FIELDS, Structural
-from steersman.structural.value_checks import compile_pattern
 
 T = TypeVar("T")
 

@@ -26,8 +26,8 @@ from steersman.objects.quantity import Quantity
 from steersman.objects.resource import KubeObject, Status
 from steersman.objects.times import Duration, MicroTime
 from steersman.schema.constraints import Constraint, ListMap, Opaque, constraints_of
+from steersman.structural.checks.type_checks import JSON_TYPES
 from steersman.structural.schema import Schema
-from steersman.structural.type_checks import JSON_TYPES
 
 _STRING: Final = {"type": "string"}
 _INT_OR_STRING: Final = {"x-kubernetes-int-or-string": True}

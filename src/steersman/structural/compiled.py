@@ -9,18 +9,18 @@ from typing import Any, final
 
 from steersman.errors import DecodeError
 from steersman.json_types import ABSENT, JsonObject
-from steersman.structural.checks import table_of
+from steersman.structural.checks.embedded import embedded_check
+from steersman.structural.checks.list_types import list_type_check
+from steersman.structural.checks.object_checks import table_of
+from steersman.structural.checks.relative_errors import Check, Finding
+from steersman.structural.checks.walks import walk_of
 from steersman.structural.defaulting import fill_of
-from steersman.structural.embedded import embedded_check
-from steersman.structural.findings import Check, Finding
-from steersman.structural.list_types import list_type_check
 from steersman.structural.plain_type import Plain
 from steersman.structural.pruning import coerce_of, paths_of, prune_table
 from steersman.structural.ratcheting import Ratchet
 from steersman.structural.rules import BrokenRule, rule_tree
 from steersman.structural.schema import Structural, parse_schema
 from steersman.structural.verdict import Verdict
-from steersman.structural.walks import walk_of
 from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, invalid
 
 #: After these the rules are not run: they could not be trusted to see what they expect.

@@ -9,7 +9,7 @@ from typing import Any
 
 from steersman.errors import DecodeError
 from steersman.json_types import JsonObject
-from steersman.structural.findings import path_text
+from steersman.structural.checks.relative_errors import path_text
 from steersman.structural.schema import META_FIELDS, Structural
 from steersman.validation.field_errors import FieldError, invalid
 from steersman.validation.object_meta import read_object_meta

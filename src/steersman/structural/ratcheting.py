@@ -9,7 +9,8 @@ from typing import Any
 
 from steersman.golang.text import json_text
 from steersman.json_types import ABSENT, JsonObject
-from steersman.structural.checks import (
+from steersman.structural.checks.list_types import map_key
+from steersman.structural.checks.object_checks import (
     combination_findings,
     list_size_check,
     missing_fields,
@@ -17,8 +18,7 @@ from steersman.structural.checks import (
     scalar_checks,
     undeclared_fields,
 )
-from steersman.structural.findings import Check, Finding, gather
-from steersman.structural.list_types import map_key
+from steersman.structural.checks.relative_errors import Check, Finding, gather
 from steersman.structural.schema import Structural
 
 

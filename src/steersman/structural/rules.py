@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steersman.json_types import ABSENT, JsonObject
-from steersman.structural.findings import Key, path_text
+from steersman.structural.checks.relative_errors import Key, path_text
 from steersman.structural.ratcheting import old_field, old_items, same
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import NO_FIELD, OMITTED, ErrorType, FieldError

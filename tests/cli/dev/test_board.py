@@ -1,7 +1,7 @@
 """The state that the screen of `steer dev` shows, report by report."""
 
-from steersman.cli.dev.board import Board, Phase, Problem
 from steersman.cli.dev.reports import Changed, Failed, Kind, Loaded, Printed, Queue, Queues, Reconciled, Running, Said
+from steersman.cli.dev.view.dashboard_state import Board, Phase, Problem
 
 LOADED = Loaded("custompod", ["custompod", "janitor"], [Kind("CustomPod", "custompods.mock.com")])
 

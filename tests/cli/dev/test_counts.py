@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from steersman import meta
-from steersman.cli.dev.readiness import is_ready
-from steersman.cli.dev.tally import Count, Tally
+from steersman.cli.dev.view.object_counts import Count, Tally
+from steersman.cli.dev.view.readiness import is_ready
 from steersman.kinds.core_v1 import ConfigMap, Container, Pod, PodCondition, PodSpec
 from steersman.protocol.options import DeleteOptions
 from steersman.testing.cluster import Cluster

@@ -1,7 +1,7 @@
 """What is shown of that which happens before there is a terminal to show it on."""
 
-from steersman.cli.dev.face import LateFace
 from steersman.cli.dev.reports import Failed, Printed, Report
+from steersman.cli.dev.view.view import LateFace
 
 
 class Shown:

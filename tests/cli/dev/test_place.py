@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from steersman.cli.dev.place import place_of, text_of
+from steersman.cli.dev.error_location import place_of, text_of
 
 CALLS_INSTALLED = "import installed\ndef go():\n    return installed.fail()\n"
 FAILS = "def fail():\n    raise KeyError('x')\n"

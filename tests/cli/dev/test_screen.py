@@ -6,10 +6,10 @@ from collections.abc import Iterable
 import pytest
 from rich.console import Console
 
-from steersman.cli.dev.board import Board
 from steersman.cli.dev.reports import Changed, Failed, Kind, Loaded, Printed, Queue, Queues, Reconciled, Running, Said
-from steersman.cli.dev.screen import Screen, Surroundings
-from steersman.cli.dev.tally import Count
+from steersman.cli.dev.view.dashboard_state import Board
+from steersman.cli.dev.view.object_counts import Count
+from steersman.cli.dev.view.screen import Screen, Surroundings
 
 SURROUNDINGS = Surroundings("https://127.0.0.1:41877", "export KUBECONFIG=/home/somebody/custompod/.steer/kubeconfig")
 COUNTS = [("CustomPod", Count(1)), ("Pod", Count(3, 3, 2))]

@@ -3,7 +3,7 @@
 import pytest
 
 from steersman.cli.dev.reports import Changed, Failed, Kind, Loaded, Printed, Queues, Reconciled, Report, Running, Said
-from steersman.cli.dev.wording import duration, elapsed, line_of, time_of, why, why_briefly
+from steersman.cli.dev.view.texts import duration, elapsed, line_of, time_of, why, why_briefly
 
 AT = 1_700_000_000.0
 CLOCK = time_of(AT)

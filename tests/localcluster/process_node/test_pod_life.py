@@ -21,7 +21,7 @@ from steersman.kinds.core_v1 import (
 from steersman.localcluster.container_report import Running, Terminated, Waiting
 from steersman.localcluster.process_node.lifecycle.actions import Action, Ask, RunHook, SendSignal, Start, Tell
 from steersman.localcluster.process_node.lifecycle.moment import Moment
-from steersman.localcluster.process_node.lifecycle.pod_life import PodLife
+from steersman.localcluster.process_node.lifecycle.pod_lifecycle import PodLife
 from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
 
 WALL = datetime(2030, 1, 1, tzinfo=UTC)

@@ -38,7 +38,7 @@ from steersman.kinds.core_v1 import (
     VolumeProjection,
 )
 from steersman.localcluster.process_node.addresses import AddressBook
-from steersman.localcluster.process_node.containers.container_world import ContainerWorld
+from steersman.localcluster.process_node.containers.container_context import ContainerWorld
 from steersman.localcluster.process_node.containers.downward import Surroundings
 from steersman.localcluster.process_node.containers.environment import environment
 from steersman.localcluster.process_node.containers.expansion import expand

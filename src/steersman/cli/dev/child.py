@@ -18,8 +18,8 @@ import click
 from msgspec import Struct
 from msgspec.json import decode, encode
 
+from steersman.cli.dev.error_location import place_of, text_of
 from steersman.cli.dev.log_reports import CONTROLLER_LOG, ReportHandler
-from steersman.cli.dev.place import place_of, text_of
 from steersman.cli.dev.reports import Failed, Kind, Loaded, Queue, Queues, Report, Running, line_of
 from steersman.clock import Clock, RealClock
 
@@ -148,7 +148,7 @@ def kinds_of(operator: "Operator") -> Iterable[Kind]:
 async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -> None:
     import socket
 
-    from steersman.cli.webhook_front import WebhookServing
+    from steersman.cli.webhook_listener import WebhookServing
     from steersman.manager.main import run_operators
     from steersman.manager.manager import ManagerOptions
     from steersman.manager.signals import stop_on_signals

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from steersman.cli.dev.place import place_of
+from steersman.cli.dev.error_location import place_of
 from steersman.cli.dev.reports import Reconciled, Report, Said
 from steersman.manager.logs import fields_of, message_of, plain_value
 

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steersman.cli.dev.board import Board
-from steersman.cli.dev.face import Face, LateFace
 from steersman.cli.dev.file_watch import FileWatch
 from steersman.cli.dev.kubeconfig_file import OWN_FOLDER, KubeconfigFile, kubeconfig_file
 from steersman.cli.dev.local_cluster import local_cluster
 from steersman.cli.dev.log_reports import ReportHandler
 from steersman.cli.dev.operator_process import Start, operator_process
-from steersman.cli.dev.plain_face import PlainFace
 from steersman.cli.dev.project_files import ProjectFiles
 from steersman.cli.dev.reports import Changed, Failed, Report
-from steersman.cli.dev.tally import Count, Tally
-from steersman.cli.dev.wording import failure
+from steersman.cli.dev.view.dashboard_state import Board
+from steersman.cli.dev.view.object_counts import Count, Tally
+from steersman.cli.dev.view.plain_view import PlainFace
+from steersman.cli.dev.view.texts import failure
+from steersman.cli.dev.view.view import Face, LateFace
 from steersman.cli.target import project_target
 from steersman.cli.webhooks import LateCalls, webhook_options
 from steersman.clock import Clock
@@ -39,7 +39,7 @@ from steersman.manager.signals import stop_on_signals
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalServer
-    from steersman.cli.dev.screen import Screen, Surroundings
+    from steersman.cli.dev.view.screen import Screen, Surroundings
     from steersman.localcluster.process_node.options import ProcessNodeOptions
 
 #: Objects between collections: a server makes many short-lived ones and hardly any cycles.
@@ -192,14 +192,14 @@ class Session:
             return PlainFace(f"Kubernetes API at {url} (for development and tests): {export}")
         from rich.console import Console
 
-        from steersman.cli.dev.live_face import LiveFace
-        from steersman.cli.dev.screen import Surroundings
+        from steersman.cli.dev.view.live_view import LiveFace
+        from steersman.cli.dev.view.screen import Surroundings
 
         surroundings = Surroundings(url, export)
         return LiveFace(Console(), lambda: self._screen(surroundings), self._farewell)
 
     def _screen(self, surroundings: "Surroundings") -> "Screen":
-        from steersman.cli.dev.screen import Screen
+        from steersman.cli.dev.view.screen import Screen
 
         return Screen(self._board, surroundings, self._counts(), self._clock.monotonic() - self._started)
 

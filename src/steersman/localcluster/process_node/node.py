@@ -22,11 +22,11 @@ from steersman.localcluster.node_presence import NodePresence
 from steersman.localcluster.process_node.containers.images import Images
 from steersman.localcluster.process_node.files.directory import NodeDirectory
 from steersman.localcluster.process_node.inventory import FollowedInventory
+from steersman.localcluster.process_node.node_services import Workshop, known_addresses
 from steersman.localcluster.process_node.options import ProcessNodeOptions
 from steersman.localcluster.process_node.pod_runner import PodRunner
 from steersman.localcluster.process_node.processes.spawning import Processes
 from steersman.localcluster.process_node.remote.pod_access import PodAccess
-from steersman.localcluster.process_node.workshop import Workshop, known_addresses
 from steersman.manager.operator import Operator
 from steersman.version import __version__
 

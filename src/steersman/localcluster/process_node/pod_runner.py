@@ -10,22 +10,22 @@ from steersman.informer.wakeup import Wakeup
 from steersman.kinds.core_v1 import Container, Pod
 from steersman.localcluster.container_report import PodReport
 from steersman.localcluster.pod_status import pod_status
+from steersman.localcluster.process_node.containers.container_context import ContainerWorld
 from steersman.localcluster.process_node.containers.container_run import ContainerRun, RunLogs, execute
-from steersman.localcluster.process_node.containers.container_world import ContainerWorld
 from steersman.localcluster.process_node.containers.downward import Surroundings
 from steersman.localcluster.process_node.containers.environment import environment
 from steersman.localcluster.process_node.containers.prober import Prober
 from steersman.localcluster.process_node.containers.problem import ImageError, StartError
 from steersman.localcluster.process_node.files.volumes import PodVolumes
 from steersman.localcluster.process_node.lifecycle.actions import Action, Ask, RunHook, SendSignal, Start, Tell
-from steersman.localcluster.process_node.lifecycle.container_life import Stage
+from steersman.localcluster.process_node.lifecycle.container_lifecycle import Stage
 from steersman.localcluster.process_node.lifecycle.moment import Moment
-from steersman.localcluster.process_node.lifecycle.pod_life import PodLife
+from steersman.localcluster.process_node.lifecycle.pod_lifecycle import PodLife
 from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
+from steersman.localcluster.process_node.node_services import Workshop
 from steersman.localcluster.process_node.pod_tokens import pod_tokens
 from steersman.localcluster.process_node.processes.spawning import base_environment
 from steersman.localcluster.process_node.status_writer import StatusWriter
-from steersman.localcluster.process_node.workshop import Workshop
 from steersman.protocol.options import DeleteOptions, Preconditions
 
 #: Seconds before a write or a start is tried again.

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from steersman.errors import DecodeError
 from steersman.json_types import JsonObject, copied
+from steersman.structural.checks.embedded import embedded_check
+from steersman.structural.checks.walks import walk_of
 from steersman.structural.compiled import CompiledSchema
-from steersman.structural.embedded import embedded_check
 from steersman.structural.pruning import MalformedResourceError, coerce_of
 from steersman.structural.schema import META_FIELDS, Structural, parse_schema
-from steersman.structural.walks import walk_of
 from steersman.validation.field_errors import NO_FIELD, FieldError, invalid
 
 #: What is said of a number that its type does not hold, with the place at the end.

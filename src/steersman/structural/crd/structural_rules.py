@@ -7,8 +7,8 @@ the API server.
 import enum
 from typing import Final
 
+from steersman.structural.checks.value_checks import pattern_fault
 from steersman.structural.schema import Schema
-from steersman.structural.value_checks import pattern_fault
 from steersman.validation.field_errors import FieldError, forbidden, invalid, required
 
 

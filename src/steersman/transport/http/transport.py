@@ -24,7 +24,7 @@ from steersman.transport.http.retry import READS, request_with_retries
 from steersman.transport.http.tls import TlsContexts
 from steersman.transport.http.wire import Encoder, Wire
 from steersman.transport.limits import Limits
-from steersman.transport.pulse import Pulse
+from steersman.transport.server_liveness import Pulse
 from steersman.transport.stream import ResponseStream
 from steersman.version import __version__
 

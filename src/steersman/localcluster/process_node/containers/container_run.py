@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from steersman.clock import Clock
+from steersman.localcluster.process_node.containers.container_context import ContainerWorld
 from steersman.localcluster.process_node.containers.container_log import ContainerLog, read_log, remove_log
-from steersman.localcluster.process_node.containers.container_world import ContainerWorld
 from steersman.localcluster.process_node.processes.pipes import OutputPipe
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes, Streams
 

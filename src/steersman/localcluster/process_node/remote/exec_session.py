@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from steersman.clock import Clock
 from steersman.errors import DecodeError
-from steersman.localcluster.process_node.containers.container_world import ContainerWorld
+from steersman.localcluster.process_node.containers.container_context import ContainerWorld
 from steersman.localcluster.process_node.containers.problem import StartError
 from steersman.localcluster.process_node.processes.pipes import InputPipe, OutputPipe
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes, Streams
 from steersman.localcluster.process_node.processes.terminal import on_terminal, open_terminal, resize
 from steersman.objects.codec import decode_json
-from steersman.protocol.remote_command import Channel, ended, failed, message
-from steersman.protocol.websocket import WebSocket
+from steersman.protocol.remote.remote_command import Channel, ended, failed, message
+from steersman.protocol.remote.websocket import WebSocket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,15 +8,15 @@ from steersman.apiserver.messages.api_request import Call
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.status import Refusal, bad_request
 from steersman.json_types import JsonObject
-from steersman.localcluster.process_node.lifecycle.container_life import Stage
+from steersman.localcluster.process_node.lifecycle.container_lifecycle import Stage
 from steersman.localcluster.process_node.remote.exec_session import ExecSession, ExecWish
 from steersman.localcluster.process_node.remote.log_selection import LogSelection
 from steersman.localcluster.process_node.remote.log_stream import LogStream
 from steersman.localcluster.process_node.remote.port_forward import PROTOCOL, PortForward
 from steersman.objects.times import parse_time
 from steersman.protocol.http import Exchange
-from steersman.protocol.remote_command import PROTOCOLS
-from steersman.protocol.websocket import WebSocket, accept_headers, is_websocket, offered_protocols
+from steersman.protocol.remote.remote_command import PROTOCOLS
+from steersman.protocol.remote.websocket import WebSocket, accept_headers, is_websocket, offered_protocols
 
 if TYPE_CHECKING:
     from steersman.localcluster.process_node.node import ProcessNode

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from steersman.errors import DecodeError
-from steersman.protocol.spdy import Accepted, Data, Frame, GoingAway, Opened, Ping, Reset, SpdyConnection
-from steersman.protocol.websocket import WebSocket
+from steersman.protocol.remote.spdy import Accepted, Data, Frame, GoingAway, Opened, Ping, Reset, SpdyConnection
+from steersman.protocol.remote.websocket import WebSocket
 
 PROTOCOL = "SPDY/3.1+portforward.k8s.io"
 _CHUNK = 32 * 1024

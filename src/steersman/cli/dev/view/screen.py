@@ -8,10 +8,10 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from steersman.cli.dev.board import Board, Phase, Problem
 from steersman.cli.dev.reports import Printed, Reconciled, Said
-from steersman.cli.dev.tally import Count
-from steersman.cli.dev.wording import duration, elapsed, names, result, said, time_of, why, why_briefly
+from steersman.cli.dev.view.dashboard_state import Board, Phase, Problem
+from steersman.cli.dev.view.object_counts import Count
+from steersman.cli.dev.view.texts import duration, elapsed, names, result, said, time_of, why, why_briefly
 
 _PHASES = {Phase.STARTING: "bold yellow", Phase.RUNNING: "bold green", Phase.BROKEN: "bold red"}
 _RESULTS = {"success": "green", "error": "bold red", "requeue": "yellow", "requeue_after": "cyan"}

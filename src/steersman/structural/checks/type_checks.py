@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from steersman.golang.numbers import INT64_MAX, INT64_MIN
-from steersman.structural.findings import Check, Finding
+from steersman.structural.checks.relative_errors import Check, Finding
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from steersman.cli.dev.readiness import is_ready
+from steersman.cli.dev.view.readiness import is_ready
 
 if TYPE_CHECKING:
     from steersman.apiserver.resources.object_store import Ledger

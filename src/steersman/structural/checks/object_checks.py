@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from steersman.json_types import JsonObject
-from steersman.structural.findings import Check, Finding, Style, gather
-from steersman.structural.schema import Structural
-from steersman.structural.type_checks import JSON_TYPES, NULL, type_check
-from steersman.structural.value_checks import (
+from steersman.structural.checks.relative_errors import Check, Finding, Style, gather
+from steersman.structural.checks.type_checks import JSON_TYPES, NULL, type_check
+from steersman.structural.checks.value_checks import (
     all_of,
     enum_check,
     format_check,
@@ -20,6 +19,7 @@ from steersman.structural.value_checks import (
     quick_text,
     text_check,
 )
+from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType, too_many
 
 #: The check for each class of values; `None` where nothing can be wrong.

@@ -10,7 +10,7 @@ import re2
 from steersman.errors import DecodeError
 from steersman.golang.numbers import INT64_MAX, INT64_MIN
 from steersman.golang.text import float_text, json_text
-from steersman.structural.findings import Check, Finding, Style
+from steersman.structural.checks.relative_errors import Check, Finding, Style
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType, not_supported, too_long
 from steersman.validation.formats import is_known_format, string_format

@@ -5,7 +5,7 @@ from typing import Any
 
 from steersman.golang.text import json_text
 from steersman.json_types import JsonObject
-from steersman.structural.findings import Check, Finding, Style
+from steersman.structural.checks.relative_errors import Check, Finding, Style
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType
 

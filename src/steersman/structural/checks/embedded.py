@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from steersman.structural.findings import Check, Finding, Style
+from steersman.structural.checks.relative_errors import Check, Finding, Style
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType, FieldError
 from steersman.validation.names import kind_faults

@@ -8,7 +8,7 @@ from steersman.kinds.core_v1 import Container, ContainerStateTerminated, Contain
 from steersman.localcluster.container_report import ContainerReport, Terminated
 from steersman.localcluster.pod_conditions import is_sidecar
 from steersman.localcluster.process_node.lifecycle.actions import Action, Start, Tell
-from steersman.localcluster.process_node.lifecycle.container_life import ContainerLife, Role, Stage
+from steersman.localcluster.process_node.lifecycle.container_lifecycle import ContainerLife, Role, Stage
 from steersman.localcluster.process_node.lifecycle.moment import Moment
 from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
 from steersman.localcluster.process_node.lifecycle.restart_backoff import RestartBackoff

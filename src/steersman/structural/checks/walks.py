@@ -6,9 +6,9 @@ Subtrees of the schema without such nodes are never entered.
 from collections.abc import Callable
 from typing import Any
 
-from steersman.structural.findings import Check, Finding, Key, gather
+from steersman.structural.checks.relative_errors import Check, Finding, Key, gather
+from steersman.structural.checks.value_checks import all_of
 from steersman.structural.schema import Structural
-from steersman.structural.value_checks import all_of
 
 #: Gives the check of a single node, or nothing if the walk has no business there.
 OfNode = Callable[[Structural], Check | None]

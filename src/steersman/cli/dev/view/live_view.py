@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 
 from steersman.cli.dev.reports import Report
-from steersman.cli.dev.screen import Screen
+from steersman.cli.dev.view.screen import Screen
 
 
 class LiveFace:

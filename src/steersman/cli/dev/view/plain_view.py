@@ -3,7 +3,7 @@
 import click
 
 from steersman.cli.dev.reports import Report
-from steersman.cli.dev.wording import line_of
+from steersman.cli.dev.view.texts import line_of
 
 _COLOURS = {"error": "red", "critical": "red", "warning": "yellow"}
 
