@@ -6,9 +6,9 @@ from steersman.protocol.watch_liveness import (
     NO_EVENT,
     OVERDUE,
     QUIET,
-    AskForLife,
     GiveUp,
     KeepWaiting,
+    ProbeServer,
     WatchLiveness,
 )
 from steersman.transport.limits import Limits
@@ -24,7 +24,7 @@ def test_a_watch_that_just_brought_an_event_is_waited_for() -> None:
 def test_a_quiet_watch_asks_for_life_and_goes_on() -> None:
     """Silence is not death: as long as the server answers, the watch is kept until a bookmark must have come."""
     liveness = WatchLiveness(0.0, 300.0)
-    assert liveness.step(QUIET) == AskForLife()
+    assert liveness.step(QUIET) == ProbeServer()
     liveness.showed_life(QUIET + 1.0)
     assert liveness.step(QUIET + 1.0) == KeepWaiting(QUIET)
 

@@ -19,9 +19,9 @@ from steersman.golang.strict_json import (
     unrecognized_message,
 )
 from steersman.structural.custom_object import CustomKind
-from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import FieldError, invalid, invalid_message
 from steersman.validation.object_meta import finalizer_warnings
+from steersman.validation.result import ValidationResult
 from tests.support.schema_recordings import counted
 
 SUFFIX = "<5 random>"
@@ -96,7 +96,7 @@ def named(kind: CustomKind, obj: dict[str, Any]) -> None:
     meta["generation"] = 1
 
 
-def judged(kind: CustomKind, obj: dict[str, Any], verdict: Verdict, warnings: list[str]) -> list[str]:
+def judged(kind: CustomKind, obj: dict[str, Any], verdict: ValidationResult, warnings: list[str]) -> list[str]:
     """Refuse an object with errors; else give all warnings."""
     warnings = warnings + verdict.warnings
     if verdict.errors:

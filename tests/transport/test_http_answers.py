@@ -12,7 +12,7 @@ from steersman.errors import BadAnswer, ConnectionFailed
 from steersman.protocol.http import Request
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http.connection import Connection
-from steersman.transport.http.receivers import Whole
+from steersman.transport.http.receivers import WholeResponse
 from steersman.transport.http.transport import connect
 from steersman.transport.limits import Limits
 from tests.support.peer import OK, PeerConnection, answer, answering, scripted
@@ -245,7 +245,7 @@ def test_an_answer_means_the_same_however_it_is_cut(data: bytes, cuts: list[int]
     async def parse(pieces: list[bytes]) -> tuple[int, list[tuple[str, str]], bytes]:
         connection = Connection(clock=RealClock(), limits=Limits(), on_free=lambda _: None, on_lost=lambda _: None)
         connection.connection_made(_Discard())
-        whole = Whole(connection, asyncio.get_running_loop().create_future(), limit=1000, is_bodiless=False)
+        whole = WholeResponse(connection, asyncio.get_running_loop().create_future(), limit=1000, is_bodiless=False)
         transport = connect(ClusterConfig(server="http://127.0.0.1:1"), clock=RealClock())
         connection.send(transport._encoder.encode(GET), whole, silence=None)
         for piece in pieces:

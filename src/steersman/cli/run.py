@@ -15,7 +15,7 @@ from steersman.cli.loop import loop_factory
 from steersman.cli.parameters import PORT, SECONDS
 from steersman.cli.target import load_operator, project_target
 from steersman.cli.webhook_listener import WebhookServing, webhook_serving_options
-from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 
 if TYPE_CHECKING:
     from steersman.manager.manager import ManagerOptions
@@ -148,7 +148,7 @@ class _Cluster:
 
         from steersman.apiserver.local import LocalOptions, local_server
 
-        calls = LateCalls()
+        calls = DeferredWebhookCalls()
         options = LocalOptions(webhooks=webhook_options(calls))
         async with local_server(options) as server, contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(calls.close)

@@ -12,7 +12,7 @@ import click
 
 from steersman.cli.loop import loop_factory
 from steersman.cli.parameters import PORT
-from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalOptions
@@ -87,7 +87,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.manager.logs import configure_logging
 
     configure_logging(json=False)
-    calls = LateCalls()
+    calls = DeferredWebhookCalls()
     options = LocalOptions(
         port=port,
         token=token,
@@ -107,7 +107,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         raise _Unusable(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}") from None
 
 
-async def _serve(options: "LocalOptions", path: Path, calls: LateCalls) -> None:
+async def _serve(options: "LocalOptions", path: Path, calls: DeferredWebhookCalls) -> None:
     from steersman.apiserver.local import local_server
     from steersman.manager.signals import stop_on_signals
 

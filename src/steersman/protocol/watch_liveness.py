@@ -30,7 +30,7 @@ class KeepWaiting(Struct, frozen=True):
     seconds: float
 
 
-class AskForLife(Struct, frozen=True):
+class ProbeServer(Struct, frozen=True):
     """Find out whether the server answers at all; the watch is kept meanwhile."""
 
 
@@ -40,7 +40,7 @@ class GiveUp(Struct, frozen=True):
     reason: str
 
 
-Step: TypeAlias = KeepWaiting | AskForLife | GiveUp
+Step: TypeAlias = KeepWaiting | ProbeServer | GiveUp
 
 
 class WatchLiveness:
@@ -68,7 +68,7 @@ class WatchLiveness:
         if now >= dead_at:
             return GiveUp(f"the watch brought no complete event for {NO_EVENT:g} s")
         ask_at = self._quiet_since + QUIET
-        return AskForLife() if now >= ask_at else KeepWaiting(min(ask_at, dead_at) - now)
+        return ProbeServer() if now >= ask_at else KeepWaiting(min(ask_at, dead_at) - now)
 
     def __repr__(self) -> str:
         return f"<WatchLiveness waits_since={self._waits_since} overdue_at={self._overdue_at}>"

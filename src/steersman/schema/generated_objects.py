@@ -51,7 +51,7 @@ def generated(
     schema: CompiledSchema, api_version: str, kind: str, *, count: int, seed: int = 0
 ) -> Iterator[JsonObject]:
     """Make up so many objects of a kind; fewer where valid ones are not found."""
-    maker = _Maker(Randomness(seed))
+    maker = _Generator(Randomness(seed))
     for place in range(count):
         for _ in range(_TRIES):
             share = (1.0, 0.0)[place] if place < 2 else _SOME  # noqa: PLR2004 - all, only required, then some
@@ -66,7 +66,7 @@ def generated(
                 break
 
 
-class _Maker:
+class _Generator:
     def __init__(self, randomness: Randomness) -> None:
         self._randomness = randomness
         #: How likely a field is there that need not be.

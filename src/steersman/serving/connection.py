@@ -23,7 +23,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _LINGER = 2.0
 
 
-class Surroundings(Protocol):
+class ConnectionContext(Protocol):
     """What all connections of one server share."""
 
     clock: Clock
@@ -43,7 +43,7 @@ class Surroundings(Protocol):
 class ServerConnection(asyncio.Protocol):
     """A connection of one client."""
 
-    def __init__(self, server: Surroundings) -> None:
+    def __init__(self, server: ConnectionContext) -> None:
         self._server = server
         self._transport: asyncio.Transport | None = None
         self._peer = Peer()

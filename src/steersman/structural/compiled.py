@@ -12,7 +12,7 @@ from steersman.json_types import ABSENT, JsonObject
 from steersman.structural.checks.embedded import embedded_check
 from steersman.structural.checks.list_types import list_type_check
 from steersman.structural.checks.object_checks import table_of
-from steersman.structural.checks.relative_errors import Check, Finding
+from steersman.structural.checks.relative_errors import Check, RelativeError
 from steersman.structural.checks.walks import walk_of
 from steersman.structural.defaulting import fill_of
 from steersman.structural.plain_type import Plain
@@ -20,8 +20,8 @@ from steersman.structural.pruning import coerce_of, paths_of, prune_table
 from steersman.structural.ratcheting import Ratchet
 from steersman.structural.rules import BrokenRule, rule_tree
 from steersman.structural.schema import Structural, parse_schema
-from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, invalid
+from steersman.validation.result import ValidationResult
 
 #: After these the rules are not run: they could not be trusted to see what they expect.
 _BLOCKING = frozenset(
@@ -42,8 +42,8 @@ _NOT_CHECKED = invalid(
 _TOO_DEEP = "the object nests too deeply"
 
 
-def _errors(found: list[Finding] | None, base: str = "") -> list[FieldError]:
-    return [finding.error(base) for finding in found] if found else []
+def _errors(found: list[RelativeError] | None, base: str = "") -> list[FieldError]:
+    return [error.error(base) for error in found] if found else []
 
 
 def _run(check: Check | None, value: Any) -> list[FieldError]:
@@ -92,7 +92,7 @@ class CompiledSchema:
 
     def validate(
         self, obj: Any, old: Any = ABSENT, *, status_only: bool = False, earlier: Sequence[FieldError] = ()
-    ) -> Verdict:
+    ) -> ValidationResult:
         """Check an object; with ``old`` beside it, what did not change is not complained about.
 
         ``status_only`` is the check of a write to `/status`: the schema of the status alone, and the rules of the whole
@@ -107,7 +107,7 @@ class CompiledSchema:
             errors += _run(self._embedded, obj)
             if self._unique is not None and (old is ABSENT or not self._unique(old)):
                 errors += _run(self._unique, obj)
-            return self.rules_verdict(obj, old, errors)
+            return self.check_rules(obj, old, errors)
         except RecursionError:
             raise DecodeError(_TOO_DEEP) from None
 
@@ -118,7 +118,7 @@ class CompiledSchema:
         check = self._table[obj.__class__]
         found = check(obj) if check is not None else None
         if found and old is not ABSENT:
-            found = self._ratchet.findings(self.node, obj, old, is_root=self._is_root)
+            found = self._ratchet.errors(self.node, obj, old, is_root=self._is_root)
         return _errors(found, base)
 
     def _status_errors(self, obj: JsonObject, old: Any) -> list[FieldError]:
@@ -127,19 +127,19 @@ class CompiledSchema:
             return []
         # A status that was not there was null, and a null that stays one is not complained about.
         old_status = ABSENT if old is ABSENT else old.get("status")
-        return _errors(self._ratchet.findings(node, obj["status"], old_status), "status")
+        return _errors(self._ratchet.errors(node, obj["status"], old_status), "status")
 
-    def rules_verdict(self, obj: Any, old: Any, errors: list[FieldError]) -> Verdict:
+    def check_rules(self, obj: Any, old: Any, errors: list[FieldError]) -> ValidationResult:
         """Run the rules, unless errors that were found before forbid it."""
         if self._rules is None:
-            return Verdict(errors, [])
+            return ValidationResult(errors, [])
         if errors and any(error.type in _BLOCKING for error in errors):
-            return Verdict([*errors, _NOT_CHECKED], [])
+            return ValidationResult([*errors, _NOT_CHECKED], [])
         broken = self.broken_rules(obj, old)
         if not broken:
-            return Verdict(errors, [])
+            return ValidationResult(errors, [])
         refused = [rule.error for rule in broken if not rule.unchanged]
-        return Verdict([*errors, *refused], [str(rule.error) for rule in broken if rule.unchanged])
+        return ValidationResult([*errors, *refused], [str(rule.error) for rule in broken if rule.unchanged])
 
     def broken_rules(self, obj: Any, old: Any = ABSENT) -> list[BrokenRule]:
         """Run the rules alone."""

@@ -11,7 +11,6 @@ from steersman.errors import DecodeError
 from steersman.json_types import ABSENT, JsonObject
 from steersman.structural.compiled import CompiledSchema, compile_schema
 from steersman.structural.crd.scale import ScalePaths
-from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import FieldError, invalid
 from steersman.validation.object_meta import (
     read_object_meta,
@@ -19,6 +18,7 @@ from steersman.validation.object_meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from steersman.validation.result import ValidationResult
 from steersman.validation.wire_types import WireTypeError
 
 
@@ -101,23 +101,23 @@ class CustomKind:
             return []
         return [*self.scale.spec_errors(obj), *self.scale.status_errors(obj)]
 
-    def validate_create(self, obj: JsonObject) -> Verdict:
+    def validate_create(self, obj: JsonObject) -> ValidationResult:
         """Check a new object; its status, if a subresource, is the caller's to drop first."""
         errors = self._type_errors(obj)
         if errors:
             # The schema is not asked about objects of another kind, but its rules are.
-            return self.schema.rules_verdict(obj, ABSENT, errors)
+            return self.schema.check_rules(obj, ABSENT, errors)
         errors = validate_object_meta(obj.get("metadata") or {}, namespaced=self.namespaced)
         return self.schema.validate(obj, earlier=[*errors, *self._scale_errors(obj)])
 
-    def validate_update(self, obj: JsonObject, old: JsonObject) -> Verdict:
+    def validate_update(self, obj: JsonObject, old: JsonObject) -> ValidationResult:
         """Check an object that replaces another."""
         meta, old_meta = obj.get("metadata") or {}, old.get("metadata") or {}
         errors = validate_any_change(meta, old_meta, namespaced=self.namespaced) + self._type_errors(obj)
         errors += validate_object_meta_update(meta, old_meta)
         return self.schema.validate(obj, old, earlier=[*errors, *self._scale_errors(obj)])
 
-    def validate_status_update(self, obj: JsonObject, old: JsonObject) -> Verdict:
+    def validate_status_update(self, obj: JsonObject, old: JsonObject) -> ValidationResult:
         """Check an object whose status replaces that of another."""
         errors = self._type_errors(obj)
         errors += validate_object_meta_update(obj.get("metadata") or {}, old.get("metadata") or {})

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from steersman.json_types import ABSENT, JsonObject
-from steersman.structural.checks.relative_errors import Key, path_text
+from steersman.structural.checks.relative_errors import MapKey, path_text
 from steersman.structural.ratcheting import old_field, old_items, same
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import NO_FIELD, OMITTED, ErrorType, FieldError
@@ -118,7 +118,7 @@ class RuleTree:
         if self.others is not None:
             for name, child in value.items():
                 if name not in self.node.properties:
-                    self.others._visit(child, old_field(old, name), budget, (*steps, Key(name)), report)  # noqa: SLF001 - as above
+                    self.others._visit(child, old_field(old, name), budget, (*steps, MapKey(name)), report)  # noqa: SLF001 - as above
 
 
 def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError
-from steersman.transport.auth.credentials import Credentials, Fixed, Impersonation, TokenFile, basic, bearer
+from steersman.transport.auth.credentials import Credentials, Impersonation, StaticCredentials, TokenFile, basic, bearer
 from steersman.transport.auth.exec_plugin import ExecPlugin, PluginPolicy
 from steersman.transport.auth.secret import Secret
 from steersman.transport.endpoint import Endpoint, Proxy
@@ -127,13 +127,13 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
         """Make the source of identities that this configuration describes."""
         match self.authentication:
             case Anonymous():
-                return Fixed()
+                return StaticCredentials()
             case Token(token):
-                return Fixed(bearer(token))
+                return StaticCredentials(bearer(token))
             case TokenFromFile(path, initial):
                 return TokenFile(path, clock=clock, initial=initial)
             case Login(username, password):
-                return Fixed(basic(username, password))
+                return StaticCredentials(basic(username, password))
             case ExecPlugin():
                 from steersman.transport.auth.exec_credentials import ExecCredentials  # noqa: PLC0415 - only who has a plugin
 

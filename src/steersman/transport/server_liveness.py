@@ -10,7 +10,7 @@ from steersman.errors import TransportError
 _RECENTLY = 5.0
 
 
-class Pulse:
+class ServerLiveness:
     """Asks the server for a sign of life when no answer came recently."""
 
     def __init__(self, ask: Callable[[], Awaitable[object]], clock: Clock) -> None:

@@ -10,7 +10,7 @@ from steersman.errors import ConnectionFailed, NoAnswer, TransportError
 from steersman.protocol.http import Request, Response
 from steersman.protocol.responses import error_of
 from steersman.protocol.watch_frames import RawEvent, WatchFrames
-from steersman.protocol.watch_liveness import OPENING, AskForLife, GiveUp, KeepWaiting, WatchLiveness
+from steersman.protocol.watch_liveness import OPENING, GiveUp, KeepWaiting, ProbeServer, WatchLiveness
 from steersman.transport.base import Transport
 from steersman.transport.stream import ResponseStream
 
@@ -76,7 +76,7 @@ class WatchStream:
                     self._deadline.set_at(now + seconds)
                     with suppress(TimeoutError):
                         return await anext(self._body, None)
-                case AskForLife():
+                case ProbeServer():
                     await self._ask_for_life()
                 case GiveUp(reason):
                     raise NoAnswer(reason)

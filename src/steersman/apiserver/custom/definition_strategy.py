@@ -8,9 +8,9 @@ from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
 from steersman.objects.identity import GroupVersionKind
-from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import invalid
 from steersman.validation.object_meta import validate_any_change
+from steersman.validation.result import ValidationResult
 
 #: The group and kind of definitions.
 DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -65,7 +65,7 @@ class DefinitionStrategy(BuiltinStrategy):
         if now[:1] and now[0] not in stored:
             obj["status"] = {**status, "storedVersions": [*stored, now[0]]}
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge a definition as a real server does."""
         if subresource == "status":
             return super().check(obj, old, subresource)
@@ -74,9 +74,9 @@ class DefinitionStrategy(BuiltinStrategy):
         try:
             review = validate_crd(obj, old)
         except DecodeError as error:
-            return Verdict([invalid("spec", "", str(error))], [])
+            return ValidationResult([invalid("spec", "", str(error))], [])
         errors = validate_any_change(obj["metadata"], old["metadata"], namespaced=False) if old is not None else []
-        return Verdict([*errors, *review.errors], review.warnings)
+        return ValidationResult([*errors, *review.errors], review.warnings)
 
     def before_delete(self, obj: Document) -> None:
         """Make sure that objects are cleaned up before their definition goes."""

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from steersman.apiserver.resources.columns import Column
-from steersman.structural.verdict import Verdict
+from steersman.validation.result import ValidationResult
 
 Document = dict[str, Any]
 _MOST_FAULTS = 100
@@ -117,7 +117,7 @@ class Strategy(ABC):
         """Fill in and take away what the client has no say in, before a changed object is checked."""
 
     @abstractmethod
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge an object, metadata included; ``old`` is ``None`` for a new one."""
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from steersman.cli.dev.error_location import place_of
-from steersman.cli.dev.reports import Reconciled, Report, Said
+from steersman.cli.dev.reports import LogLine, Reconciled, Report
 from steersman.manager.logs import fields_of, message_of, plain_value
 
 #: The logger of controllers, and the line in which one tells of a run (at the debug level).
@@ -45,10 +45,10 @@ def _run_of(record: logging.LogRecord) -> Reconciled:
     )
 
 
-def said_of(record: logging.LogRecord, root: Path) -> Said:
+def said_of(record: logging.LogRecord, root: Path) -> LogLine:
     """Turn a log record into a report."""
     error = record.exc_info[1] if record.exc_info else None
-    return Said(
+    return LogLine(
         record.created,
         record.levelname.lower(),
         message_of(record),

@@ -64,7 +64,7 @@ class Queues(Struct, frozen=True, tag="queues"):
     queues: dict[str, Queue]
 
 
-class Said(Struct, frozen=True, tag="said"):
+class LogLine(Struct, frozen=True, tag="said"):
     """A log line: a message and its fields; with the place in the project that a failure comes from."""
 
     at: float
@@ -97,7 +97,7 @@ class Changed(Struct, frozen=True, tag="changed"):
     files: list[str]
 
 
-Report: TypeAlias = Loaded | Running | Reconciled | Queues | Said | Printed | Failed | Changed
+Report: TypeAlias = Loaded | Running | Reconciled | Queues | LogLine | Printed | Failed | Changed
 
 _decoder: Decoder[Report] = Decoder(Report)
 _encoder = Encoder()

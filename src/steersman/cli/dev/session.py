@@ -25,13 +25,13 @@ from steersman.cli.dev.log_reports import ReportHandler
 from steersman.cli.dev.operator_process import Start, operator_process
 from steersman.cli.dev.project_files import ProjectFiles
 from steersman.cli.dev.reports import Changed, Failed, Report
-from steersman.cli.dev.view.dashboard_state import Board
-from steersman.cli.dev.view.object_counts import Count, Tally
-from steersman.cli.dev.view.plain_view import PlainFace
+from steersman.cli.dev.view.dashboard_state import DashboardState
+from steersman.cli.dev.view.object_counts import Count, ObjectCounts
+from steersman.cli.dev.view.plain_view import PlainView
 from steersman.cli.dev.view.texts import failure
-from steersman.cli.dev.view.view import Face, LateFace
+from steersman.cli.dev.view.view import DeferredView, View
 from steersman.cli.target import project_target
-from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.errors import ConfigError
@@ -39,7 +39,7 @@ from steersman.manager.signals import stop_on_signals
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalServer
-    from steersman.cli.dev.view.screen import Screen, Surroundings
+    from steersman.cli.dev.view.screen import Screen, ServerAddress
     from steersman.localcluster.process_node.options import ProcessNodeOptions
 
 #: Objects between collections: a server makes many short-lived ones and hardly any cycles.
@@ -84,11 +84,11 @@ class Session:
     def __init__(self, options: DevOptions, clock: Clock) -> None:
         self._options = options
         self._clock = clock
-        self._board = Board(_name_of(options))
+        self._dashboard = DashboardState(_name_of(options))
         self._news = asyncio.Event()
-        self._face = LateFace()
+        self._view = DeferredView()
         self._kubeconfig: KubeconfigFile | None = None
-        self._tally: Tally | None = None
+        self._object_counts: ObjectCounts | None = None
         self._process: asyncio.subprocess.Process | None = None
         #: Set when the operator was first started, and when the API answers.
         self._tried = asyncio.Event()
@@ -98,7 +98,7 @@ class Session:
     async def run(self) -> None:
         """Run until Ctrl-C or SIGTERM; a second one ends it at once."""
         options = self._options
-        calls = LateCalls()
+        calls = DeferredWebhookCalls()
         async with AsyncExitStack() as stack:
             stop = await stack.enter_async_context(stop_on_signals(at_once=self._abandon))
             self._kubeconfig = file = stack.enter_context(
@@ -110,16 +110,16 @@ class Session:
                 server = await stack.enter_async_context(self._serve(calls))
                 file.write(server.access.kubeconfig())
                 self._served.set()
-                self._tally = Tally(server.api.ledger, self._news.set)
+                self._object_counts = ObjectCounts(server.api.ledger, self._news.set)
                 self._log_here()
-                stack.callback(self._face.close)
-                self._face.open(self._make_face(server))
+                stack.callback(self._view.close)
+                self._view.open(self._make_view(server))
                 cluster = local_cluster(server, self._clock, self._process_node(), keep=options.data is not None)
                 async with background(self._draw_again(), name="face"), cluster:
                     _collect_seldom()
                     await stop.wait()
 
-    def _serve(self, calls: LateCalls) -> AbstractAsyncContextManager["LocalServer"]:
+    def _serve(self, calls: DeferredWebhookCalls) -> AbstractAsyncContextManager["LocalServer"]:
         # Loaded here, while the operator's process is loading too.
         from steersman.apiserver.local import LocalOptions, local_server
 
@@ -171,8 +171,8 @@ class Session:
     # Showing.
 
     def _take(self, report: Report) -> None:
-        self._board.take(report)
-        self._face.take(report)
+        self._dashboard.take(report)
+        self._view.take(report)
         self._news.set()
 
     async def _draw_again(self) -> None:
@@ -182,44 +182,44 @@ class Session:
                 async with self._clock.timeout(_SLOWEST):
                     await self._news.wait()
             self._news.clear()
-            self._face.refresh()
+            self._view.refresh()
             await self._clock.sleep(_FASTEST)
 
-    def _make_face(self, server: "LocalServer") -> Face:
+    def _make_view(self, server: "LocalServer") -> View:
         export = f"export KUBECONFIG={shlex.quote(str(self._options.kubeconfig))}"
         url = server.access.url
         if self._options.is_plain:
-            return PlainFace(f"Kubernetes API at {url} (for development and tests): {export}")
+            return PlainView(f"Kubernetes API at {url} (for development and tests): {export}")
         from rich.console import Console
 
-        from steersman.cli.dev.view.live_view import LiveFace
-        from steersman.cli.dev.view.screen import Surroundings
+        from steersman.cli.dev.view.live_view import LiveView
+        from steersman.cli.dev.view.screen import ServerAddress
 
-        surroundings = Surroundings(url, export)
-        return LiveFace(Console(), lambda: self._screen(surroundings), self._farewell)
+        address = ServerAddress(url, export)
+        return LiveView(Console(), lambda: self._screen(address), self._farewell)
 
-    def _screen(self, surroundings: "Surroundings") -> "Screen":
+    def _screen(self, address: "ServerAddress") -> "Screen":
         from steersman.cli.dev.view.screen import Screen
 
-        return Screen(self._board, surroundings, self._counts(), self._clock.monotonic() - self._started)
+        return Screen(self._dashboard, address, self._counts(), self._clock.monotonic() - self._started)
 
     def _counts(self) -> list[tuple[str, Count]]:
         """Count the kinds that the operator looks at, then the workloads that there are."""
-        if self._tally is None:
+        if self._object_counts is None:
             return []
-        shown = [(kind.kind, kind.resource) for kind in self._board.kinds]
-        found = [(kind, self._tally.count(resource)) for kind, resource in shown]
+        shown = [(kind.kind, kind.resource) for kind in self._dashboard.kinds]
+        found = [(kind, self._object_counts.count(resource)) for kind, resource in shown]
         more = [(kind, resource) for kind, resource in _WORKLOADS if (kind, resource) not in shown]
-        counts = [(kind, self._tally.count(resource), _GIVEN.get(resource, 0)) for kind, resource in more]
+        counts = [(kind, self._object_counts.count(resource), _GIVEN.get(resource, 0)) for kind, resource in more]
         return found + [(kind, count) for kind, count, given in counts if count.total > given]
 
     def _farewell(self) -> str:
         """Say in the end what is worth to know after the screen is gone."""
-        done = sum(work.runs for work in self._board.work.values())
-        problem = self._board.problem
+        done = sum(work.runs for work in self._dashboard.work.values())
+        problem = self._dashboard.problem
         last = "" if problem is None else f"; last error: {failure(Failed(0, problem.text, problem.place))}"
         kept = "" if self._options.data is None else f"; the cluster is kept in {self._options.data}"
-        return f"{self._board.name}: stopped after {done} reconciles{last}{kept}"
+        return f"{self._dashboard.name}: stopped after {done} reconciles{last}{kept}"
 
     def _log_here(self) -> None:
         """Let the log lines of this process, the server's, come where the operator's do."""
@@ -232,7 +232,7 @@ class Session:
 
     def _abandon(self) -> None:
         """Leave at once: nothing is finished, but nothing is left behind either."""
-        self._face.close()
+        self._view.close()
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -9,7 +9,7 @@ from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Secret
 from steersman.objects.identity import ObjectKey
 
 
-class FollowedInventory:
+class CachedInventory:
     """Config maps, secrets and claims, from replicas of them."""
 
     def __init__(self, client: Client) -> None:

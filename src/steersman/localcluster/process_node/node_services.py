@@ -10,7 +10,7 @@ from steersman.localcluster.node_object import NodeDescription
 from steersman.localcluster.process_node.addresses import AddressBook
 from steersman.localcluster.process_node.containers.images import Images
 from steersman.localcluster.process_node.files.directory import NodeDirectory
-from steersman.localcluster.process_node.inventory import FollowedInventory
+from steersman.localcluster.process_node.inventory import CachedInventory
 from steersman.localcluster.process_node.options import ProcessNodeOptions
 from steersman.localcluster.process_node.processes.spawning import Processes
 
@@ -18,7 +18,7 @@ _ADDRESSES = "addresses.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
+class NodeServices:
     """The collaborators of a node, shared by its pods."""
 
     options: ProcessNodeOptions
@@ -28,7 +28,7 @@ class Workshop:
     directory: NodeDirectory
     processes: Processes
     images: Images
-    inventory: FollowedInventory
+    inventory: CachedInventory
     addresses: AddressBook
     recorder: EventRecorder
 

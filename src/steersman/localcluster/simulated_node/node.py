@@ -12,7 +12,7 @@ from steersman.localcluster.node_presence import NodePresence
 from steersman.localcluster.pod_status import pod_status
 from steersman.localcluster.simulated_node.addresses import Addresses
 from steersman.localcluster.simulated_node.script import Script, ScriptError
-from steersman.localcluster.simulated_node.timeline import Sight, pod_at, stopped_at
+from steersman.localcluster.simulated_node.timeline import PodObservation, pod_at, stopped_at
 from steersman.localcluster.workloads.pods import is_finished
 from steersman.manager.operator import Operator
 from steersman.protocol.options import DeleteOptions, Preconditions
@@ -77,7 +77,7 @@ class _Pod:
         if sight.until is not None:
             ctx.requeue_after(max((sight.until - now).total_seconds(), 0.001))
 
-    def _sight(self, script: Script | None) -> Sight:
+    def _sight(self, script: Script | None) -> PodObservation:
         pod, now = self._pod, self._ctx.now()
         began = pod.status.start_time or now.replace(microsecond=0)
         address = self._address()
@@ -86,7 +86,7 @@ class _Pod:
                 one.name: ContainerReport(state=Waiting("CreateContainerConfigError", self._complaint))
                 for one in pod.spec.containers
             }
-            return Sight(PodReport(containers=states, started_at=began, host_ip=self._host_ip, pod_ip=address))
+            return PodObservation(PodReport(containers=states, started_at=began, host_ip=self._host_ip, pod_ip=address))
         return pod_at(pod, script, began, now, host_ip=self._host_ip, pod_ip=address)
 
     def _script(self) -> Script | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from steersman.golang.text import json_text
 from steersman.json_types import JsonObject
-from steersman.structural.checks.relative_errors import Check, Finding, Style
+from steersman.structural.checks.relative_errors import Check, MessageStyle, RelativeError
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType
 
@@ -28,10 +28,10 @@ def _duplicates(identities: list[Any]) -> list[int]:
     return repeated
 
 
-def _finding(index: int, value: Any) -> Finding:
-    finding = Finding(ErrorType.DUPLICATE, value, "", Style.BESIDE)
-    finding.steps.append(index)
-    return finding
+def _duplicate(index: int, value: Any) -> RelativeError:
+    error = RelativeError(ErrorType.DUPLICATE, value, "", MessageStyle.BESIDE)
+    error.steps.append(index)
+    return error
 
 
 def _has_no_twins(identities: Iterable[Any], size: int) -> bool:
@@ -42,11 +42,11 @@ def _has_no_twins(identities: Iterable[Any], size: int) -> bool:
         return False
 
 
-def _set_check(value: Any) -> list[Finding] | None:
+def _set_check(value: Any) -> list[RelativeError] | None:
     if value.__class__ is not list or _has_no_twins(value, len(value)):
         return None
     repeated = _duplicates([_identity(item) for item in value])
-    return [_finding(index, value[index]) for index in repeated] or None
+    return [_duplicate(index, value[index]) for index in repeated] or None
 
 
 def map_key(node: Structural, item: Any) -> JsonObject | None:
@@ -70,13 +70,15 @@ def _differ_in(name: str, items: list[Any]) -> bool:
         return False
 
 
-def _stranger(value: list[Any]) -> list[Finding] | None:
+def _stranger(value: list[Any]) -> list[RelativeError] | None:
     """Complain about the first item that is no object; nulls are the type check's business."""
     for index, item in enumerate(value):
         if item is not None and item.__class__ is not dict:
-            finding = Finding(ErrorType.INVALID, item, "must be an object for an array of list-type map", Style.BESIDE)
-            finding.steps.append(index)
-            return [finding]
+            error = RelativeError(
+                ErrorType.INVALID, item, "must be an object for an array of list-type map", MessageStyle.BESIDE
+            )
+            error.steps.append(index)
+            return [error]
     return None
 
 
@@ -90,13 +92,13 @@ def _map_check(node: Structural) -> Check:
         # A single key is compared as it is, several as their JSON text, where 1 and 1.0 are the same.
         return json_text(key) if len(names) > 1 or not key else _identity(key[names[0]])
 
-    def check(value: Any) -> list[Finding] | None:
+    def check(value: Any) -> list[RelativeError] | None:
         if value.__class__ is not list or _differ_in(names[0], value):
             return None
         if found := _stranger(value):
             return found
         keys = [key_of(item) for item in value]
-        return [_finding(index, keys[index]) for index in _duplicates([identity(key) for key in keys])] or None
+        return [_duplicate(index, keys[index]) for index in _duplicates([identity(key) for key in keys])] or None
 
     return check
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from steersman.json_types import JsonObject
-from steersman.structural.checks.relative_errors import Check, Finding, Style, gather
+from steersman.structural.checks.relative_errors import Check, MessageStyle, RelativeError, gather
 from steersman.structural.checks.type_checks import JSON_TYPES, NULL, type_check
 from steersman.structural.checks.value_checks import (
     all_of,
@@ -26,11 +26,11 @@ from steersman.validation.field_errors import ErrorType, too_many
 Table = dict[type, Check | None]
 
 #: Runs a schema on a value: plainly, or with an old value beside it.
-Run = Callable[[Structural, Any], list[Finding] | None]
+Run = Callable[[Structural, Any], list[RelativeError] | None]
 
 
-def _anywhere(detail: str) -> Finding:
-    return Finding(ErrorType.INVALID, "", f'"\0" {detail}', Style.ANYWHERE)
+def _anywhere(detail: str) -> RelativeError:
+    return RelativeError(ErrorType.INVALID, "", f'"\0" {detail}', MessageStyle.ANYWHERE)
 
 
 def object_size_check(node: Structural) -> Check | None:
@@ -39,12 +39,12 @@ def object_size_check(node: Structural) -> Check | None:
     if fewest is None and most is None:
         return None
 
-    def check(value: JsonObject) -> list[Finding] | None:
+    def check(value: JsonObject) -> list[RelativeError] | None:
         size = len(value)
         if fewest is not None and size < fewest:
-            return [Finding(ErrorType.INVALID, size, f"should have at least {fewest} properties")]
+            return [RelativeError(ErrorType.INVALID, size, f"should have at least {fewest} properties")]
         if most is not None and size > most:
-            return [Finding(ErrorType.TOO_MANY, size, too_many("", size, most).detail, Style.BESIDE)]
+            return [RelativeError(ErrorType.TOO_MANY, size, too_many("", size, most).detail, MessageStyle.BESIDE)]
         return None
 
     return check
@@ -56,32 +56,32 @@ def list_size_check(node: Structural) -> Check | None:
     if not fewest and most is None:
         return None
 
-    def check(value: list[Any]) -> list[Finding] | None:
+    def check(value: list[Any]) -> list[RelativeError] | None:
         size = len(value)
         if fewest and size < fewest:
-            return [Finding(ErrorType.INVALID, size, f"should have at least {fewest} items")]
+            return [RelativeError(ErrorType.INVALID, size, f"should have at least {fewest} items")]
         if most is not None and size > most:
-            return [Finding(ErrorType.TOO_MANY, size, too_many("", size, most).detail, Style.BESIDE)]
+            return [RelativeError(ErrorType.TOO_MANY, size, too_many("", size, most).detail, MessageStyle.BESIDE)]
         return None
 
     return check
 
 
-def missing_fields(required: tuple[str, ...], value: JsonObject) -> list[Finding]:
+def missing_fields(required: tuple[str, ...], value: JsonObject) -> list[RelativeError]:
     """Tell which required fields an object lacks."""
     found = []
     for name in required:
         if name not in value:
-            finding = Finding(ErrorType.REQUIRED, "", "", Style.BESIDE)
-            finding.steps.append(name)
-            found.append(finding)
+            error = RelativeError(ErrorType.REQUIRED, "", "", MessageStyle.BESIDE)
+            error.steps.append(name)
+            found.append(error)
     return found
 
 
-def undeclared_fields(node: Structural, value: JsonObject) -> list[Finding]:
+def undeclared_fields(node: Structural, value: JsonObject) -> list[RelativeError]:
     """Tell which fields an object has though its schema forbids any other."""
     return [
-        Finding(ErrorType.INVALID, name, f"\0.{name} in body is a forbidden property", Style.BESIDE)
+        RelativeError(ErrorType.INVALID, name, f"\0.{name} in body is a forbidden property", MessageStyle.BESIDE)
         for name in value
         if name not in node.properties
     ]
@@ -100,8 +100,8 @@ def _each_field_check(node: Structural, tables: dict[str, Table], required: tupl
     if not tables and others is None and not required:
         return None
 
-    def check(value: JsonObject) -> list[Finding] | None:
-        found: list[Finding] | None = None
+    def check(value: JsonObject) -> list[RelativeError] | None:
+        found: list[RelativeError] | None = None
         for name in required:
             if name not in value:
                 found = missing_fields(required, value)
@@ -128,7 +128,7 @@ def _only_class(tables: dict[str, Table]) -> type | None:
 def _uniform_check(only: type, required: tuple[str, ...], each: Check) -> Check:
     """Put a quick test before the check of an object whose fields all have the same plain type."""
 
-    def check(value: JsonObject) -> list[Finding] | None:
+    def check(value: JsonObject) -> list[RelativeError] | None:
         for child in value.values():
             if child.__class__ is not only:
                 return each(value)
@@ -165,8 +165,8 @@ def _items_check(node: Structural) -> Check | None:
     if not any(table.values()):
         return None
 
-    def check(value: list[Any]) -> list[Finding] | None:
-        found: list[Finding] | None = None
+    def check(value: list[Any]) -> list[RelativeError] | None:
+        found: list[RelativeError] | None = None
         for index, item in enumerate(value):
             inner_check = table[item.__class__]
             if inner_check is not None and (bad := inner_check(item)):
@@ -194,12 +194,12 @@ def match_count(node: Structural, value: Any) -> int:
     return count
 
 
-def _best(alternatives: tuple[Structural, ...], value: Any, results: list[list[Finding]]) -> list[Finding]:
+def _best(alternatives: tuple[Structural, ...], value: Any, results: list[list[RelativeError]]) -> list[RelativeError]:
     counts = [match_count(node, value) for node in alternatives]
     return results[counts.index(max(counts))]
 
 
-def _any_of(node: Structural, value: Any, run: Run) -> list[Finding]:
+def _any_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
     results = []
     for part in node.any_of:
         found = run(part, value)
@@ -209,7 +209,7 @@ def _any_of(node: Structural, value: Any, run: Run) -> list[Finding]:
     return [_anywhere("must validate at least one schema (anyOf)"), *_best(node.any_of, value, results)]
 
 
-def _one_of(node: Structural, value: Any, run: Run) -> list[Finding]:
+def _one_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
     results = [run(part, value) or [] for part in node.one_of]
     good = sum(not found for found in results)
     if good == 1:
@@ -220,18 +220,18 @@ def _one_of(node: Structural, value: Any, run: Run) -> list[Finding]:
     return [none, *_best(node.one_of, value, results)]
 
 
-def _all_of(node: Structural, value: Any, run: Run) -> list[Finding]:
+def _all_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
     results = [run(part, value) or [] for part in node.all_of]
     good = sum(not found for found in results)
     if good == len(results):
         return []
     text = "must validate all the schemas (allOf)" + ("" if good else ". None validated")
-    return [*(finding for found in results for finding in found), _anywhere(text)]
+    return [*(error for found in results for error in found), _anywhere(text)]
 
 
-def combination_findings(node: Structural, value: Any, run: Run) -> list[Finding]:
+def combination_errors(node: Structural, value: Any, run: Run) -> list[RelativeError]:
     """Tell what `anyOf`, `oneOf`, `allOf` and `not` find wrong with a value."""
-    found: list[Finding] = []
+    found: list[RelativeError] = []
     if node.any_of:
         found += _any_of(node, value, run)
     if node.one_of:
@@ -249,11 +249,11 @@ def _combination_check(node: Structural) -> Check | None:
     parts = (*node.any_of, *node.one_of, *node.all_of, *((node.negated,) if node.negated is not None else ()))
     tables = {id(part): table_of(part) for part in parts}
 
-    def run(part: Structural, value: Any) -> list[Finding] | None:
+    def run(part: Structural, value: Any) -> list[RelativeError] | None:
         check = tables[id(part)][value.__class__]
         return check(value) if check is not None else None
 
-    return lambda value: combination_findings(node, value, run) or None
+    return lambda value: combination_errors(node, value, run) or None
 
 
 def scalar_checks(node: Structural, cls: type) -> list[Check | None]:

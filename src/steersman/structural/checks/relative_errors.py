@@ -11,7 +11,7 @@ from typing import Any
 from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError
 
 
-class Style(enum.Enum):
+class MessageStyle(enum.Enum):
     """How the text of a finding speaks of its place; a NUL in it stands for the place, too."""
 
     #: ``spec.a in body <detail>``.
@@ -22,18 +22,18 @@ class Style(enum.Enum):
     ANYWHERE = enum.auto()
 
 
-class Key(str):
+class MapKey(str):
     """A step into a map by key where Kubernetes writes it in brackets."""
 
     __slots__ = ()
 
 
-class Finding:
+class RelativeError:
     """A broken rule, and the steps from the object to the value that breaks it, innermost first."""
 
     __slots__ = ("detail", "steps", "style", "type", "value")
 
-    def __init__(self, type_: ErrorType, value: Any, detail: str, style: Style = Style.IN_BODY) -> None:
+    def __init__(self, type_: ErrorType, value: Any, detail: str, style: MessageStyle = MessageStyle.IN_BODY) -> None:
         self.type = type_
         self.value = value
         self.detail = detail
@@ -49,16 +49,16 @@ class Finding:
         """Give the error, of an object that itself stands at ``base``."""
         place = self.place
         detail = self.detail.replace("\0", place)
-        if self.style is Style.ANYWHERE:
+        if self.style is MessageStyle.ANYWHERE:
             return FieldError(self.type, base or NO_FIELD, self.value, detail)
         where = f"{base}.{place}" if base and place else base or place
-        if self.style is Style.IN_BODY:
+        if self.style is MessageStyle.IN_BODY:
             detail = f"{place} in body {detail}"
         return FieldError(self.type, where or NO_FIELD, self.value, detail)
 
 
 #: Checks a value: gives what is wrong with it, or nothing.
-Check = Callable[[Any], list[Finding] | None]
+Check = Callable[[Any], list[RelativeError] | None]
 
 
 def path_text(steps: Any) -> str:
@@ -72,10 +72,10 @@ def path_text(steps: Any) -> str:
     return text
 
 
-def gather(found: list[Finding] | None, inner: list[Finding], step: str | int) -> list[Finding]:
+def gather(found: list[RelativeError] | None, inner: list[RelativeError], step: str | int) -> list[RelativeError]:
     """Take the findings of an inner value into those of the value that holds it."""
-    for finding in inner:
-        finding.steps.append(step)
+    for error in inner:
+        error.steps.append(step)
     if found is None:
         return inner
     found.extend(inner)

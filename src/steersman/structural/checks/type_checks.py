@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from steersman.golang.numbers import INT64_MAX, INT64_MIN
-from steersman.structural.checks.relative_errors import Check, Finding
+from steersman.structural.checks.relative_errors import Check, RelativeError
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType
 
@@ -35,7 +35,7 @@ def is_json_integer(number: float) -> bool:
 
 
 def _always(type_: ErrorType, value: str, detail: str) -> Check:
-    return lambda _: [Finding(type_, value, detail)]
+    return lambda _: [RelativeError(type_, value, detail)]
 
 
 def _refusal(wanted: str, got: str) -> Check:

@@ -10,7 +10,7 @@ import re2
 from steersman.errors import DecodeError
 from steersman.golang.numbers import INT64_MAX, INT64_MIN
 from steersman.golang.text import float_text, json_text
-from steersman.structural.checks.relative_errors import Check, Finding, Style
+from steersman.structural.checks.relative_errors import Check, MessageStyle, RelativeError
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import ErrorType, not_supported, too_long
 from steersman.validation.formats import is_known_format, string_format
@@ -81,13 +81,13 @@ def enum_check(node: Structural) -> Check | None:
     # Go compares after conversion: a fraction is cut off before it meets an integer.
     integers = {value for value in allowed if value.__class__ is int}
 
-    def check(value: Any) -> list[Finding] | None:
+    def check(value: Any) -> list[RelativeError] | None:
         if value in nested if value.__class__ in (dict, list) else (value.__class__ is bool, value) in plain:
             return None
         if value.__class__ is float and _as_integer(value) in integers:
             return None
         error = not_supported("", value, words)
-        return [Finding(ErrorType.NOT_SUPPORTED, value, error.detail, Style.BESIDE)]
+        return [RelativeError(ErrorType.NOT_SUPPORTED, value, error.detail, MessageStyle.BESIDE)]
 
     return check
 
@@ -98,11 +98,15 @@ def _length_checks(node: Structural) -> list[Check]:
     if longest is not None:
         detail = too_long("", longest).detail
         checks.append(
-            lambda value: [Finding(ErrorType.TOO_LONG, value, detail, Style.BESIDE)] if len(value) > longest else None
+            lambda value: (
+                [RelativeError(ErrorType.TOO_LONG, value, detail, MessageStyle.BESIDE)]
+                if len(value) > longest
+                else None
+            )
         )
     if shortest:
         text = f"should be at least {shortest} chars long"
-        checks.append(lambda value: [Finding(ErrorType.INVALID, value, text)] if len(value) < shortest else None)
+        checks.append(lambda value: [RelativeError(ErrorType.INVALID, value, text)] if len(value) < shortest else None)
     return checks
 
 
@@ -113,7 +117,7 @@ def text_check(node: Structural) -> Check | None:
     if pattern:
         search = compile_pattern(pattern)
         detail = f"should match '{pattern}'"
-        checks.append(lambda value: None if search(value) else [Finding(ErrorType.INVALID, value, detail)])
+        checks.append(lambda value: None if search(value) else [RelativeError(ErrorType.INVALID, value, detail)])
     return first_of(checks)
 
 
@@ -124,10 +128,10 @@ def format_check(node: Structural) -> Check | None:
     if is_format is None:
         return None
 
-    def check(value: str) -> list[Finding] | None:
+    def check(value: str) -> list[RelativeError] | None:
         if is_format(value):
             return None
-        return [Finding(ErrorType.TYPE_INVALID, value, f"must be of type {name}: {json_text(value)}")]
+        return [RelativeError(ErrorType.TYPE_INVALID, value, f"must be of type {name}: {json_text(value)}")]
 
     return check
 
@@ -137,7 +141,7 @@ def first_of(checks: list[Check]) -> Check | None:
     if len(checks) <= 1:
         return checks[0] if checks else None
 
-    def check(value: Any) -> list[Finding] | None:
+    def check(value: Any) -> list[RelativeError] | None:
         for part in checks:
             if found := part(value):
                 return found
@@ -153,7 +157,7 @@ def all_of(checks: list[Check]) -> Check | None:
     first, *others = checks
     rest = all_of(others) or first
 
-    def check(value: Any) -> list[Finding] | None:
+    def check(value: Any) -> list[RelativeError] | None:
         found, more = first(value), rest(value)
         if not more:
             return found
@@ -235,11 +239,11 @@ def _keeps_minimum(limit: float, *, exclusive: bool) -> Callable[[float], bool]:
 
 
 def _limit_check(keeps: Callable[[float], bool], detail: str) -> Check:
-    return lambda value: None if keeps(value) else [Finding(ErrorType.INVALID, value, detail)]
+    return lambda value: None if keeps(value) else [RelativeError(ErrorType.INVALID, value, detail)]
 
 
-def _always(value: Any, detail: str, style: Style) -> Check:
-    return lambda _: [Finding(ErrorType.INVALID, value, detail, style)]
+def _always(value: Any, detail: str, style: MessageStyle) -> Check:
+    return lambda _: [RelativeError(ErrorType.INVALID, value, detail, style)]
 
 
 class _NumberChecks:
@@ -264,7 +268,7 @@ class _NumberChecks:
         if limit is None:
             return []
         if self._misfit(limit):
-            complaint = _always("", self._misfit_text.format(what), Style.ANYWHERE)
+            complaint = _always("", self._misfit_text.format(what), MessageStyle.ANYWHERE)
             return [complaint, check(float(limit), float_text(limit))]
         whole = int(limit)
         return [check(whole, str(whole)) if self._cls is int else check(float(limit), float_text(limit))]
@@ -272,7 +276,7 @@ class _NumberChecks:
     def _multiple(self, factor: float, shown: str) -> Check:
         if factor < 0:
             text = f"factor MultipleOf declared for \0 must be positive: {shown}"
-            return _always(factor, text, Style.BESIDE)
+            return _always(factor, text, MessageStyle.BESIDE)
         return _limit_check(_keeps_multiple(factor), f"should be a multiple of {shown}")
 
     def _maximum(self, limit: float, shown: str) -> Check:
@@ -295,7 +299,9 @@ class _NumberChecks:
         if not self._fits_always:
             text, misfit = self._misfit_text.format("Checked"), self._misfit
             checks.append(
-                lambda value: [Finding(ErrorType.INVALID, "", text, Style.ANYWHERE)] if misfit(value) else None
+                lambda value: (
+                    [RelativeError(ErrorType.INVALID, "", text, MessageStyle.ANYWHERE)] if misfit(value) else None
+                )
             )
         return all_of(checks)
 

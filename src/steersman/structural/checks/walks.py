@@ -6,7 +6,7 @@ Subtrees of the schema without such nodes are never entered.
 from collections.abc import Callable
 from typing import Any
 
-from steersman.structural.checks.relative_errors import Check, Finding, Key, gather
+from steersman.structural.checks.relative_errors import Check, MapKey, RelativeError, gather
 from steersman.structural.checks.value_checks import all_of
 from steersman.structural.schema import Structural
 
@@ -19,10 +19,10 @@ def _into_fields(node: Structural, of_node: OfNode) -> Check | None:
     if not walks:
         return None
 
-    def check(value: Any) -> list[Finding] | None:
+    def check(value: Any) -> list[RelativeError] | None:
         if value.__class__ is not dict:
             return None
-        found: list[Finding] | None = None
+        found: list[RelativeError] | None = None
         for name, walk in walks.items():
             if name in value and (bad := walk(value[name])):
                 found = gather(found, bad, name)
@@ -37,13 +37,13 @@ def _into_others(node: Structural, of_node: OfNode) -> Check | None:
     if walk is None:
         return None
 
-    def check(value: Any) -> list[Finding] | None:
+    def check(value: Any) -> list[RelativeError] | None:
         if value.__class__ is not dict:
             return None
-        found: list[Finding] | None = None
+        found: list[RelativeError] | None = None
         for name, child in value.items():
             if name not in declared and (bad := walk(child)):
-                found = gather(found, bad, Key(name))
+                found = gather(found, bad, MapKey(name))
         return found
 
     return check
@@ -54,10 +54,10 @@ def _into_list(node: Structural, of_node: OfNode) -> Check | None:
     if walk is None:
         return None
 
-    def check(value: Any) -> list[Finding] | None:
+    def check(value: Any) -> list[RelativeError] | None:
         if value.__class__ is not list:
             return None
-        found: list[Finding] | None = None
+        found: list[RelativeError] | None = None
         for index, item in enumerate(value):
             if bad := walk(item):
                 found = gather(found, bad, index)

@@ -51,7 +51,7 @@ def _default_errors(node: Structural, path: str) -> list[FieldError]:
             coerce(value, path)
     except MalformedResourceError as malformed:
         return [*errors, malformed.error]
-    found = [finding.error(path) for finding in (embedded(value) if embedded is not None else None) or ()]
+    found = [error.error(path) for error in (embedded(value) if embedded is not None else None) or ()]
     if found:
         return errors + found
     found = compiled.value_errors(value, base=path)

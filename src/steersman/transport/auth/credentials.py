@@ -81,7 +81,7 @@ class Credentials(Protocol):
         """Take note that the server refused this identity; answers whether another one may be had."""
 
 
-class Fixed:
+class StaticCredentials:
     """An identity that never changes; without one, the client certificate of the configuration speaks, or nobody."""
 
     def __init__(self, identity: Identity | None = None) -> None:

@@ -11,7 +11,7 @@ from steersman.transport.stream import ResponseStream
 _SWITCHING_PROTOCOLS = 101
 
 
-class Whole:
+class WholeResponse:
     """Collects one answer within a limit; ``answer`` resolves when it is complete."""
 
     __slots__ = (
@@ -94,7 +94,7 @@ class Whole:
         return BadAnswer(f"the body of the answer exceeds {self._limit} bytes")
 
 
-class Streamed:
+class StreamedResponse:
     """Feeds a stream; ``opened`` resolves with it when the head is complete. A full stream makes the peer wait."""
 
     __slots__ = ("_connection", "_high_water", "_stream", "opened")

@@ -19,12 +19,12 @@ from steersman.transport.endpoint import Endpoint
 from steersman.transport.http.connection import Connection
 from steersman.transport.http.dial import Route, allow_stalled_peer, dial
 from steersman.transport.http.pool import Pool
-from steersman.transport.http.receivers import Streamed, UpgradedConnection, Whole, agreed_to_upgrade
+from steersman.transport.http.receivers import StreamedResponse, UpgradedConnection, WholeResponse, agreed_to_upgrade
 from steersman.transport.http.retry import READS, request_with_retries
 from steersman.transport.http.tls import TlsContexts
 from steersman.transport.http.wire import Encoder, Wire
 from steersman.transport.limits import Limits
-from steersman.transport.server_liveness import Pulse
+from steersman.transport.server_liveness import ServerLiveness
 from steersman.transport.stream import ResponseStream
 from steersman.version import __version__
 
@@ -55,7 +55,7 @@ class HttpTransport:
         self._connections: dict[Connection, None] = {}
         #: How to interrupt each connection that is being opened.
         self._dialing: dict[asyncio.Timeout, None] = {}
-        self._pulse = Pulse(lambda: self.request(_PING, timeout=self._limits.ping), clock)
+        self._liveness = ServerLiveness(lambda: self.request(_PING, timeout=self._limits.ping), clock)
         self._closed = False
         self._all_gone: asyncio.Future[None] | None = None
 
@@ -68,7 +68,7 @@ class HttpTransport:
 
     async def ping(self) -> None:
         """Ask for a sign of life, unless an answer came a moment ago; see ``Transport``."""
-        await self._pulse.check()
+        await self._liveness.check()
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = DEFAULT_IDLE) -> AsyncIterator[ResponseStream]:
@@ -182,7 +182,7 @@ class HttpTransport:
 
     async def _answer(self, connection: Connection, wire: Wire, request: Request, deadline: float | None) -> Response:
         answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        receiver = Whole(connection, answer, limit=self._limits.body, is_bodiless=request.method == "HEAD")
+        receiver = WholeResponse(connection, answer, limit=self._limits.body, is_bodiless=request.method == "HEAD")
         if request.fence is not None:
             self._check_fence(request.fence, connection)
         connection.send(wire, receiver, silence=self._limits.idle, due=deadline)
@@ -191,7 +191,7 @@ class HttpTransport:
         except asyncio.CancelledError:
             connection.cancel(receiver)
             raise
-        self._pulse.answered()
+        self._liveness.answered()
         return response
 
     def _check_fence(self, fence: WriteFence, connection: Connection) -> None:
@@ -254,7 +254,7 @@ class HttpTransport:
         try:
             if request.fence is not None:
                 request.fence.check()
-            connection.send(wire, Streamed(connection, opened, self._limits.stream_buffer), silence=idle)
+            connection.send(wire, StreamedResponse(connection, opened, self._limits.stream_buffer), silence=idle)
             return connection, await opened
         except BaseException:
             connection.abort()

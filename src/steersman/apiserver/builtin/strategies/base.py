@@ -22,7 +22,7 @@ from steersman.errors import ApiError
 from steersman.golang.empty_values import same_content
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
-from steersman.structural.verdict import Verdict
+from steersman.validation.result import ValidationResult
 from steersman.validation.wire_types import Reading as WireReading
 
 
@@ -143,7 +143,7 @@ class BuiltinStrategy(Strategy):
         before = {key: value for key, value in old.items() if key not in ignored}
         return not same_content(before, {key: value for key, value in obj.items() if key not in ignored})
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge the metadata; kinds add what they know."""
         metadata = obj["metadata"]
         if old is None:
@@ -151,7 +151,7 @@ class BuiltinStrategy(Strategy):
         else:
             errors = self._metadata_review.of_changed(metadata, old["metadata"], subresource)
         errors += validation_errors(self.gvk, obj, old, subresource)
-        return Verdict(errors, validation_warnings(self.gvk, obj, old, subresource))
+        return ValidationResult(errors, validation_warnings(self.gvk, obj, old, subresource))
 
     def columns(self) -> tuple[Column, ...]:
         """Return the columns that ``kubectl get`` prints for the kind."""

@@ -16,9 +16,9 @@ from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import Refusal, details
 from steersman.objects.codec import decode_json
-from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
 from steersman.validation.object_meta import subdomain_name_faults, url_name_faults
+from steersman.validation.result import ValidationResult
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DATA_LIMIT = 1024 * 1024
@@ -51,13 +51,13 @@ class DataStrategy(BuiltinStrategy):
     #: Which fields hold the data.
     parts: tuple[str, ...] = ("data", "binaryData")
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge size and immutability."""
         verdict = super().check(obj, old, subresource)
         errors = [*verdict.errors, *self._size_errors(obj), *_key_errors(obj)]
         if old is not None and old.get("immutable"):
             errors += self._immutable_errors(obj, old)
-        return Verdict(errors, verdict.warnings)
+        return ValidationResult(errors, verdict.warnings)
 
     def _size_errors(self, obj: Document) -> list[FieldError]:
         total = sum(len(value.encode()) for value in (obj.get("data") or {}).values())
@@ -101,7 +101,7 @@ class SecretStrategy(DataStrategy):
         """Give the data; an empty map is not none."""
         return obj.get(part)
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge as ConfigMaps, and the type."""
         verdict = super().check(obj, old, subresource)
         errors = list(verdict.errors)
@@ -115,7 +115,7 @@ class SecretStrategy(DataStrategy):
         account = (obj["metadata"].get("annotations") or {}).get(_ACCOUNT)
         if obj.get("type") == "kubernetes.io/service-account-token" and not account:
             errors.append(required(f"metadata.annotations[{_ACCOUNT}]"))
-        return Verdict(errors, [*verdict.warnings, *_pair_warnings(obj)])
+        return ValidationResult(errors, [*verdict.warnings, *_pair_warnings(obj)])
 
     def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
         """Keep the type of a secret whose update does not say one."""
@@ -187,7 +187,7 @@ class ClaimStrategy(BuiltinStrategy):
         if "kubernetes.io/pvc-protection" not in finalizers:
             finalizers.append("kubernetes.io/pvc-protection")
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Refuse that a claim grows whose class does not let it."""
         verdict = super().check(obj, old, subresource)
         if old is not None and not subresource and not verdict.errors and _size(obj) > _size(old):

@@ -3,9 +3,9 @@
 from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
 from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import Refusal, details
-from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import invalid
 from steersman.validation.names import label_faults
+from steersman.validation.result import ValidationResult
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 PROTECTED = frozenset({"default", "kube-system", "kube-public"})
@@ -51,7 +51,7 @@ class NamespaceStrategy(BuiltinStrategy):
         if subresource == "":
             obj["spec"] = old.get("spec", {})
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge the phase: only what is being deleted may say so."""
         verdict = super().check(obj, old, subresource)
         phase = (obj.get("status") or {}).get("phase", "Active")
@@ -61,7 +61,7 @@ class NamespaceStrategy(BuiltinStrategy):
         if subresource == "status" and phase != wanted:
             text = f"may only be '{wanted}' if `deletionTimestamp` is {'not ' if is_going else ''}empty"
             errors.append(invalid("status.Phase", phase, text))
-        return Verdict(errors, verdict.warnings)
+        return ValidationResult(errors, verdict.warnings)
 
     def may_finish(self, obj: Document) -> bool:
         """Tell whether the content is gone: somebody has emptied the finalizers in the spec."""

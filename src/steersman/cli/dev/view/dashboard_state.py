@@ -11,13 +11,13 @@ from steersman.cli.dev.reports import (
     Failed,
     Kind,
     Loaded,
+    LogLine,
     Printed,
     Queue,
     Queues,
     Reconciled,
     Report,
     Running,
-    Said,
 )
 
 #: How much is remembered: no screen is higher.
@@ -53,7 +53,7 @@ class Problem:
 
 
 @dataclass(slots=True)
-class Board:
+class DashboardState:
     """The state of one `steer dev`."""
 
     name: str
@@ -65,7 +65,7 @@ class Board:
     work: dict[str, Work] = field(default_factory=dict)
     #: Oldest first.
     runs: deque[Reconciled] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
-    lines: deque[Said | Printed] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    lines: deque[LogLine | Printed] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     problem: Problem | None = None
 
     def take(self, report: Report) -> None:
@@ -79,7 +79,7 @@ class Board:
                 self._on_run(report)
             case Queues(queues):
                 self._on_queues(queues)
-            case Said() | Printed():
+            case LogLine() | Printed():
                 self._on_line(report)
             case Failed(at, error, place):
                 self._stop(Phase.BROKEN, Problem(at, error, place))
@@ -104,9 +104,9 @@ class Board:
         if self.problem is not None and self.problem.subject == f"{run.kind} {run.key}" and run.result != "error":
             self.problem = None
 
-    def _on_line(self, line: Said | Printed) -> None:
+    def _on_line(self, line: LogLine | Printed) -> None:
         self.lines.append(line)
-        if isinstance(line, Said) and "error" in line.fields and line.level in ("error", "warning"):
+        if isinstance(line, LogLine) and "error" in line.fields and line.level in ("error", "warning"):
             subject = f"{line.fields.get('kind', '')} {line.fields.get('key', '')}".strip()
             self.problem = Problem(line.at, str(line.fields["error"]), line.place, subject)
 

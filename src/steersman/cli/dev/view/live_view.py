@@ -14,7 +14,7 @@ from steersman.cli.dev.reports import Report
 from steersman.cli.dev.view.screen import Screen
 
 
-class LiveFace:
+class LiveView:
     """Draws the board whenever it is asked to."""
 
     def __init__(self, console: Console, draw: Callable[[], Screen], farewell: Callable[[], str]) -> None:

@@ -23,7 +23,7 @@ class Count:
         return f"{self.ready}/{self.total}" if self.judged else str(self.total)
 
 
-class Tally:
+class ObjectCounts:
     """Follows a server's writes. A resource is read in full when it is first asked for, and followed from then on."""
 
     def __init__(self, ledger: "Ledger", on_change: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from steersman.cli.dev.view.texts import line_of
 _COLOURS = {"error": "red", "critical": "red", "warning": "yellow"}
 
 
-class PlainFace:
+class PlainView:
     """Writes a line for each report that is news."""
 
     def __init__(self, greeting: str) -> None:

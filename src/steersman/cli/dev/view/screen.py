@@ -8,8 +8,8 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from steersman.cli.dev.reports import Printed, Reconciled, Said
-from steersman.cli.dev.view.dashboard_state import Board, Phase, Problem
+from steersman.cli.dev.reports import LogLine, Printed, Reconciled
+from steersman.cli.dev.view.dashboard_state import DashboardState, Phase, Problem
 from steersman.cli.dev.view.object_counts import Count
 from steersman.cli.dev.view.texts import duration, elapsed, names, result, said, time_of, why, why_briefly
 
@@ -28,7 +28,7 @@ _BESIDE_NAMES = 27 + 18
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ServerAddress:
     """What does not change while it runs."""
 
     url: str
@@ -39,8 +39,8 @@ class Surroundings:
 class Screen:
     """One picture of the board; rich asks it for its lines."""
 
-    board: Board
-    surroundings: Surroundings
+    dashboard: DashboardState
+    server: ServerAddress
     counts: Sequence[tuple[str, Count]]
     #: Seconds since it was started.
     age: float
@@ -48,13 +48,13 @@ class Screen:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Give the parts from top to bottom, as many lines of each as the terminal has room for."""
         width = options.max_width
-        export = _folded(self.surroundings.export, width)
+        export = _folded(self.server.export, width)
         room = (options.height or console.height) - _FIXED - len(export)
-        overview = _overview(self.counts, self.board, is_wide=width >= _WIDE, rows=max(room // 3, 1))
+        overview = _overview(self.counts, self.dashboard, is_wide=width >= _WIDE, rows=max(room // 3, 1))
         room -= overview.row_count
-        problem = [] if self.board.problem is None else _problem(self.board.problem, width, max(room // 4, 1))
+        problem = [] if self.dashboard.problem is None else _problem(self.dashboard.problem, width, max(room // 4, 1))
         yield self._title()
-        yield Text(f"Kubernetes API at {self.surroundings.url} - in another terminal:", style="dim", no_wrap=True)
+        yield Text(f"Kubernetes API at {self.server.url} - in another terminal:", style="dim", no_wrap=True)
         yield from (*export, Text(""))
         yield overview
         yield from (Text(""), *problem)
@@ -62,16 +62,16 @@ class Screen:
         yield Text("Ctrl-C ends it and leaves nothing behind.", style="dim", no_wrap=True)
 
     def _title(self) -> RenderableType:
-        board = self.board
-        title = Text.assemble((board.name, "bold"), "  ", (str(board.phase), _PHASES[board.phase]))
-        if board.reloads:
-            times = "reloaded" if board.reloads == 1 else f"reloaded {board.reloads} times"
-            title.append(f"  {times}, {names(board.changed)} changed", style="dim")
+        dashboard = self.dashboard
+        title = Text.assemble((dashboard.name, "bold"), "  ", (str(dashboard.phase), _PHASES[dashboard.phase]))
+        if dashboard.reloads:
+            times = "reloaded" if dashboard.reloads == 1 else f"reloaded {dashboard.reloads} times"
+            title.append(f"  {times}, {names(dashboard.changed)} changed", style="dim")
         return _line(title, Text(elapsed(self.age), style="dim"))
 
     def _history(self, room: int, width: int) -> Iterable[RenderableType]:
         """Share the lines that are left between the last runs and the log: a third for the log, or what is free."""
-        runs, lines = list(self.board.runs), list(self.board.lines)
+        runs, lines = list(self.dashboard.runs), list(self.dashboard.lines)
         for_lines = min(len(lines), max(room // 3, room - max(len(runs), 1)))
         shown = runs[-(room - for_lines) :]
         log = [_log_line(line) for line in lines[len(lines) - for_lines :]]
@@ -100,7 +100,7 @@ def _table(*, expand: bool) -> Table:
     return Table(box=None, expand=expand, padding=(0, 2, 0, 0), pad_edge=False, header_style=_HEADING)
 
 
-def _overview(counts: Sequence[tuple[str, Count]], board: Board, *, is_wide: bool, rows: int) -> Table:
+def _overview(counts: Sequence[tuple[str, Count]], dashboard: DashboardState, *, is_wide: bool, rows: int) -> Table:
     """Give kinds and controllers side by side; on a narrow terminal the queues are left out."""
     table = _table(expand=False)
     table.add_column("KIND", no_wrap=True, max_width=24, overflow="ellipsis")
@@ -110,7 +110,7 @@ def _overview(counts: Sequence[tuple[str, Count]], board: Board, *, is_wide: boo
     headings = ("RUNS", "FAILED", "QUEUED", "ACTIVE", "WAITING") if is_wide else ("RUNS", "FAILED")
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    work = list(board.work.items())
+    work = list(dashboard.work.items())
     for number in range(min(max(len(counts), len(work), 1), rows)):
         cells: list[RenderableType] = ["", "", ""]
         if number < len(counts):
@@ -159,7 +159,7 @@ def _runs(runs: Sequence[Reconciled], width: int) -> Table:
     return table
 
 
-def _log_line(line: Said | Printed) -> Text:
+def _log_line(line: LogLine | Printed) -> Text:
     if isinstance(line, Printed):
         text = Text(f"{time_of(line.at)}  {line.text}")
     else:

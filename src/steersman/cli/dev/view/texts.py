@@ -8,12 +8,12 @@ from steersman.cli.dev.reports import (
     Changed,
     Failed,
     Loaded,
+    LogLine,
     Printed,
     Queues,
     Reconciled,
     Report,
     Running,
-    Said,
 )
 
 _RESULTS = {"success": "ok", "error": "failed", "requeue": "retry", "requeue_after": "later"}
@@ -66,12 +66,12 @@ def why_briefly(run: Reconciled) -> str:
     return ", ".join(dict.fromkeys(brief))
 
 
-def subject(line: Said) -> str:
+def subject(line: LogLine) -> str:
     """Name the object that a log line is about; empty if it is about none."""
     return f"{line.fields.get('kind', '')} {line.fields.get('key', '')}".strip()
 
 
-def said(line: Said) -> str:
+def said(line: LogLine) -> str:
     """Write a log line without its time and level: the object, the message, the fields."""
     about = subject(line)
     fields = "".join(f" {name}={_shown(value)}" for name, value in line.fields.items() if name not in _OF_THE_RUN)
@@ -96,7 +96,7 @@ def line_of(report: Report) -> tuple[str, str] | None:
             level = "error" if report.result == "error" else "info"
             text = f"{report.kind} {report.key} {result(report)} in {duration(report.seconds)}: {why(report)}"
             return f"{time_of(report.at)} {level.upper():<7} {text}", level
-        case Said():
+        case LogLine():
             trace = f"\n{report.traceback}" if report.traceback else ""
             return f"{time_of(report.at)} {report.level.upper():<7} {said(report)}{trace}", report.level
         case Printed(_, text):

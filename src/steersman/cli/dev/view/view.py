@@ -5,7 +5,7 @@ from typing import Protocol
 from steersman.cli.dev.reports import Report
 
 
-class Face(Protocol):
+class View(Protocol):
     """Shows what happens."""
 
     def open(self) -> None:
@@ -21,34 +21,34 @@ class Face(Protocol):
         """Leave the terminal as it was; harmless when it was left already."""
 
 
-class LateFace:
+class DeferredView:
     """Keeps what happens before there is a face, and shows it when there is one: no report is lost."""
 
     def __init__(self) -> None:
-        self._face: Face | None = None
+        self._view: View | None = None
         self._early: list[Report] = []
 
-    def open(self, face: Face) -> None:
+    def open(self, view: View) -> None:
         """Begin to show, with what has come so far."""
-        self._face = face
-        face.open()
+        self._view = view
+        view.open()
         for report in self._early:
-            face.take(report)
+            view.take(report)
         self._early.clear()
 
     def take(self, report: Report) -> None:
         """Show one report, now or when there is a face."""
-        if self._face is None:
+        if self._view is None:
             self._early.append(report)
         else:
-            self._face.take(report)
+            self._view.take(report)
 
     def refresh(self) -> None:
         """Show the state as it is now, if there is a face."""
-        if self._face is not None:
-            self._face.refresh()
+        if self._view is not None:
+            self._view.refresh()
 
     def close(self) -> None:
         """Leave the terminal as it was, if it was taken."""
-        if self._face is not None:
-            self._face.close()
+        if self._view is not None:
+            self._view.close()

@@ -13,7 +13,7 @@ from steersman.localcluster.process_node.processes.spawning import Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerWorld:
+class ContainerContext:
     """The surroundings of one container, the same for its command, its probes, its hooks and `kubectl exec`."""
 
     container: Container

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from steersman.clock import Clock
-from steersman.localcluster.process_node.containers.container_context import ContainerWorld
+from steersman.localcluster.process_node.containers.container_context import ContainerContext
 from steersman.localcluster.process_node.containers.container_log import ContainerLog, read_log, remove_log
 from steersman.localcluster.process_node.processes.pipes import OutputPipe
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes, Streams
@@ -21,7 +21,7 @@ _MESSAGE_BYTES, _FALLBACK_BYTES, _FALLBACK_LINES = 4096, 2048, 80
 class ContainerRun:
     """A running container."""
 
-    world: ContainerWorld
+    context: ContainerContext
     process: LocalProcess
     log: ContainerLog
     log_path: Path
@@ -30,9 +30,11 @@ class ContainerRun:
     _clock: Clock
 
     @classmethod
-    async def start(cls, world: ContainerWorld, processes: Processes, log_path: Path, clock: Clock) -> "ContainerRun":
+    async def start(
+        cls, context: ContainerContext, processes: Processes, log_path: Path, clock: Clock
+    ) -> "ContainerRun":
         """Start the container's command; ``StartError`` says why it cannot be."""
-        program = world.command()
+        program = context.command()
         pipes = OutputPipe(), OutputPipe()
         try:
             streams = Streams(stdout=pipes[0].descriptor, stderr=pipes[1].descriptor)
@@ -45,7 +47,7 @@ class ContainerRun:
         for name, pipe in zip(("stdout", "stderr"), pipes, strict=True):
             pipe.handed_over()
             pipe.read(partial(_note, log, name, clock))
-        return cls(world, process, log, log_path, pipes, processes, clock)
+        return cls(context, process, log, log_path, pipes, processes, clock)
 
     async def wait(self) -> int:
         """Wait until all of it has ended, and give the exit code of its command."""
@@ -68,7 +70,7 @@ class ContainerRun:
     def last_words(self, code: int, path: Path) -> str:
         """Give what the container says about its end."""
         told = path.read_bytes()[:_MESSAGE_BYTES].decode("utf-8", "replace") if path.exists() else ""
-        if not told and code != 0 and self.world.container.termination_message_policy == "FallbackToLogsOnError":
+        if not told and code != 0 and self.context.container.termination_message_policy == "FallbackToLogsOnError":
             lines = [entry.text for entry in read_log(self.log_path)][-_FALLBACK_LINES:]
             told = b"\n".join([*lines, b""])[-_FALLBACK_BYTES:].decode("utf-8", "replace")
         return told
@@ -96,9 +98,11 @@ class RunLogs:
         return self.path(number)
 
 
-async def execute(world: ContainerWorld, processes: Processes, command: Sequence[str], clock: Clock) -> tuple[int, str]:
+async def execute(
+    context: ContainerContext, processes: Processes, command: Sequence[str], clock: Clock
+) -> tuple[int, str]:
     """Run a command inside a container to its end; gives its exit code and what it wrote. Cancelling ends it."""
-    program = world.program(command)
+    program = context.program(command)
     pipe = OutputPipe()
     said = bytearray()
     process: LocalProcess | None = None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from steersman.kinds.core_v1 import ConfigMap, Container, EnvFromSource, EnvVar, EnvVarSource, Pod, Secret
-from steersman.localcluster.process_node.containers.downward import Surroundings, field_value, resource_value
+from steersman.localcluster.process_node.containers.downward import NodeFacts, field_value, resource_value
 from steersman.localcluster.process_node.containers.expansion import expand
 from steersman.localcluster.process_node.containers.problem import SourceError
 
@@ -19,14 +19,14 @@ class Sources(Protocol):
         """Give a secret, if there is one."""
 
 
-def environment(pod: Pod, container: Container, sources: Sources, around: Surroundings) -> dict[str, str]:
+def environment(pod: Pod, container: Container, sources: Sources, facts: NodeFacts) -> dict[str, str]:
     """Give the variables that a container declares, in order; a later one wins and may refer to earlier ones."""
     variables: dict[str, str] = {}
     for source in container.env_from or ():
         prefix = source.prefix or ""
         variables |= {prefix + name: value for name, value in _all_of(source, pod.namespace, sources)}
     for variable in container.env or ():
-        value = _value(variable, pod, container, sources, around, variables)
+        value = _value(variable, pod, container, sources, facts, variables)
         if value is not None:
             variables[variable.name] = value
     return variables
@@ -53,7 +53,7 @@ def _value(
     pod: Pod,
     container: Container,
     sources: Sources,
-    around: Surroundings,
+    facts: NodeFacts,
     before: dict[str, str],
 ) -> str | None:
     """Give a variable's value; ``None`` for one whose source is optional and missing."""
@@ -61,12 +61,12 @@ def _value(
     if source is None:
         return expand(variable.value or "", before)
     if source.field_ref is not None:
-        return field_value(source.field_ref.field_path, pod, around)
+        return field_value(source.field_ref.field_path, pod, facts)
     if source.resource_field_ref is not None:
         named = source.resource_field_ref.container_name
         every = [*(pod.spec.init_containers or ()), *pod.spec.containers]
         target = next((item for item in every if item.name == named), container)
-        return resource_value(source.resource_field_ref, target, around)
+        return resource_value(source.resource_field_ref, target, facts)
     return _keyed(variable.name, source, pod.namespace, sources)
 
 

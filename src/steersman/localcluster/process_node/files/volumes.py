@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from steersman.kinds.core_v1 import Container, PersistentVolumeClaim, Pod, Volume, VolumeMount
-from steersman.localcluster.process_node.containers.downward import Surroundings
+from steersman.localcluster.process_node.containers.downward import NodeFacts
 from steersman.localcluster.process_node.containers.environment import Sources
 from steersman.localcluster.process_node.containers.expansion import expand
 from steersman.localcluster.process_node.containers.problem import MountError
@@ -38,7 +38,7 @@ class PodVolumes:
     directory: PodDirectory
     node: NodeDirectory
     inventory: Inventory
-    around: Surroundings
+    facts: NodeFacts
 
     def mount(self, container: Container, variables: dict[str, str], tokens: dict[tuple[str, str], str]) -> Mounts:
         """Provide what a container mounts; ``MountError`` says what is missing.
@@ -113,7 +113,7 @@ class PodVolumes:
         return self.directory.container(container.name) / "volumes" / volume.name
 
     def _write(self, container: Container, volume: Volume, mounts: Mounts, tokens: dict[tuple[str, str], str]) -> None:
-        files = projected_files(volume, self.pod, self.inventory, self.around)
+        files = projected_files(volume, self.pod, self.inventory, self.facts)
         written = {path: _rewritten(file, mounts) for path, file in files.items()}
         for token in tokens_wanted(volume):
             written[token.path] = File(tokens[volume.name, token.path].encode(), 0o600)

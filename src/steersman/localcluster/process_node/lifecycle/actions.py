@@ -8,14 +8,14 @@ from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Start a container; answered by `ContainerLife.started` or `start_failed`."""
+    """Start a container; answered by `ContainerLifecycle.started` or `start_failed`."""
 
     container: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Ask a probe; answered by `ContainerLife.probed`."""
+class RunProbe:
+    """Ask a probe; answered by `ContainerLifecycle.probed`."""
 
     container: str
     kind: ProbeKind
@@ -24,7 +24,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class RunHook:
-    """Run what a container wants done after it starts or before it stops; answered by `ContainerLife.hook_done`."""
+    """Run what a container wants done after it starts or before it stops; see `ContainerLifecycle.hook_done`."""
 
     container: str
     hook: Literal["postStart", "preStop"]
@@ -32,7 +32,7 @@ class RunHook:
 
 @dataclass(frozen=True, slots=True)
 class SendSignal:
-    """Send a signal to every process of a container; their end is reported by `ContainerLife.exited`."""
+    """Send a signal to every process of a container; their end is reported by `ContainerLifecycle.exited`."""
 
     container: str
     #: Its name, such as ``SIGTERM``.
@@ -40,7 +40,7 @@ class SendSignal:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
+class EmitEvent:
     """Tell people of something, as an Event."""
 
     reason: str
@@ -48,4 +48,4 @@ class Tell:
     is_warning: bool = False
 
 
-Action: TypeAlias = Start | Ask | RunHook | SendSignal | Tell
+Action: TypeAlias = Start | RunProbe | RunHook | SendSignal | EmitEvent

@@ -5,8 +5,8 @@ from enum import Enum
 
 from steersman.kinds.core_v1 import Container
 from steersman.localcluster.container_report import ContainerReport, Running, Terminated, Waiting
-from steersman.localcluster.process_node.lifecycle.actions import Action, Ask, RunHook, SendSignal, Tell
-from steersman.localcluster.process_node.lifecycle.moment import Moment
+from steersman.localcluster.process_node.lifecycle.actions import Action, EmitEvent, RunHook, RunProbe, SendSignal
+from steersman.localcluster.process_node.lifecycle.instant import Instant
 from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind, ProbeWatch, probes_of
 from steersman.localcluster.process_node.lifecycle.restart_backoff import RestartBackoff
 from steersman.objects.times import Duration
@@ -44,7 +44,7 @@ class _Stop:
 
 
 @dataclass(slots=True)
-class ContainerLife:
+class ContainerLifecycle:
     """One container of a pod, in all its runs."""
 
     spec: Container
@@ -64,7 +64,7 @@ class ContainerLife:
     _has_run: bool = False
     _container_id: str = ""
     _image_id: str = ""
-    _since: Moment | None = None
+    _since: Instant | None = None
     _probes: dict[ProbeKind, ProbeWatch] = field(default_factory=dict)
     #: Whether its postStart hook has yet to run, and the run for which it has been asked to.
     _post_start: bool = False
@@ -86,13 +86,13 @@ class ContainerLife:
             self.last, self.end = self.end, None
         self.stage, self._stop = Stage.STARTING, None
 
-    def started(self, moment: Moment, container_id: str, image_id: str = "") -> None:
+    def started(self, instant: Instant, container_id: str, image_id: str = "") -> None:
         """Take note that it runs."""
         self.stage, self.trouble, self._has_run = Stage.ALIVE, None, True
-        self._since, self._container_id, self._image_id = moment, container_id, image_id
+        self._since, self._container_id, self._image_id = instant, container_id, image_id
         lifecycle = self.spec.lifecycle
         self._post_start = lifecycle is not None and lifecycle.post_start is not None
-        self._probes = {} if self.role is Role.STEP else probes_of(self.spec, moment.at)
+        self._probes = {} if self.role is Role.STEP else probes_of(self.spec, instant.at)
 
     def start_failed(self, now: float, reason: str, message: str, retry: float) -> None:
         """Take note that it could not be started; it is tried again after some seconds."""
@@ -100,12 +100,12 @@ class ContainerLife:
         if self._has_run:
             self.restarts -= 1  # it did not come to another run
 
-    def exited(self, moment: Moment, exit_code: int, message: str = "") -> None:
+    def exited(self, instant: Instant, exit_code: int, message: str = "") -> None:
         """Take note that all its processes are gone."""
         since = None if self._since is None else self._since.wall
-        self.end = Terminated(exit_code, since, moment.wall, message=message, container_id=self._container_id)
+        self.end = Terminated(exit_code, since, instant.wall, message=message, container_id=self._container_id)
         self.stage, self._stop, self._probes = Stage.ENDED, None, {}
-        self.due = self.backoff.due(moment.at)
+        self.due = self.backoff.due(instant.at)
 
     def probed(self, kind: ProbeKind, now: float, grace: float, *, is_success: bool, why: str = "") -> list[Action]:
         """Take note of a probe's answer: a container that does not live, or does not come up, is stopped."""
@@ -116,12 +116,12 @@ class ContainerLife:
         watch.answer(now, is_success=is_success)
         if is_success or is_early:
             return []
-        told: list[Action] = [Tell("Unhealthy", f"{kind.value} probe failed: {why}", is_warning=True)]
+        told: list[Action] = [EmitEvent("Unhealthy", f"{kind.value} probe failed: {why}", is_warning=True)]
         if watch.has_failed and kind is not ProbeKind.READINESS and self._stop is None:
             note = f"Container {self.spec.name} failed {kind.value.lower()} probe, will be restarted"
             own = watch.probe.termination_grace_period_seconds
             self.stop(now, grace if own is None else float(own))
-            told.append(Tell("Killing", note))
+            told.append(EmitEvent("Killing", note))
         return told
 
     def hook_done(self, hook: str, now: float, grace: float, *, failure: str = "") -> list[Action]:
@@ -130,12 +130,12 @@ class ContainerLife:
         if hook == "preStop":
             if self._stop is not None:
                 self._stop.hook_done = True
-            return [Tell("FailedPreStopHook", f"Container {name}: {failure}", is_warning=True)] if failure else []
+            return [EmitEvent("FailedPreStopHook", f"Container {name}: {failure}", is_warning=True)] if failure else []
         self._post_start = False
         if not failure:
             return []
         self.stop(now, grace)
-        return [Tell("FailedPostStartHook", f"Container {name}: {failure}", is_warning=True)]
+        return [EmitEvent("FailedPostStartHook", f"Container {name}: {failure}", is_warning=True)]
 
     def stop(self, now: float, grace: float) -> None:
         """Stop it: its hook, a signal, and after its grace another one. A shorter grace than before takes force."""
@@ -191,7 +191,7 @@ class ContainerLife:
         for watch in self._asked():
             if now >= watch.due and not watch.is_under_way:
                 watch.ask(now)
-                actions.append(Ask(name, watch.kind, watch.timeout))
+                actions.append(RunProbe(name, watch.kind, watch.timeout))
         return actions
 
     def wakes_at(self) -> list[float]:

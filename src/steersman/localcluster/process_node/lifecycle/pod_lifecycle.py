@@ -7,9 +7,9 @@ deleted, or has been active for too long, is stopped: containers first, then sid
 from steersman.kinds.core_v1 import Container, ContainerStateTerminated, ContainerStatus, Pod
 from steersman.localcluster.container_report import ContainerReport, Terminated
 from steersman.localcluster.pod_conditions import is_sidecar
-from steersman.localcluster.process_node.lifecycle.actions import Action, Start, Tell
-from steersman.localcluster.process_node.lifecycle.container_lifecycle import ContainerLife, Role, Stage
-from steersman.localcluster.process_node.lifecycle.moment import Moment
+from steersman.localcluster.process_node.lifecycle.actions import Action, EmitEvent, Start
+from steersman.localcluster.process_node.lifecycle.container_lifecycle import ContainerLifecycle, Role, Stage
+from steersman.localcluster.process_node.lifecycle.instant import Instant
 from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
 from steersman.localcluster.process_node.lifecycle.restart_backoff import RestartBackoff
 
@@ -18,10 +18,10 @@ _GRACE = 30
 _LOST = Terminated(137, reason="ContainerStatusUnknown", message="the node was stopped while the container ran")
 
 
-class PodLife:
+class PodLifecycle:
     """One pod on its node."""
 
-    def __init__(self, pod: Pod, begun: Moment, *, restart_seconds: float = 10.0) -> None:
+    def __init__(self, pod: Pod, begun: Instant, *, restart_seconds: float = 10.0) -> None:
         self._pod = pod
         self._policy = pod.spec.restart_policy or "Always"
         self._restart_seconds = restart_seconds
@@ -33,7 +33,7 @@ class PodLife:
         self.was_over = pod.status.phase in ("Succeeded", "Failed")
         #: When the last of it is killed; ``None`` while it shall live.
         self._stop_by: float | None = None
-        self.containers: dict[str, ContainerLife] = {}
+        self.containers: dict[str, ContainerLifecycle] = {}
         for container in pod.spec.init_containers or ():
             self._add(container, Role.SIDECAR if is_sidecar(container) else Role.STEP)
         for container in pod.spec.containers:
@@ -44,7 +44,7 @@ class PodLife:
     def _add(self, container: Container, role: Role) -> None:
         label = f"{self._pod.name}_{self._pod.namespace}({self._pod.uid})"
         backoff = RestartBackoff(self._restart_seconds)
-        self.containers[container.name] = ContainerLife(container, role, label, backoff)
+        self.containers[container.name] = ContainerLifecycle(container, role, label, backoff)
 
     def _restore(self, status: ContainerStatus) -> None:
         """Count on from what the status says that an earlier node has done."""
@@ -69,13 +69,13 @@ class PodLife:
             if life.is_stopping:
                 life.stop(now, self._stop_by - now)
 
-    def exited(self, name: str, moment: Moment, exit_code: int, message: str = "") -> list[Action]:
+    def exited(self, name: str, instant: Instant, exit_code: int, message: str = "") -> list[Action]:
         """Take note that a container ended."""
         life = self.containers[name]
-        life.exited(moment, exit_code, message)
-        if self._is_restarted(life) and life.due > moment.at:
+        life.exited(instant, exit_code, message)
+        if self._is_restarted(life) and life.due > instant.at:
             note = f"Back-off restarting failed container {name} in pod {life.pod}"
-            return [Tell("BackOff", note, is_warning=True)]
+            return [EmitEvent("BackOff", note, is_warning=True)]
         return []
 
     def probed(self, name: str, kind: ProbeKind, now: float, *, is_success: bool, why: str = "") -> list[Action]:
@@ -152,16 +152,16 @@ class PodLife:
             self.message = "Pod was active on the node longer than the specified deadline"
             self.ask_to_stop(now, self._grace)
 
-    def _has_failed(self, life: ContainerLife) -> bool:
+    def _has_failed(self, life: ContainerLifecycle) -> bool:
         """Whether a container ended badly and will not be tried again."""
         return life.end is not None and not life.end.is_success and not life.wants_restart(self._policy)
 
-    def _is_restarted(self, life: ContainerLife) -> bool:
+    def _is_restarted(self, life: ContainerLifecycle) -> bool:
         return life.wants_restart(self._policy) and not self.is_stopping and not self.is_finished
 
-    def _to_start(self) -> list[ContainerLife]:
+    def _to_start(self) -> list[ContainerLifecycle]:
         """Give the containers that shall run now, as far as the one that all others wait for."""
-        wanted: list[ContainerLife] = []
+        wanted: list[ContainerLifecycle] = []
         lives = self.containers.values()
         has_begun = any(life.role is Role.MAIN and life.stage is not Stage.NEW for life in lives)
         for life in lives:
@@ -182,7 +182,7 @@ class PodLife:
         for life in others or sidecars[-1:]:
             if life.stage is Stage.ALIVE and not life.is_stopping:
                 life.stop(now, max(stop_by - now, 0.0))
-                actions.append(Tell("Killing", f"Stopping container {life.spec.name}"))
+                actions.append(EmitEvent("Killing", f"Stopping container {life.spec.name}"))
         return actions
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from steersman.clock import Clock
 from steersman.errors import DecodeError
-from steersman.localcluster.process_node.containers.container_context import ContainerWorld
+from steersman.localcluster.process_node.containers.container_context import ContainerContext
 from steersman.localcluster.process_node.containers.problem import StartError
 from steersman.localcluster.process_node.processes.pipes import InputPipe, OutputPipe
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes, Streams
@@ -19,7 +19,7 @@ from steersman.protocol.remote.websocket import WebSocket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExecWish:
+class ExecRequest:
     """What is to be run, and what of it is wanted."""
 
     command: Sequence[str]
@@ -32,19 +32,19 @@ class ExecWish:
 class ExecSession:
     """A command and who speaks with it."""
 
-    def __init__(self, socket: WebSocket, wish: ExecWish, clock: Clock) -> None:
+    def __init__(self, socket: WebSocket, request: ExecRequest, clock: Clock) -> None:
         self._socket = socket
-        self._wish = wish
+        self._request = request
         self._clock = clock
         self._input: InputPipe | None = None
         self._outputs: dict[Channel, OutputPipe] = {}
         #: The near end of the terminal, if there is one.
         self._terminal = -1
 
-    async def run(self, world: ContainerWorld, processes: Processes) -> None:
+    async def run(self, context: ContainerContext, processes: Processes) -> None:
         """Run the command to its end and tell how it ended; when nobody listens any more it is ended."""
         try:
-            process = await self._start(world, processes)
+            process = await self._start(context, processes)
         except StartError as error:
             self._socket.send(message(Channel.ERROR, failed(f"error executing command in container: {error}")))
             self._close()
@@ -56,9 +56,9 @@ class ExecSession:
             processes.ended(process)
             self._close()
 
-    async def _start(self, world: ContainerWorld, processes: Processes) -> LocalProcess:
-        program = world.program(self._wish.command)
-        if self._wish.tty:
+    async def _start(self, context: ContainerContext, processes: Processes) -> LocalProcess:
+        program = context.program(self._request.command)
+        if self._request.tty:
             near, far = open_terminal()
             self._terminal = near
             self._outputs = {Channel.STDOUT: OutputPipe(near, far)}
@@ -66,9 +66,9 @@ class ExecSession:
             streams = Streams(stdin=far, stdout=far, stderr=far)
             program = replace(program, arguments=on_terminal(program.arguments))
         else:
-            outputs = {Channel.STDOUT: self._wish.stdout, Channel.STDERR: self._wish.stderr}
+            outputs = {Channel.STDOUT: self._request.stdout, Channel.STDERR: self._request.stderr}
             self._outputs = {channel: OutputPipe() for channel, is_wanted in outputs.items() if is_wanted}
-            self._input = InputPipe() if self._wish.stdin else None
+            self._input = InputPipe() if self._request.stdin else None
             wanted = {channel: pipe.descriptor for channel, pipe in self._outputs.items()}
             streams = Streams(
                 stdin=asyncio.subprocess.DEVNULL if self._input is None else self._input.descriptor,

@@ -9,7 +9,7 @@ from steersman.apiserver.messages.info import Query
 from steersman.apiserver.status import Refusal, bad_request
 from steersman.json_types import JsonObject
 from steersman.localcluster.process_node.lifecycle.container_lifecycle import Stage
-from steersman.localcluster.process_node.remote.exec_session import ExecSession, ExecWish
+from steersman.localcluster.process_node.remote.exec_session import ExecRequest, ExecSession
 from steersman.localcluster.process_node.remote.log_selection import LogSelection
 from steersman.localcluster.process_node.remote.log_stream import LogStream
 from steersman.localcluster.process_node.remote.port_forward import PROTOCOL, PortForward
@@ -81,7 +81,7 @@ class PodAccess:
         run = runner.runs.get(name)
         if run is None:
             raise Refusal(500, "InternalError", f'container "{name}" of pod {runner.pod.name} does not run')
-        wish = ExecWish(
+        request = ExecRequest(
             command=query.values.get("command", []),
             stdin=query.flag("stdin"),
             stdout=query.flag("stdout"),
@@ -89,7 +89,7 @@ class PodAccess:
             tty=query.flag("tty"),
         )
         socket = _upgrade(call, exchange, PROTOCOLS)
-        await ExecSession(socket, wish, self._node.clock).run(run.world, self._node.processes)
+        await ExecSession(socket, request, self._node.clock).run(run.context, self._node.processes)
 
     async def _port_forward(self, runner: "PodRunner", call: Call, exchange: Exchange) -> None:
         socket = _upgrade(call, exchange, (PROTOCOL,))

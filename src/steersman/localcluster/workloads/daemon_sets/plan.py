@@ -31,7 +31,7 @@ _TOLERATED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class DaemonSetState:
     """A DaemonSet and what there is of it."""
 
     daemon_set: DaemonSet
@@ -57,7 +57,7 @@ class Situation:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class DaemonSetPlan:
     """Nodes that get a pod, and pods that are deleted."""
 
     create: list[Node]
@@ -115,11 +115,11 @@ def should_run(pod: Pod, node: Node) -> bool:
     return all(tolerates(pod.spec.tolerations or (), taint) or taint.key == beginning.key for taint in taints)
 
 
-def next_steps(situation: Situation) -> Steps:
+def next_steps(situation: DaemonSetState) -> DaemonSetPlan:
     """Give the pods to make and to delete now."""
     chosen = situation.chosen()
     names = {node.name for node in chosen}
-    steps = Steps([], [], [])
+    steps = DaemonSetPlan([], [], [])
     for name, pods in situation.pods.items():
         alive = [pod for pod in pods if not pod.is_deleting]
         failed = [pod for pod in alive if is_finished(pod)]
@@ -135,7 +135,7 @@ def next_steps(situation: Situation) -> Steps:
     return steps
 
 
-def _roll(situation: Situation, chosen: Sequence[Node], steps: Steps) -> None:
+def _roll(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPlan) -> None:
     strategy = situation.daemon_set.spec.update_strategy
     rolling = strategy.rolling_update if strategy is not None else None
     surge_text: IntOrString = (rolling.max_surge if rolling is not None else None) or 0
@@ -152,7 +152,7 @@ def _roll(situation: Situation, chosen: Sequence[Node], steps: Steps) -> None:
         _replace(situation, chosen, steps, missing)
 
 
-def _replace(situation: Situation, chosen: Sequence[Node], steps: Steps, missing: int) -> None:
+def _replace(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPlan, missing: int) -> None:
     """Delete outdated pods: broken ones at once, others while few enough nodes are without."""
     room = missing
     outdated = []
@@ -166,7 +166,7 @@ def _replace(situation: Situation, chosen: Sequence[Node], steps: Steps, missing
     steps.delete.extend(outdated[: max(room, 0)])
 
 
-def _surge(situation: Situation, chosen: Sequence[Node], steps: Steps, surge: int) -> None:
+def _surge(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPlan, surge: int) -> None:
     """Make new pods beside the old ones, which go when the new ones are up."""
     room = surge
     waiting = []
@@ -187,7 +187,7 @@ def _surge(situation: Situation, chosen: Sequence[Node], steps: Steps, surge: in
     steps.create.extend(waiting[: max(room, 0)])
 
 
-def status_of(situation: Situation) -> DaemonSetStatus:
+def status_of(situation: DaemonSetState) -> DaemonSetStatus:
     """Give how a DaemonSet stands, before what this run does about it shows."""
     chosen = situation.chosen()
     names = {node.name for node in chosen}
@@ -206,6 +206,6 @@ def status_of(situation: Situation) -> DaemonSetStatus:
     )
 
 
-def _newest(situation: Situation, pods: Sequence[Pod]) -> Pod:
+def _newest(situation: DaemonSetState, pods: Sequence[Pod]) -> Pod:
     """Give the pod that counts for its node: one that is up, else the newest."""
     return max(pods, key=lambda pod: (situation.is_updated(pod), situation.is_up(pod)))

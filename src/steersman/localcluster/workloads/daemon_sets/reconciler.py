@@ -10,7 +10,7 @@ from steersman.localcluster.workloads.claiming import claimed, orphans
 from steersman.localcluster.workloads.controller_revisions import forget_revisions, synced_revisions
 from steersman.localcluster.workloads.daemon_sets.plan import (
     HASH_LABEL,
-    Situation,
+    DaemonSetState,
     daemon_pod,
     next_steps,
     node_of,
@@ -40,7 +40,7 @@ async def reconcile(daemon_set: DaemonSet, ctx: Context[DaemonSet]) -> None:
     by_node: dict[str, list[Pod]] = {}
     for pod in sorted(mine, key=lambda pod: pod.name):
         by_node.setdefault(node_of(pod), []).append(pod)
-    situation = Situation(
+    situation = DaemonSetState(
         daemon_set=daemon_set,
         nodes=sorted(await ctx.list(Node), key=lambda node: node.name),
         pods=by_node,

@@ -8,7 +8,7 @@ from steersman.controller.context import Context
 from steersman.errors import AlreadyExists, Permanent
 from steersman.kinds.batch_v1 import CronJob, Job
 from steersman.kinds.core_v1 import ObjectReference
-from steersman.localcluster.workloads.jobs.cron_schedule import Due, due, schedule_of
+from steersman.localcluster.workloads.jobs.cron_schedule import DueRuns, due, schedule_of
 from steersman.localcluster.workloads.jobs.outcome import COMPLETE, FAILED, condition_of, is_over
 from steersman.manager.operator import Operator
 from steersman.objects.cron import ScheduleError
@@ -89,7 +89,7 @@ async def _delete(job: Job, ctx: Context[CronJob]) -> None:
     ctx.event("SuccessfulDelete", f"Deleted job {job.name}")
 
 
-async def _begin(cron_job: CronJob, jobs: Iterable[Job], found: Due, ctx: Context[CronJob]) -> None:
+async def _begin(cron_job: CronJob, jobs: Iterable[Job], found: DueRuns, ctx: Context[CronJob]) -> None:
     """Begin the Job that is due, unless it is too late or another one runs that may not be disturbed."""
     missed, now, spec = found.missed, ctx.now(), cron_job.spec
     if missed is None:

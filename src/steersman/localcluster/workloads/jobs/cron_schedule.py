@@ -12,7 +12,7 @@ _EARLIEST = timedelta(days=3650)
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueRuns:
     """What a CronJob is to do now."""
 
     #: The last time that it should have run, if it has not.
@@ -28,7 +28,7 @@ def schedule_of(cron_job: CronJob) -> CronSchedule:
     return CronSchedule.parse(cron_job.spec.schedule, zone=zone_named(cron_job.spec.time_zone or "UTC"))
 
 
-def due(cron_job: CronJob, now: datetime) -> Due:
+def due(cron_job: CronJob, now: datetime) -> DueRuns:
     """Look which times have passed since the CronJob last ran, or was made."""
     schedule = schedule_of(cron_job)
     since = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
@@ -41,7 +41,7 @@ def due(cron_job: CronJob, now: datetime) -> Due:
         if count > TOO_MANY:
             missed = _latest(schedule, now)
             break
-    return Due(missed, count > TOO_MANY, schedule.next_after(now))
+    return DueRuns(missed, count > TOO_MANY, schedule.next_after(now))
 
 
 def _latest(schedule: CronSchedule, now: datetime) -> datetime | None:

@@ -14,7 +14,7 @@ ABOUT_TO = {COMPLETE: "SuccessCriteriaMet", FAILED: "FailureTarget"}
 _DEFAULT_BACKOFF_LIMIT = 6
 
 
-class Verdict(NamedTuple):
+class JobOutcome(NamedTuple):
     """How a Job ends: ``Complete`` or ``Failed``."""
 
     type: str
@@ -32,20 +32,20 @@ def is_over(job: Job) -> bool:
     return any(condition_of(job.status, kind) is not None for kind in (COMPLETE, FAILED))
 
 
-def verdict(job: Job, counts: Counts, pods: Sequence[Pod], active: int, now: datetime) -> Verdict | None:
+def verdict(job: Job, counts: Counts, pods: Sequence[Pod], active: int, now: datetime) -> JobOutcome | None:
     """Say how a Job ends; ``None`` while it goes on."""
     for kind, about in ABOUT_TO.items():
         decided = condition_of(job.status, about)
         if decided is not None:
-            return Verdict(kind, decided.reason or "", decided.message or "")
+            return JobOutcome(kind, decided.reason or "", decided.message or "")
     limit = _DEFAULT_BACKOFF_LIMIT if job.spec.backoff_limit is None else job.spec.backoff_limit
     if counts.all_failed > limit or _restarts(job, pods) > limit:
-        return Verdict(FAILED, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+        return JobOutcome(FAILED, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
     left = seconds_to_deadline(job, now)
     if left is not None and left <= 0:
-        return Verdict(FAILED, "DeadlineExceeded", "Job was active longer than specified deadline")
+        return JobOutcome(FAILED, "DeadlineExceeded", "Job was active longer than specified deadline")
     if _is_done(job, counts, active):
-        return Verdict(COMPLETE, "CompletionsReached", "Reached expected number of succeeded pods")
+        return JobOutcome(COMPLETE, "CompletionsReached", "Reached expected number of succeeded pods")
     return None
 
 

@@ -13,7 +13,7 @@ from steersman.localcluster.workloads.jobs.outcome import (
     ABOUT_TO,
     COMPLETE,
     SUSPENDED,
-    Verdict,
+    JobOutcome,
     add_condition,
     is_over,
     seconds_to_deadline,
@@ -108,7 +108,7 @@ class _Run:
                 text = f"spec.{field} is not carried out by this local cluster: {_IGNORED[field]}"
                 self._ctx.event("NotSimulated", text, kind="Warning")
 
-    async def _conclude(self, end: Verdict) -> None:
+    async def _conclude(self, end: JobOutcome) -> None:
         """Say that the Job is about to end, end its pods, and when none is left say that it has ended."""
         status = self._job.status
         add_condition(status, ABOUT_TO[end.type], end.reason, end.message, self._now)

@@ -29,7 +29,7 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class StatefulSetState:
     """A StatefulSet and what there is of it."""
 
     stateful_set: StatefulSet
@@ -78,7 +78,7 @@ class Situation:
         return range(self.wanted.start + (self._partition() or 0), self.wanted.stop)
 
 
-def next_steps(situation: Situation) -> list[Create | Delete]:
+def next_steps(situation: StatefulSetState) -> list[Create | Delete]:
     """Give what can be done now: make what is missing, delete what is too much, then replace what is outdated."""
     steps, is_settled = _fill(situation)
     if situation.is_ordered and not is_settled:
@@ -90,7 +90,7 @@ def next_steps(situation: Situation) -> list[Create | Delete]:
     return steps or _roll(situation)
 
 
-def _fill(situation: Situation) -> tuple[list[Create | Delete], bool]:
+def _fill(situation: StatefulSetState) -> tuple[list[Create | Delete], bool]:
     """Give the pods to make, and whether all that are wanted are there and healthy; in order one at a time."""
     steps: list[Create | Delete] = []
     is_settled = True
@@ -108,13 +108,13 @@ def _fill(situation: Situation) -> tuple[list[Create | Delete], bool]:
     return steps, is_settled
 
 
-def _surplus(situation: Situation) -> list[Pod]:
+def _surplus(situation: StatefulSetState) -> list[Pod]:
     """Give the pods beyond the wanted numbers, highest first."""
     numbers = sorted((number for number in situation.pods if number not in situation.wanted), reverse=True)
     return [situation.pods[number] for number in numbers]
 
 
-def _roll(situation: Situation) -> list[Create | Delete]:
+def _roll(situation: StatefulSetState) -> list[Create | Delete]:
     """Give the pods to replace, highest number first; no more than may be missing at a time."""
     strategy = situation.stateful_set.spec.update_strategy
     if strategy is not None and strategy.type == "OnDelete":

@@ -9,7 +9,7 @@ from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod
 from steersman.localcluster.workloads.claiming import claimed, orphans
 from steersman.localcluster.workloads.controller_revisions import forget_revisions, synced_revisions
 from steersman.localcluster.workloads.pods import is_available, is_ready, next_available, selector_of
-from steersman.localcluster.workloads.stateful_sets.plan import Create, Delete, Situation, next_steps
+from steersman.localcluster.workloads.stateful_sets.plan import Create, Delete, StatefulSetState, next_steps
 from steersman.localcluster.workloads.stateful_sets.pods import (
     REVISION_LABEL,
     claim_owners,
@@ -47,7 +47,7 @@ async def reconcile(stateful_set: StatefulSet, ctx: Context[StatefulSet]) -> Non
     numbered = ((ordinal_of(stateful_set, pod.name), pod) for pod in mine)
     pods = {number: pod for number, pod in numbered if number is not None}
     current = revisions.named(stateful_set.status.current_revision) or revisions.update
-    situation = Situation(
+    situation = StatefulSetState(
         stateful_set=stateful_set, pods=pods, current=current.name, update=revisions.update.name, now=ctx.now()
     )
     await _keep_claims(stateful_set, pods, ctx)
@@ -96,7 +96,7 @@ async def _keep_claims(stateful_set: StatefulSet, pods: dict[int, Pod], ctx: Con
                 await ctx.update(claim)
 
 
-def status_of(situation: Situation) -> StatefulSetStatus:
+def status_of(situation: StatefulSetState) -> StatefulSetStatus:
     """Give how a StatefulSet stands, before what this run does about it shows."""
     stateful_set = situation.stateful_set
     pods = list(situation.pods.values())

@@ -2,7 +2,18 @@
 
 import pytest
 
-from steersman.cli.dev.reports import Changed, Failed, Kind, Loaded, Printed, Queues, Reconciled, Report, Running, Said
+from steersman.cli.dev.reports import (
+    Changed,
+    Failed,
+    Kind,
+    Loaded,
+    LogLine,
+    Printed,
+    Queues,
+    Reconciled,
+    Report,
+    Running,
+)
 from steersman.cli.dev.view.texts import duration, elapsed, line_of, time_of, why, why_briefly
 
 AT = 1_700_000_000.0
@@ -56,10 +67,12 @@ def test_where_there_is_little_room_causes_have_no_names() -> None:
         (run("CustomPod default/a created"), "INFO    CustomPod default/a ok in 3.1 ms: created"),
         (run("retry", result="error"), "ERROR   CustomPod default/a failed in 3.1 ms: retry"),
         (
-            Said(AT, "warning", "odd", {"kind": "CustomPod", "key": "default/a", "controller": "c", "disks": ["a b"]}),
+            LogLine(
+                AT, "warning", "odd", {"kind": "CustomPod", "key": "default/a", "controller": "c", "disks": ["a b"]}
+            ),
             "WARNING CustomPod default/a: odd disks='[a b]'",
         ),
-        (Said(AT, "error", "failed", {}, "main.py:3", "Traceback …"), "ERROR   failed (main.py:3)\nTraceback …"),
+        (LogLine(AT, "error", "failed", {}, "main.py:3", "Traceback …"), "ERROR   failed (main.py:3)\nTraceback …"),
         (
             Failed(AT, "SyntaxError: no", "main.py:7"),
             "ERROR   main.py:7: SyntaxError: no; waiting for a file to change",

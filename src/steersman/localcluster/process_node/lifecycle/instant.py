@@ -7,7 +7,7 @@ from steersman.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Instant:
     """When something happened."""
 
     #: Seconds that never go back.
@@ -16,6 +16,6 @@ class Moment:
     wall: datetime
 
     @classmethod
-    def now(cls, clock: Clock) -> "Moment":
+    def now(cls, clock: Clock) -> "Instant":
         """Look at a clock."""
         return cls(clock.monotonic(), clock.now().replace(microsecond=0))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from steersman import meta
-from steersman.cli.dev.view.object_counts import Count, Tally
+from steersman.cli.dev.view.object_counts import Count, ObjectCounts
 from steersman.cli.dev.view.readiness import is_ready
 from steersman.kinds.core_v1 import ConfigMap, Container, Pod, PodCondition, PodSpec
 from steersman.protocol.options import DeleteOptions
@@ -52,18 +52,18 @@ def test_an_object_is_ready_when_its_status_says_so(obj: dict[str, Any], *, expe
 async def test_objects_are_counted_as_they_come_become_ready_and_go(cluster: Cluster) -> None:
     """Also those that were there before anybody asked."""
     changes: list[None] = []
-    tally = Tally(cluster.server.ledger, lambda: changes.append(None))
+    object_counts = ObjectCounts(cluster.server.ledger, lambda: changes.append(None))
     spec = PodSpec(containers=[Container(name="main", image="busybox")])
     pod = await cluster.client.create(Pod(meta("a"), spec=spec))
     assert changes == []
-    assert str(tally.count("pods")) == "1"
+    assert str(object_counts.count("pods")) == "1"
     await cluster.client.create(Pod(meta("b"), spec=spec))
     pod.status.conditions = [PodCondition(type="Ready", status="True")]
     await cluster.client.status.update(pod)
-    assert tally.count("pods") == Count(total=2, judged=1, ready=1)
-    assert str(tally.count("pods")) == "1/2"
+    assert object_counts.count("pods") == Count(total=2, judged=1, ready=1)
+    assert str(object_counts.count("pods")) == "1/2"
     await cluster.client.delete(pod, options=DeleteOptions(grace_period_seconds=0))
-    assert str(tally.count("pods")) == "1"
+    assert str(object_counts.count("pods")) == "1"
     told = len(changes)
     assert told >= 3
     await cluster.client.create(ConfigMap(meta("a")))

@@ -1,7 +1,7 @@
 """What is shown of that which happens before there is a terminal to show it on."""
 
 from steersman.cli.dev.reports import Failed, Printed, Report
-from steersman.cli.dev.view.view import LateFace
+from steersman.cli.dev.view.view import DeferredView
 
 
 class Shown:
@@ -29,19 +29,19 @@ class Shown:
 
 def test_what_came_before_the_face_is_shown_first_and_once() -> None:
     """The operator loads while the server starts: a broken file must not be told to nobody."""
-    late, face = LateFace(), Shown()
+    late, view = DeferredView(), Shown()
     early, later = Failed(1.0, "SyntaxError: invalid syntax", "main.py:7"), Printed(2.0, "hello")
     late.take(early)
     late.refresh()
-    late.open(face)
+    late.open(view)
     late.take(later)
     late.refresh()
     late.close()
-    assert face.seen == ["open", early, later, "refresh", "close"]
+    assert view.seen == ["open", early, later, "refresh", "close"]
 
 
 def test_a_face_that_never_came_needs_no_closing() -> None:
     """A busy port ends it before there is anything to show."""
-    late = LateFace()
+    late = DeferredView()
     late.take(Printed(1.0, "hello"))
     late.close()
