@@ -19,10 +19,9 @@ from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.serving.server import Server
-from steersman.testing.cluster import Cluster
+from steersman.testing.cluster import Cluster, list_now
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults, Reset
-from steersman.testing.sync_reading import list_now
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport

@@ -19,9 +19,8 @@ from steersman.golang.strict_json import (
     unrecognized_message,
 )
 from steersman.structural.custom_object import CustomKind
-from steersman.validation.field_errors import FieldError, invalid, invalid_message
+from steersman.validation.field_errors import FieldError, ValidationResult, invalid, invalid_message
 from steersman.validation.object_meta import finalizer_warnings
-from steersman.validation.result import ValidationResult
 from tests.support.schema_recordings import counted
 
 SUFFIX = "<5 random>"

@@ -13,8 +13,7 @@ from steersman.objects.registry import Registry
 from steersman.objects.resource import Resource, Status
 from steersman.schema import Column, Immutable, Maximum, Minimum, Pattern, Rule, Scale, constrained, custom_resource
 from steersman.schema.crd import crd_object, crd_of
-from steersman.schema.declaration import declaration_of
-from steersman.schema.plurals import plural_of
+from steersman.schema.declaration import declaration_of, plural_of
 from steersman.structural.crd.validation import validate_crd
 
 KINDS = Registry()

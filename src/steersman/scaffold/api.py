@@ -6,7 +6,7 @@ from typing import Final
 
 from steersman.codegen.naming import words
 from steersman.errors import ConfigError
-from steersman.schema.plurals import plural_of
+from steersman.schema.declaration import plural_of
 from steersman.structural.crd.protected_groups import is_protected_group
 from steersman.validation.names import dns1035_faults, kind_faults, subdomain_faults
 

@@ -7,7 +7,7 @@ What can be judged from the declaration alone is judged at once; schemas are bui
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from steersman.errors import DeclarationError
@@ -15,9 +15,22 @@ from steersman.objects.identity import ApiResource, GroupVersion, GroupVersionKi
 from steersman.objects.registry import Registry, declare, registry
 from steersman.objects.resource import Resource
 from steersman.schema.constraints import Rule
-from steersman.schema.plurals import plural_of
 from steersman.structural.crd.protected_groups import is_protected_group
 from steersman.validation.names import dns1035_faults, kind_faults, subdomain_faults
+
+_SIBILANTS: Final = ("s", "x", "z", "ch", "sh")
+_VOWELS: Final = frozenset("aeiou")
+
+
+def plural_of(kind: str) -> str:
+    """Give the plural of a kind in lower case: `FooBar` → `foobars`, `Policy` → `policies`, `Mgors` → `mgorses`."""
+    word = kind.lower()
+    if word.endswith(_SIBILANTS):
+        return f"{word}es"
+    if word.endswith("y") and word[-2:-1] not in _VOWELS:
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
 
 R = TypeVar("R", bound=Resource[Any, Any])
 

@@ -20,8 +20,7 @@ from steersman.structural.pruning import coerce_of, paths_of, prune_table
 from steersman.structural.ratcheting import Ratchet
 from steersman.structural.rules import BrokenRule, rule_tree
 from steersman.structural.schema import Structural, parse_schema
-from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, invalid
-from steersman.validation.result import ValidationResult
+from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, ValidationResult, invalid
 
 #: After these the rules are not run: they could not be trusted to see what they expect.
 _BLOCKING = frozenset(

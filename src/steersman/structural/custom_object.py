@@ -11,14 +11,13 @@ from steersman.errors import DecodeError
 from steersman.json_types import ABSENT, JsonObject
 from steersman.structural.compiled import CompiledSchema, compile_schema
 from steersman.structural.crd.scale import ScalePaths
-from steersman.validation.field_errors import FieldError, invalid
+from steersman.validation.field_errors import FieldError, ValidationResult, invalid
 from steersman.validation.object_meta import (
     read_object_meta,
     validate_any_change,
     validate_object_meta,
     validate_object_meta_update,
 )
-from steersman.validation.result import ValidationResult
 from steersman.validation.wire_types import WireTypeError
 
 

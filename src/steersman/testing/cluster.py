@@ -22,8 +22,12 @@ from steersman.manager.definitions import definitions_of
 from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
-from steersman.objects.resource import KubeObject
-from steersman.protocol.http import App
+from steersman.objects.codec import decode_list
+from steersman.objects.resource import KubeObject, resource_of
+from steersman.protocol.http import App, Peer, Response, Stream, Upgraded
+from steersman.protocol.options import ListOptions
+from steersman.protocol.requests import Requests
+from steersman.protocol.responses import body_of
 from steersman.randomness import Randomness
 from steersman.testing.blocking_calls import watching_for_blocking_calls
 from steersman.testing.eventually import Condition, eventually
@@ -31,13 +35,46 @@ from steersman.testing.failures import Expected, Failures
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults
 from steersman.testing.permissions import PermissionTracker
-from steersman.testing.sync_reading import list_now
 from steersman.testing.webhook_calls import WebhookCalls
 from steersman.testing.webhook_listener import InProcessListener
 from steersman.transport.in_memory import InMemoryTransport
 from steersman.transport.services import HttpServices
 
 K = TypeVar("K", bound=KubeObject)
+
+
+class _Answer:
+    """An exchange that keeps the response."""
+
+    def __init__(self) -> None:
+        self.response: Response | None = None
+
+    @property
+    def peer(self) -> Peer:
+        return Peer("in-memory")
+
+    def respond(self, response: Response) -> None:
+        self.response = response
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
+        raise TypeError(f"a list was answered by a stream ({status}, {headers})")
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> Upgraded:
+        raise TypeError(f"a list was answered by an upgrade ({headers})")
+
+    def reset(self) -> None:
+        self.response = None
+
+
+def list_now(server: ApiServer, kind: type[K], *, namespace: str = "", selector: str = "") -> list[K]:
+    """Return the current objects of a server."""
+    answer = _Answer()
+    request = Requests(resource_of(kind)).list(namespace, ListOptions(label_selector=selector))
+    server.handle(request, answer)
+    if answer.response is None:
+        raise RuntimeError(f"the server did not answer {request.target} at once")
+    return decode_list(kind, body_of(answer.response)).items
+
 
 #: Checks in a row without a change that count as rest under a real clock, and seconds between checks.
 _REST_LOOKS, _REST_PAUSE = 3, 0.002

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
+
 from steersman.errors import Cause
 from steersman.golang.text import float_text, json_text, quoted
 
@@ -140,3 +142,10 @@ def invalid_message(errors: Sequence[FieldError], *, kind: str, group: str = "",
     """Give the message of the 422 answer: ``Widget.demo.dev "a" is invalid: …``."""
     qualified = f"{kind}.{group}" if group else kind
     return f'{qualified} "{name}" is invalid: {aggregate(errors)}'
+
+
+class ValidationResult(Struct, frozen=True):
+    """Errors refuse an object, warnings are told beside the answer: without errors it is good, whatever they say."""
+
+    errors: list[FieldError]
+    warnings: list[str]

@@ -8,9 +8,8 @@ from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
 from steersman.objects.identity import GroupVersionKind
-from steersman.validation.field_errors import invalid
+from steersman.validation.field_errors import ValidationResult, invalid
 from steersman.validation.object_meta import validate_any_change
-from steersman.validation.result import ValidationResult
 
 #: The group and kind of definitions.
 DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")

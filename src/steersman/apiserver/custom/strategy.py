@@ -14,8 +14,8 @@ from steersman.errors import DecodeError
 from steersman.golang.equality import json_identical
 from steersman.golang.text import json_text
 from steersman.objects.codec import decode_json, encode_json
+from steersman.validation.field_errors import ValidationResult
 from steersman.validation.object_meta import read_object_meta
-from steersman.validation.result import ValidationResult
 from steersman.validation.wire_types import WireTypeError
 
 if TYPE_CHECKING:

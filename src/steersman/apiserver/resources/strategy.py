@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from steersman.apiserver.resources.columns import Column
-from steersman.validation.result import ValidationResult
+from steersman.validation.field_errors import ValidationResult
 
 Document = dict[str, Any]
 _MOST_FAULTS = 100

@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from steersman.clock import Clock
+
 #: Folders that nobody edits, or whose files the operator does not import.
 _IGNORED = frozenset({"__pycache__", "node_modules", "venv", "build", "dist", "tests"})
 _SUFFIX = ".py"
@@ -67,3 +69,30 @@ def _is_looked_into(entry: os.DirEntry[str]) -> bool:
 def changed_files(before: Snapshot, after: Snapshot) -> list[str]:
     """Name the files that are new, gone or written since."""
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+#: Seconds between two looks.
+LOOK_EVERY = 0.2
+
+
+class FileWatch:
+    """Knows what the files were like when the operator was last started."""
+
+    def __init__(self, files: ProjectFiles, clock: Clock) -> None:
+        self._files = files
+        self._clock = clock
+        self._known = files.look()
+
+    async def wait_changed(self) -> list[str]:
+        """Wait for a change, and until two looks in a row are equal; give the names of the files.
+
+        An editor or a checkout that writes many files leads to one start, not to many.
+        """
+        before, last = self._known, self._known
+        while True:
+            await self._clock.sleep(LOOK_EVERY)
+            now = self._files.look()
+            if now == last and now != before:
+                self._known = now
+                return changed_files(before, now)
+            last = now

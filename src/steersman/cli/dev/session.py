@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steersman.cli.dev.file_watch import FileWatch
 from steersman.cli.dev.kubeconfig_file import OWN_FOLDER, KubeconfigFile, kubeconfig_file
 from steersman.cli.dev.local_cluster import local_cluster
 from steersman.cli.dev.log_reports import ReportHandler
 from steersman.cli.dev.operator_process import Start, operator_process
-from steersman.cli.dev.project_files import ProjectFiles
+from steersman.cli.dev.project_files import FileWatch, ProjectFiles
 from steersman.cli.dev.reports import Changed, Failed, Report
 from steersman.cli.dev.view.dashboard_state import DashboardState
 from steersman.cli.dev.view.object_counts import Count, ObjectCounts

@@ -22,7 +22,7 @@ from steersman.errors import ApiError
 from steersman.golang.empty_values import same_content
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
-from steersman.validation.result import ValidationResult
+from steersman.validation.field_errors import ValidationResult
 from steersman.validation.wire_types import Reading as WireReading
 
 

@@ -16,9 +16,16 @@ from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import Refusal, details
 from steersman.objects.codec import decode_json
-from steersman.validation.field_errors import ErrorType, FieldError, forbidden, invalid, required, too_long
+from steersman.validation.field_errors import (
+    ErrorType,
+    FieldError,
+    ValidationResult,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
 from steersman.validation.object_meta import subdomain_name_faults, url_name_faults
-from steersman.validation.result import ValidationResult
 
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DATA_LIMIT = 1024 * 1024

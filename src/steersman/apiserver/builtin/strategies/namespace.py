@@ -3,9 +3,8 @@
 from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
 from steersman.apiserver.resources.strategy import Document
 from steersman.apiserver.status import Refusal, details
-from steersman.validation.field_errors import invalid
+from steersman.validation.field_errors import ValidationResult, invalid
 from steersman.validation.names import label_faults
-from steersman.validation.result import ValidationResult
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 PROTECTED = frozenset({"default", "kube-system", "kube-public"})
