@@ -54,7 +54,7 @@ class CheckedExpression:
         return self.root
 
     def mentions(self, name: str) -> bool:
-        """Tell whether the expression uses a variable; one with issues uses none."""
+        """Return whether the expression uses a variable; one with issues uses none."""
         return self.root is not None and any(isinstance(node, Ident) and node.name == name for node in walk(self.root))
 
 

@@ -103,14 +103,14 @@ def object_type(name: str) -> CelType:
 
 
 def unwrap_optional(wrapped: CelType) -> tuple[CelType, bool]:
-    """Give the type inside an optional, and whether it was one."""
+    """Return the type inside an optional, and whether it was one."""
     if wrapped.kind is Kind.OPAQUE and wrapped.name == OPTIONAL_NAME:
         return wrapped.params[0], True
     return wrapped, False
 
 
 def is_dyn_or_error(candidate: CelType) -> bool:
-    """Tell whether everything fits this type."""
+    """Return whether everything fits this type."""
     return candidate.kind is Kind.DYN or candidate.kind is Kind.ERROR
 
 
@@ -135,11 +135,11 @@ class Substitution:
         return param(f"_var{self._counter - 1}")
 
     def fits(self, first: CelType, second: CelType) -> bool:
-        """Tell whether the two types can be one, remembering what that says about type parameters."""
+        """Return whether the two types can be one, remembering what that says about type parameters."""
         return self.all_fit((first,), (second,))
 
     def all_fit(self, firsts: Sequence[CelType], seconds: Sequence[CelType]) -> bool:
-        """Tell whether the types of two lists can be the same, pair by pair."""
+        """Return whether the types of two lists can be the same, pair by pair."""
         self._changes.clear()
         if self._fit_all(firsts, seconds):
             return True

@@ -73,7 +73,7 @@ def _place(error: Exception) -> str:
 
 
 def project_target(root: Path | None = None) -> str:
-    """Give the operator of the project in a folder, this one unless told, as its ``pyproject.toml`` names it."""
+    """Return the operator of the project in a folder, this one unless told, as its ``pyproject.toml`` names it."""
     from steersman.scaffold.project import settings_of
 
     target = settings_of(root or Path.cwd()).get("operator")

@@ -59,7 +59,7 @@ class WebhookServing:
             raise click.UsageError("--webhook-secret and --webhook-certs exclude each other: pass one of them")
 
     def front(self, operators: Sequence["Operator"], *, is_local: bool) -> "Front | None":
-        """Give how webhooks are reached; nothing if there are none, or nobody said how.
+        """Return how webhooks are reached; nothing if there are none, or nobody said how.
 
         On a server of this very machine they are called there, without being told.
         """

@@ -38,12 +38,12 @@ def refusal(pod: Pod, node: Node) -> str:
 
 
 def is_node_ready(node: Node) -> bool:
-    """Whether a node says that it runs pods."""
+    """Return whether a node says that it runs pods."""
     return any(one.type == "Ready" and one.status == "True" for one in node.status.conditions or ())
 
 
 def is_wanted(pod: Pod, node: Node) -> bool:
-    """Whether a node is one that a pod asks for, by its selector and its required affinity."""
+    """Return whether a node is one that a pod asks for, by its selector and its required affinity."""
     if not LabelSelector.of(pod.spec.node_selector or {}).matches(node.labels):
         return False
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
@@ -52,7 +52,7 @@ def is_wanted(pod: Pod, node: Node) -> bool:
 
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether one of the tolerations is about a taint."""
+    """Return whether one of the tolerations is about a taint."""
     return any(_is_about(toleration, taint) for toleration in tolerations)
 
 

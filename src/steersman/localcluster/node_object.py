@@ -48,7 +48,7 @@ class NodeDescription:
 
 
 def node_object(description: NodeDescription, now: datetime) -> Node:
-    """Give the Node as it registers itself: ready, and with room for pods."""
+    """Return the Node as it registers itself: ready, and with room for pods."""
     labels = {
         "kubernetes.io/hostname": description.name,
         "kubernetes.io/os": "linux",
@@ -61,7 +61,7 @@ def node_object(description: NodeDescription, now: datetime) -> Node:
 def node_status(
     description: NodeDescription, now: datetime, before: NodeStatus | None = None, *, is_ready: bool = True
 ) -> NodeStatus:
-    """Give how a node is; a time of transition moves only when its condition changes."""
+    """Return how a node is; a time of transition moves only when its condition changes."""
     told = {condition.type: condition for condition in (before.conditions if before else None) or ()}
     capacity = {name: Quantity(amount) for name, amount in description.capacity.items()}
     states = [("False", kind, *words) for kind, words in _HEALTHY.items()]
@@ -108,7 +108,7 @@ def node_status(
 
 
 def node_lease(node: Node, now: datetime) -> Lease:
-    """Give the Lease that says that a node is alive; it goes with its node."""
+    """Return the Lease that says that a node is alive; it goes with its node."""
     owner = OwnerReference(api_version="v1", kind="Node", name=node.name, uid=node.uid)
     spec = LeaseSpec(holder_identity=node.name, lease_duration_seconds=LEASE_SECONDS, renew_time=MicroTime.of(now))
     return Lease(meta(node.name, namespace=LEASE_NAMESPACE, owner_references=[owner]), spec=spec)

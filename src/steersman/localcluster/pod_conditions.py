@@ -10,12 +10,12 @@ OWNED = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady",
 
 
 def is_sidecar(container: Container) -> bool:
-    """Whether an init container runs beside the others instead of before them."""
+    """Return whether an init container runs beside the others instead of before them."""
     return container.restart_policy == "Always"
 
 
 def has_begun(statuses: Sequence[ContainerStatus], names: Sequence[str]) -> bool:
-    """Whether any of the named containers runs or ever ran."""
+    """Return whether any of the named containers runs or ever ran."""
     return any(
         status.name in names
         and status.state is not None
@@ -27,7 +27,7 @@ def has_begun(statuses: Sequence[ContainerStatus], names: Sequence[str]) -> bool
 def pod_conditions(
     pod: Pod, statuses: Sequence[ContainerStatus], phase: str, *, is_set_up: bool, now: datetime
 ) -> list[PodCondition]:
-    """Give all conditions: those of others as they are, then those of the node.
+    """Return all conditions: those of others as they are, then those of the node.
 
     A time of transition moves only when the condition changes between true and false.
     """

@@ -60,6 +60,6 @@ async def _bind(pod: Pod, node: Node, ctx: Context[Pod]) -> None:
 
 
 def is_mine(pod: Pod) -> bool:
-    """Whether a pod waits for this scheduler."""
+    """Return whether a pod waits for this scheduler."""
     is_default = (pod.spec.scheduler_name or "default-scheduler") == operator.name
     return is_default and not pod.spec.node_name and not pod.spec.scheduling_gates and not pod.is_deleting

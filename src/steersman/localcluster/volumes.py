@@ -95,7 +95,7 @@ def _volume_of(claim: PersistentVolumeClaim) -> list[ObjectKey]:
     name="volumes",
 )
 async def follow(volume: PersistentVolume, ctx: Context[PersistentVolume]) -> None:
-    """Say whether a volume is taken; one that was made for a claim goes with it."""
+    """Return whether a volume is taken; one that was made for a claim goes with it."""
     reference = volume.spec.claim_ref
     claim = None
     if reference is not None:
@@ -116,7 +116,7 @@ async def follow(volume: PersistentVolume, ctx: Context[PersistentVolume]) -> No
 
 
 def claim_names(pod: Pod) -> set[str]:
-    """Give the claims that a pod holds on to; one that has ended holds none."""
+    """Return the claims that a pod holds on to; one that has ended holds none."""
     if is_finished(pod):
         return set()
     sources = (volume.persistent_volume_claim for volume in pod.spec.volumes or ())

@@ -18,7 +18,7 @@ _EMPTY: dict[type[inspect.Type], type[list[Any] | JsonObject]] = {
 
 
 def with_empty_for_null(value: Any, wanted: inspect.Type) -> Any:
-    """Give the document with nulls left out, or empty where its type demands a list, a map or a part."""
+    """Return the document with nulls left out, or empty where its type demands a list, a map or a part."""
     match value, _alternative(value, wanted):
         case dict(), inspect.StructType() as struct:
             return _repaired_struct(value, struct)
@@ -31,7 +31,7 @@ def with_empty_for_null(value: Any, wanted: inspect.Type) -> Any:
 
 
 def _alternative(value: Any, wanted: inspect.Type) -> inspect.Type:
-    """Choose among the members of a union the one that a value of this shape is read as."""
+    """Return the member of a union that a value of this shape is read as."""
     if not isinstance(wanted, inspect.UnionType):
         return wanted
     shapes = (inspect.ListType,) if isinstance(value, list) else (inspect.StructType, inspect.DictType)

@@ -21,13 +21,13 @@ _PLAIN: Final = ("metadata.", "type")
 
 
 def is_confidential(target: str) -> bool:
-    """Tell whether the bodies of a request to a target, and of its answer, may carry secrets."""
+    """Return whether the bodies of a request to a target, and of its answer, may carry secrets."""
     path = target.partition("?")[0]
     return not _RESOURCES.isdisjoint(path.split("/"))
 
 
 def without_values(error: ApiError) -> ApiError:
-    """Give a refusal without the values that the server quotes, except those of plain fields."""
+    """Return a refusal without the values that the server quotes, except those of plain fields."""
     return type(error)(
         without_quoted_values(error.message),
         code=error.code,

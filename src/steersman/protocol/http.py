@@ -47,11 +47,11 @@ class Response(Struct):
         return f"Response(status={self.status})"
 
     def header(self, name: str, default: str = "") -> str:
-        """Give the first value of a header."""
+        """Return the first value of a header."""
         return next((value for key, value in self.headers if key == name), default)
 
     def header_values(self, name: str) -> list[str]:
-        """Give every value of a header, in order."""
+        """Return every value of a header, in order."""
         return [value for key, value in self.headers if key == name]
 
 

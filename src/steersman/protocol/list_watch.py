@@ -286,7 +286,7 @@ def _on_list_failure(state: State, phase: Listing, told: ListFailed) -> Step:
 
 
 def _has_not_version(error: SteersmanError) -> bool:
-    """Tell whether a request failed only because the server does not have the version that was asked for."""
+    """Return whether a request failed only because the server does not have the version that was asked for."""
     return isinstance(error, Gone) or is_too_large_version(error)
 
 

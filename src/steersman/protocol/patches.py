@@ -48,7 +48,7 @@ class TooManyOperations(PatchTooExpensive):
 
 
 def apply_merge_patch(doc: Any, patch: Any) -> Any:
-    """Give ``doc`` with a merge patch applied: null deletes, objects merge, everything else replaces."""
+    """Return ``doc`` with a merge patch applied: null deletes, objects merge, everything else replaces."""
     if patch.__class__ is not dict:
         return patch
     if doc.__class__ is not dict:
@@ -74,7 +74,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonObject:
-    """Give the smallest merge patch that turns ``old`` into ``new``; null means deletion, ``{}`` that nothing changed.
+    """Return the smallest merge patch that turns ``old`` into ``new``; null means deletion, ``{}`` that nothing changed.
 
     A merge patch cannot set null: a null in ``new`` is understood as "not there".
     """
@@ -92,7 +92,7 @@ def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonO
 
 
 def json_patch_between(old: Any, new: Any) -> list[JsonObject]:
-    """Give JSON patch operations that turn ``old`` into ``new``, in the order in which they must be applied."""
+    """Return JSON patch operations that turn ``old`` into ``new``, in the order in which they must be applied."""
     return list(_operations("", old, new))
 
 
@@ -133,7 +133,7 @@ def _escaped(key: str) -> str:
 
 
 def apply_json_patch(doc: Any, operations: Any) -> Any:
-    """Give ``doc`` with a JSON patch applied, as leniently as the API server does; all or nothing.
+    """Return ``doc`` with a JSON patch applied, as leniently as the API server does; all or nothing.
 
     ``replace`` of a missing key adds it, ``copy`` of a missing key copies null, indexes may be negative, a missing
     value is null, what stands before the first slash of a path is ignored, and null is the empty patch.
@@ -187,7 +187,7 @@ class _Draft:
         return msgspec.json.decode(text)
 
     def parent(self, path: str) -> tuple[_Container, str]:
-        """Give the container that holds the end of a path, ready to be written, and the last segment."""
+        """Return the container that holds the end of a path, ready to be written, and the last segment."""
         segments = path.split("/")
         if len(segments) < 2:  # noqa: PLR2004 - a path with no slash names nothing
             raise PatchError(f"path {path!r} names no member")

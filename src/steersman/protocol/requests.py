@@ -154,7 +154,7 @@ class Requests:
 
 
 def _segment(text: str) -> str:
-    """Give one part of a path; a text that would name another path is refused."""
+    """Return one part of a path; a text that would name another path is refused."""
     if _PLAIN.fullmatch(text):
         return text
     if not text or text in (".", "..") or "/" in text or "%" in text:

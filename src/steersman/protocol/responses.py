@@ -111,14 +111,14 @@ _decode_status = msgspec.json.Decoder(_Status).decode
 
 
 def body_of(response: Response) -> bytes:
-    """Give the body of a success; raise what any other answer means."""
+    """Return the body of a success; raise what any other answer means."""
     if response.status in _SUCCESS and not _is_html(response.header("content-type"), response.body):
         return response.body
     raise error_of(response)
 
 
 def error_of(response: Response) -> ApiError | BadAnswer:
-    """Give the exception that an answer which is no success means."""
+    """Return the exception that an answer which is no success means."""
     content_type = response.header("content-type")
     if response.status in _REDIRECT:
         # Behind a question mark there may be a token.
@@ -133,7 +133,7 @@ def error_of(response: Response) -> ApiError | BadAnswer:
 
 
 def error_from_status(body: bytes | msgspec.Raw, *, code: int = 500, retry_after: float | None = None) -> ApiError:
-    """Give the exception that a ``Status`` object means; ``code`` counts where it carries none of its own.
+    """Return the exception that a ``Status`` object means; ``code`` counts where it carries none of its own.
 
     A body that is no ``Status`` still becomes an exception, by its code and with its text as the message.
     """
@@ -195,7 +195,7 @@ def _phrase(code: int) -> str:
 
 
 def is_too_large_version(error: Exception) -> bool:
-    """Tell whether a read failed because the server has not reached the resource version that was asked for."""
+    """Return whether a read failed because the server has not reached the resource version that was asked for."""
     return isinstance(error, (Timeout, ServerTimeout)) and any(
         cause.reason == "ResourceVersionTooLarge" for cause in error.causes
     )
@@ -223,7 +223,7 @@ _PERSISTENT = "299"
 
 
 def warnings_of(response: Response) -> list[str]:
-    """Give the texts that the server warns with (``299``); what does not parse is left out."""
+    """Return the texts that the server warns with (``299``); what does not parse is left out."""
     headers = response.header_values("warning")
     return [warning for header in headers for warning in _parse_warnings(header)] if headers else []
 

@@ -172,7 +172,7 @@ def _events(lines: bytes) -> Iterable[RawEvent]:
 
 
 def _one_by_one(lines: bytes) -> Iterator[RawEvent]:
-    """Give what is good among lines that are not all good; raise at the first malformed one."""
+    """Yield what is good among lines that are not all good; raise at the first malformed one."""
     for line in lines.split(b"\n"):
         if not line.strip():
             continue

@@ -14,7 +14,7 @@ _SECRET: Final = ("v1", "Secret")
 
 
 def difference(name: str, before: JsonObject | None, after: JsonObject | None) -> str:
-    """Give the diff between two states of an object, of which one may be missing; empty if nothing changes."""
+    """Return the diff between two states of an object, of which one may be missing; empty if nothing changes."""
     hidden = _Hidden(before, after)
     old, new = hidden.text(before), hidden.text(after)
     lines = difflib.unified_diff(old, new, f"{name} (now)", f"{name} (then)", lineterm="")

@@ -65,7 +65,7 @@ def _document_of(root: Path) -> JsonObject:
 
 
 def settings_of(root: Path) -> JsonObject:
-    """Give the table ``[tool.steersman]`` of the project in a folder; empty where there is none."""
+    """Return the table ``[tool.steersman]`` of the project in a folder; empty where there is none."""
     tools = _document_of(root).get("tool", {})
     settings = tools.get("steersman", {}) if isinstance(tools, dict) else None
     if not isinstance(settings, dict):
@@ -74,7 +74,7 @@ def settings_of(root: Path) -> JsonObject:
 
 
 def images_of(root: Path) -> JsonObject:
-    """Give which programs of this machine stand for which images, from ``[tool.steersman.images]``."""
+    """Return which programs of this machine stand for which images, from ``[tool.steersman.images]``."""
     images = settings_of(root).get("images", {})
     if not isinstance(images, dict):
         raise ConfigError(f"{root / 'pyproject.toml'}: [tool.steersman.images] must be a table")
@@ -82,13 +82,13 @@ def images_of(root: Path) -> JsonObject:
 
 
 def version_of(root: Path) -> str:
-    """Give the version of the project in a folder."""
+    """Return the version of the project in a folder."""
     project = _document_of(root).get("project", {})
     return str(project.get("version") or "0.0.0") if isinstance(project, dict) else "0.0.0"
 
 
 def requirements_of(root: Path) -> list[str]:
-    """Give what the project in a folder needs at run time."""
+    """Return what the project in a folder needs at run time."""
     project = _document_of(root).get("project", {})
     found = project.get("dependencies", []) if isinstance(project, dict) else []
     return [str(requirement) for requirement in found] if isinstance(found, list) else []

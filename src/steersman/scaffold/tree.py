@@ -16,15 +16,15 @@ class Tree:
         self._root = root
 
     def existing(self, files: Mapping[str, str]) -> list[str]:
-        """Give those of some files that are there already."""
+        """Return those of some files that are there already."""
         return [name for name in files if os.path.lexists(self._place(name))]
 
     def outdated(self, files: Mapping[str, str]) -> list[str]:
-        """Give those of some files that are missing or have another content."""
+        """Return those of some files that are missing or have another content."""
         return [name for name, text in files.items() if self._read(name) != text]
 
     def read(self, name: str) -> str | None:
-        """Give the content of a file, ``None`` if it is not there."""
+        """Return the content of a file, ``None`` if it is not there."""
         return self._read(name)
 
     def names(self, folder: str) -> list[str]:

@@ -32,7 +32,7 @@ class WebhookAddition:
     versions: tuple[str, ...] = ()
 
     def files(self, project: Project) -> dict[str, str]:
-        """Give the files that are added."""
+        """Return the files that are added."""
         package, found = project.package, {}
         if self.validate or self.default:
             found[f"{package}/webhooks/__init__.py"] = self._render("webhooks_package.py", project)
@@ -44,7 +44,7 @@ class WebhookAddition:
         return found
 
     def registered(self, main: str, project: Project) -> str:
-        """Give the text of ``main.py`` with all of it imported."""
+        """Return the text of ``main.py`` with all of it imported."""
         if self.validate or self.default:
             main = register_module(main, project.package, "webhooks", self._module)
         if self.versions:
@@ -138,7 +138,7 @@ class WebhookRequest:
 
 
 def _versions(files: Sequence[str], variable: str) -> list[str]:
-    """Give the versions that modules are named after: ``custom_pod_v1.py``."""
+    """Return the versions that modules are named after: ``custom_pod_v1.py``."""
     found = [re.fullmatch(rf"{re.escape(variable)}_(v\d+(?:(?:alpha|beta)\d+)?)\.py", name) for name in files]
     return [match[1] for match in found if match is not None]
 

@@ -334,7 +334,7 @@ def constrained(*constraints: Constraint) -> Callable[[M], M]:
 
 
 def constraints_of(model: type) -> list[Constraint]:
-    """Give the constraints of a model and of the models that it extends, base first."""
+    """Return the constraints of a model and of the models that it extends, base first."""
     found: list[Constraint] = []
     for base in reversed(model.__mro__):
         found += base.__dict__.get(_CONSTRAINTS, ())

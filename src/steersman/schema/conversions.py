@@ -93,12 +93,12 @@ def _moving(moves: Sequence[tuple[ObjectPath, ObjectPath]]) -> Callable[[JsonObj
 
 
 def conversion_between(source: CustomClass, target: CustomClass) -> Conversion | None:
-    """Give what was declared for going from one version to another directly."""
+    """Return what was declared for going from one version to another directly."""
     return _declared(source).get(_version(target))
 
 
 def has_conversions(kinds: Sequence[CustomClass]) -> bool:
-    """Tell whether versions of a kind are converted by functions: their definition then needs a conversion webhook."""
+    """Return whether versions of a kind are converted by functions: their definition then needs a conversion webhook."""
     return any(conversion_between(one, other) for one in kinds for other in kinds)
 
 

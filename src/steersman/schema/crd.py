@@ -26,7 +26,7 @@ _COLUMN_TYPES: Final = {"string": "string", "integer": "integer", "number": "num
 
 
 def _root_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
-    """Give the schema of a whole object, and note where its parts came from."""
+    """Return the schema of a whole object, and note where its parts came from."""
     declaration = declaration_of(kind)
     schema: Schema = {"type": "object", "properties": {}}
     fields = {info.name: info for info in fields_of(kind)}
@@ -53,7 +53,7 @@ def _root_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
 
 
 def _definable_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
-    """Give the schema of a whole object without the rules that only an admission policy can keep."""
+    """Return the schema of a whole object without the rules that only an admission policy can keep."""
     schema = _root_schema(kind, origins)
     _take_rules(kind, schema)
     return schema
@@ -133,7 +133,7 @@ def _storages(kinds: tuple[CustomClass, ...]) -> list[bool]:
 
 
 def stored_of(*kinds: CustomClass) -> CustomClass:
-    """Give the class of the version that is stored."""
+    """Return the class of the version that is stored."""
     return next((kind for kind, storage in zip(kinds, _storages(kinds), strict=True) if storage), kinds[0])
 
 
@@ -190,7 +190,7 @@ def schema_of(kind: CustomClass) -> Schema:
 
 
 def policy_rules_of(kind: CustomClass) -> list[PlacedRule]:
-    """Give the rules of a class that its definition cannot hold, because they need to know the request."""
+    """Return the rules of a class that its definition cannot hold, because they need to know the request."""
     return _take_rules(kind, _root_schema(kind, {}))
 
 

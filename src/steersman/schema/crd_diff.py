@@ -41,7 +41,7 @@ def _by_name(spec: JsonObject) -> dict[str, JsonObject]:
 
 
 def _stored(crd: JsonObject) -> set[str]:
-    """Give the versions that objects may be stored in."""
+    """Return the versions that objects may be stored in."""
     known = (crd.get("status") or {}).get("storedVersions") or []
     return {*known, *(version["name"] for version in crd["spec"].get("versions") or () if version.get("storage"))}
 

@@ -23,7 +23,7 @@ _VOWELS: Final = frozenset("aeiou")
 
 
 def plural_of(kind: str) -> str:
-    """Give the plural of a kind in lower case: `FooBar` → `foobars`, `Policy` → `policies`, `Mgors` → `mgorses`."""
+    """Return the plural of a kind in lower case: `FooBar` → `foobars`, `Policy` → `policies`, `Mgors` → `mgorses`."""
     word = kind.lower()
     if word.endswith(_SIBILANTS):
         return f"{word}es"
@@ -217,7 +217,7 @@ def custom_resource(  # noqa: PLR0913 - the fields of a CustomResourceDefinition
 
 
 def declaration_of(kind: type) -> Declaration:
-    """Give what a class was declared as; a class without `@custom_resource` is an error that says so."""
+    """Return what a class was declared as; a class without `@custom_resource` is an error that says so."""
     found = _DECLARATIONS.get(kind)
     if found is None:
         raise _refuse(kind, 'it is not a custom kind: decorate it with @custom_resource("group/version")')
@@ -225,5 +225,5 @@ def declaration_of(kind: type) -> Declaration:
 
 
 def is_custom(kind: type) -> bool:
-    """Tell whether a kind is one of somebody's own: it needs a definition."""
+    """Return whether a kind is one of somebody's own: it needs a definition."""
     return kind in _DECLARATIONS

@@ -20,7 +20,7 @@ def object_path(text: str) -> ObjectPath:
 
 
 def value_at(document: JsonObject, path: ObjectPath) -> Any:
-    """Give the value of a field, or `ABSENT`."""
+    """Return the value of a field, or `ABSENT`."""
     value: Any = document
     for name in path:
         if value.__class__ is not dict or name not in value:

@@ -37,12 +37,12 @@ class PlacedRule:
 
 
 def names_in(expression: str) -> frozenset[str]:
-    """Give the names that an expression uses and does not bind itself; none if it is no expression."""
+    """Return the names that an expression uses and does not bind itself; none if it is no expression."""
     return frozenset(name for name, _ in free_names(expression))
 
 
 def free_names(expression: str) -> Iterator[tuple[str, int]]:
-    """Give each use of a name that an expression does not bind itself, with its place in the text."""
+    """Yield each use of a name that an expression does not bind itself, with its place in the text."""
     from steersman.cel.syntax.tree import Comprehension, Ident  # noqa: PLC0415 - as in _nodes
 
     nodes = _nodes(expression)
@@ -56,7 +56,7 @@ def free_names(expression: str) -> Iterator[tuple[str, int]]:
 
 
 def _nodes(expression: str) -> "list[Node]":
-    """Give every part of an expression; none if it is no expression, which others will tell."""
+    """Return every part of an expression; none if it is no expression, which others will tell."""
     from steersman.cel.errors import Source  # noqa: PLC0415 - classes without such rules need no parser
     from steersman.cel.syntax.parser import parse  # noqa: PLC0415 - as above
     from steersman.cel.syntax.tree import walk  # noqa: PLC0415 - as above
@@ -66,13 +66,13 @@ def _nodes(expression: str) -> "list[Node]":
 
 
 def is_for_policy(rule: Rule, *, is_root: bool = True) -> bool:
-    """Tell whether a rule needs what only an admission policy knows; ``is_root`` if it is about whole objects."""
+    """Return whether a rule needs what only an admission policy knows; ``is_root`` if it is about whole objects."""
     texts = [text for text in (rule.cel, rule.message_expression) if _HINT.search(text)]
     return any(names_in(text) & BEYOND or (is_root and _reads_metadata(text)) for text in texts)
 
 
 def _reads_metadata(expression: str) -> bool:
-    """Tell whether an expression reads more of an object's metadata than a definition knows."""
+    """Return whether an expression reads more of an object's metadata than a definition knows."""
     from steersman.cel.syntax.tree import Ident, Select  # noqa: PLC0415 - classes without such rules need no parser
 
     return any(
@@ -150,7 +150,7 @@ def message_expression(placed: PlacedRule) -> str:
 
 
 def rewritten(expression: str, names: dict[str, str]) -> str:
-    """Give an expression with other text in the place of some names."""
+    """Return an expression with other text in the place of some names."""
     uses = {(place, name) for name, place in free_names(expression) if name in names}
     for place, name in sorted(uses, reverse=True):
         expression = expression[:place] + names[name] + expression[place + len(name) :]

@@ -112,7 +112,7 @@ class TypeTree:
     with_defaults: bool = True
 
     def schema(self, wanted: Any, path: str, origin: Origin) -> Schema:
-        """Give the schema of a type."""
+        """Return the schema of a type."""
         self.origins[path] = origin
         if get_origin(wanted) is Annotated:
             inner, *extras = get_args(wanted)
@@ -181,7 +181,7 @@ class TypeTree:
         return schema
 
     def model(self, model: type[Struct], path: str) -> Schema:
-        """Give the schema of a class with fields."""
+        """Return the schema of a class with fields."""
         if model in self.open:
             chain = " → ".join(part.__name__ for part in (*self.open[self.open.index(model) :], model))
             raise DeclarationError(
@@ -311,7 +311,7 @@ def _class_doc(model: type) -> str:
 
 @cache
 def _own_field_docs(model: type) -> dict[str, str]:
-    """Give the docstrings that stand below the fields of a class."""
+    """Return the docstrings that stand below the fields of a class."""
     try:
         source = textwrap.dedent(inspect.getsource(model))
         (definition,) = ast.parse(source).body

@@ -38,7 +38,7 @@ class Version:
         return compile_schema(schema_of(self.kind))
 
     def is_valid(self, document: JsonObject) -> bool:
-        """Tell whether a server would take an object."""
+        """Return whether a server would take an object."""
         return not self.schema.validate(document).errors
 
     def __repr__(self) -> str:
@@ -64,7 +64,7 @@ class Versions:
         return f"{self.hub.gvk.kind}.{self.hub.gvk.group}"
 
     def convert(self, document: JsonObject, api_version: str) -> JsonObject:
-        """Give an object in another version; the one that is given stays as it is.
+        """Return an object in another version; the one that is given stays as it is.
 
         Nothing is lost on the way to the stored version: an object whose fields would not come back is refused with a
         `ConversionError` that names them. Other versions are only looked at.
@@ -82,7 +82,7 @@ class Versions:
         return made
 
     def carry(self, document: JsonObject, api_version: str) -> JsonObject:
-        """Give an object in another version as it comes out, whatever is lost on the way."""
+        """Return an object in another version as it comes out, whatever is lost on the way."""
         source, target = self.find(str(document.get("apiVersion"))), self.find(api_version)
         made = document
         try:
@@ -93,7 +93,7 @@ class Versions:
         return made
 
     def find(self, api_version: str) -> Version:
-        """Give a version by its name with the group; one that nobody declared is a `ConversionError`."""
+        """Return a version by its name with the group; one that nobody declared is a `ConversionError`."""
         found = self._by_api_version.get(api_version)
         if found is None:
             known = ", ".join(self._by_api_version)
@@ -146,7 +146,7 @@ class Versions:
 
 
 def _metadata(before: JsonObject, made: JsonObject, name: str) -> JsonObject:
-    """Give the metadata of a converted object: as it was, with the labels and annotations that the function gave."""
+    """Return the metadata of a converted object: as it was, with the labels and annotations that the function gave."""
     for key in ("name", "namespace", "uid"):
         if made.get(key) and made[key] != before.get(key):
             raise ConversionError(f"{name} changed metadata.{key}, which is not for conversions to change")

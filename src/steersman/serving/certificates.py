@@ -72,7 +72,7 @@ class CertificateAuthority:
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def key_pair(self) -> KeyPair:
-        """Give the authority with its key, to be kept and loaded again."""
+        """Return the authority with its key, to be kept and loaded again."""
         return KeyPair(self.certificate, _key_bytes(self._key))
 
     def issue_server(self, names: Sequence[str], *, days: float = 365) -> KeyPair:

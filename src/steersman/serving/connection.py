@@ -85,11 +85,11 @@ class ServerConnection(asyncio.Protocol):
         return self._is_writable and self.is_open
 
     def date(self) -> str:
-        """Give the ``date`` line."""
+        """Return the ``date`` line."""
         return self._server.date.line()
 
     def stays_open(self) -> bool:
-        """Whether another request may follow."""
+        """Return whether another request may follow."""
         return not self._server.is_draining and not self._is_ending
 
     def write(self, data: bytes) -> None:

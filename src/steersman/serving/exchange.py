@@ -31,13 +31,13 @@ class ExchangeConnection(RawConnection, Protocol):
         """Whether the peer keeps up."""
 
     def date(self) -> str:
-        """Give the ``date`` line."""
+        """Return the ``date`` line."""
 
     def abort(self) -> None:
         """Break the connection."""
 
     def stays_open(self) -> bool:
-        """Whether the connection would take another request after this one."""
+        """Return whether the connection would take another request after this one."""
 
     def exchange_done(self, *, keep_alive: bool) -> None:
         """Go on with the next request, or close."""

@@ -24,7 +24,7 @@ class DateHeader:
         self._line = ""
 
     def line(self) -> str:
-        """Give the line for now."""
+        """Return the line for now."""
         second = int(self._clock.monotonic())
         if second != self._second:
             self._second = second
@@ -36,7 +36,7 @@ class DateHeader:
 
 
 def encode_head(status: int, headers: Sequence[tuple[str, str]], framing: str) -> bytes:
-    """Give the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are refused."""
+    """Return the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are refused."""
     line = _STATUS_LINES.get(status) or _status_line(status)
     return f"{line}{framing}{_lines(tuple(headers))}\r\n".encode()
 
@@ -54,7 +54,7 @@ def _lines(headers: tuple[tuple[str, str], ...]) -> str:
 
 
 def _status_line(status: int) -> str:
-    """Give the first line of an answer with a status that has no name."""
+    """Return the first line of an answer with a status that has no name."""
     if not 200 <= status <= 999:  # noqa: PLR2004 - what HTTP calls a final status
         raise ValueError(f"not an HTTP status: {status}")
     return f"HTTP/1.1 {status} \r\n"

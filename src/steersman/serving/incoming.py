@@ -185,7 +185,7 @@ class RequestReader:
             self._body.append(piece)
 
     def on_message_complete(self) -> None:
-        """Give the request away."""
+        """Return the request away."""
         incoming = self._incoming
         if self._is_stopped or incoming is None or (self._parser.should_upgrade() and self._has_body()):
             return
@@ -247,7 +247,7 @@ class RequestReader:
 
 
 def _target(url: bytes) -> str:
-    """Give the path and query, also where a client sends a whole URL as it would to a proxy."""
+    """Return the path and query, also where a client sends a whole URL as it would to a proxy."""
     target = url.decode("ascii", "replace")
     if url[0:1] != b"/" and target.startswith(("http://", "https://")):
         _, slash, path = target.partition("://")[2].partition("/")

@@ -146,7 +146,7 @@ class CompiledSchema:
 
 
 def _children_of(node: Structural) -> Structural:
-    """Give the root as the server sees it where it looks for embedded resources: not as one itself."""
+    """Return the root as the server sees it where it looks for embedded resources: not as one itself."""
     return Structural(
         node.schema, properties=node.properties, additional=node.additional, items=node.items, embedded=False
     )

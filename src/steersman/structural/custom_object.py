@@ -58,7 +58,7 @@ class CustomKind:
         )
 
     def is_own(self, obj: JsonObject) -> bool:
-        """Say whether an object says that it is of this kind, in any version."""
+        """Return whether an object says that it is of this kind, in any version."""
         if obj.get("kind") != self.kind:
             return False
         if obj.get("apiVersion") == self.api_version:

@@ -22,7 +22,7 @@ def _full_default(node: Structural, fill: Fill | None) -> Any:
 
 
 def _null_default(node: Structural | None) -> Any:
-    """Give what stands in for a null among the values of a map or list; `None` if the null stays."""
+    """Return what stands in for a null among the values of a map or list; `None` if the null stays."""
     return None if node is None or node.nullable else node.default
 
 

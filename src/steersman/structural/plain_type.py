@@ -43,7 +43,7 @@ class Plain:
         self._type: Any = None
 
     def holds(self, value: Any) -> bool:
-        """Say whether a value surely needs nothing."""
+        """Return whether a value surely needs nothing."""
         kind = self._type or self._learned()
         if kind is None:
             return False
@@ -65,7 +65,7 @@ class _TooMuchError(Exception):
 
 
 def plain_type(node: Structural, *, is_root: bool) -> Any:
-    """Give the type of the values of a node that need nothing; ``None`` where no type can tell."""
+    """Return the type of the values of a node that need nothing; ``None`` where no type can tell."""
     try:
         return _Builder().root(node) if is_root else _Builder().build(node)
     except _TooMuchError:
@@ -125,7 +125,7 @@ class _Builder:
         self._objects = 0
 
     def build(self, node: Structural) -> Any:
-        """Give the type of a node's values."""
+        """Return the type of a node's values."""
         _demand(not node.embedded)
         if node.schema.get("x-kubernetes-int-or-string"):
             return _int_or_string(node)
@@ -140,7 +140,7 @@ class _Builder:
         return of_type[node.types](node)
 
     def root(self, node: Structural) -> Any:
-        """Give the type of whole objects: what they all have is known, and read elsewhere."""
+        """Return the type of whole objects: what they all have is known, and read elsewhere."""
         _only(node, "properties", "required", "x-kubernetes-map-type")
         _demand(node.types == ("object",))
         fields: dict[str, Any] = dict.fromkeys(sorted(META_FIELDS), Any)

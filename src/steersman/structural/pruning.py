@@ -78,7 +78,7 @@ def _list_prune(table: PruneTable) -> Prune:
 
 
 def _is_droppable(node: Structural | None) -> bool:
-    """Say whether a null is dropped; one that has a default waits for it."""
+    """Return whether a null is dropped; one that has a default waits for it."""
     return node is not None and not node.nullable and node.default is None
 
 
@@ -97,7 +97,7 @@ def _null_prune(node: Structural, meta: frozenset[str]) -> Callable[[JsonObject]
 
 
 def _other_table(node: Structural) -> PruneTable:
-    """Give the pruning of fields that are not declared."""
+    """Return the pruning of fields that are not declared."""
     if node.values is not None:
         return prune_table(node.values)
     return _ALL_IS_KEPT if node.additional is None else _NOTHING_IS_KNOWN
@@ -138,7 +138,7 @@ def prune_table(node: Structural) -> PruneTable:
 
 
 def _item_table(node: Structural) -> PruneTable:
-    """Give the pruning of the items of a list; a list that keeps what is unknown keeps it in its items, too."""
+    """Return the pruning of the items of a list; a list that keeps what is unknown keeps it in its items, too."""
     if node.items is None:
         return _ALL_IS_KEPT if node.preserves_unknown else _NOTHING_IS_KNOWN
     if node.preserves_unknown:

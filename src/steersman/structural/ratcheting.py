@@ -23,7 +23,7 @@ from steersman.structural.schema import Structural
 
 
 def same(one: Any, other: Any) -> bool:
-    """Say whether two JSON values are the same, in type too: 1 is neither 1.0 nor true."""
+    """Return whether two JSON values are the same, in type too: 1 is neither 1.0 nor true."""
     if one.__class__ is not other.__class__:
         return False
     if one.__class__ is dict:
@@ -34,7 +34,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def old_items(node: Structural, old: Any) -> Callable[[Any], Any]:
-    """Give the function from an item of a list to the item of the old list that it belongs to."""
+    """Return the function from an item of a list to the item of the old list that it belongs to."""
     if old.__class__ is not list or node.list_type != "map" or not node.list_map_keys:
         return lambda _: ABSENT
     by_key: JsonObject = {}
@@ -44,7 +44,7 @@ def old_items(node: Structural, old: Any) -> Callable[[Any], Any]:
 
 
 def old_field(old: Any, name: str) -> Any:
-    """Give the old value of a field."""
+    """Return the old value of a field."""
     return old.get(name, ABSENT) if old.__class__ is dict else ABSENT
 
 

@@ -23,7 +23,7 @@ _TYPES = {type_.value[1]: type_ for type_ in ErrorType}
 
 
 def error_of(found: "RuleFailure | RuleError", path: str) -> FieldError:
-    """Give the error of a rule that is broken, or that does not compile, at a place."""
+    """Return the error of a rule that is broken, or that does not compile, at a place."""
     type_ = _TYPES[found.reason]
     detail = found.message.removeprefix(type_.value[0]).removeprefix(": ")
     where = f"{path}{found.field}" if path else found.field.removeprefix(".")

@@ -56,11 +56,11 @@ class Structural:
         return self.additional if isinstance(self.additional, Structural) else None
 
     def child(self, name: str) -> "Structural | None":
-        """Give the node of a field, declared or not."""
+        """Return the node of a field, declared or not."""
         return self.properties.get(name) or self.values
 
     def walk(self) -> Iterator["Structural"]:
-        """Give this node and all value nodes inside; not those of `allOf`, `anyOf`, `oneOf` and `not`."""
+        """Yield this node and all value nodes inside; not those of `allOf`, `anyOf`, `oneOf` and `not`."""
         yield self
         for node in (*self.properties.values(), self.values, self.items):
             if node is not None:

@@ -120,7 +120,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
         return cls.from_kubeconfig(path, context=context, plugins=plugins)
 
     def route_proxy(self, environ: Mapping[str, str] = os.environ) -> Proxy | None:
-        """Give the proxy to go through: the configured one, else what the environment says."""
+        """Return the proxy to go through: the configured one, else what the environment says."""
         return self.proxy or proxy_from_environment(Endpoint.parse(self.server), environ)
 
     def credentials(self, clock: Clock) -> Credentials:

@@ -99,7 +99,7 @@ class HttpServices:
         self._apps[_server_of(url)] = app
 
     def beside(self, clock: Clock, around: Callable[[App], App]) -> "HttpServices":
-        """Give the services of somebody with a clock of his own, who sees the same apps, each behind something."""
+        """Return the services of somebody with a clock of his own, who sees the same apps, each behind something."""
         other = HttpServices(clock)
         other._apps, other._around = self._apps, around
         return other

@@ -35,7 +35,7 @@ class ResponseStream:
         return f"<ResponseStream {self.status} {state} buffered={self._size}>"
 
     def header(self, name: str, default: str = "") -> str:
-        """Give the first value of a header."""
+        """Return the first value of a header."""
         return next((value for key, value in self.headers if key == name), default)
 
     # What the receiving side calls; nothing here suspends.
@@ -98,7 +98,7 @@ class ResponseStream:
             self._wake()
 
     async def read(self, limit: int = 4 * 1024 * 1024) -> bytes:
-        """Give the rest of the body at once: for answers that turn out to be an error message."""
+        """Return the rest of the body at once: for answers that turn out to be an error message."""
         parts: list[bytes] = []
         size = 0
         async for chunk in self:

@@ -40,7 +40,7 @@ _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionT
 _FILLED_IN: Final = frozenset(_IMMUTABLE) - {"name"}
 _STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
-#: Complains about a name; the flag says that only its beginning is known.
+#: Returns errors about a name; the flag is set if only its beginning is known.
 NameFaults = Callable[[str, bool], list[str]]
 
 _OWNER = Record(
@@ -114,7 +114,7 @@ class _PlainManaged(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _PlainMeta(msgspec.Struct, forbid_unknown_fields=True):
-    """Metadata as it nearly always is: every field known and of its type, no nulls, nothing left out inside."""
+    """Metadata in its usual form: every field known and of its type, no nulls, nothing missing inside."""
 
     name: str = ""
     generateName: str = ""  # noqa: N815 - the name on the wire
@@ -133,7 +133,7 @@ class _PlainMeta(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _is_plain(value: Any) -> bool:
-    """Say quickly that metadata is what the typed structure would make of it, but for empty fields."""
+    """Return whether the typed structure would keep metadata unchanged, apart from empty fields."""
     try:
         plain = msgspec.convert(value, _PlainMeta)
     except (msgspec.ValidationError, RecursionError):
@@ -145,7 +145,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def read_object_meta(value: Any, path: str = "metadata") -> tuple[JsonObject, list[str]]:
-    """Read ``metadata`` as the server's typed structure: what is kept of it, and the paths of unknown fields.
+    """Read ``metadata`` as the server's typed structure; return what is kept, and the paths of unknown fields.
 
     Raises `WireTypeError` with the decoder's message for a wrong type.
     """
@@ -161,32 +161,32 @@ def read_object_meta(value: Any, path: str = "metadata") -> tuple[JsonObject, li
 
 
 def subdomain_name_faults(name: str, prefix: bool) -> list[str]:
-    """Complain about the name of most kinds: a DNS subdomain; of a prefix, a trailing dash is fine."""
+    """Return errors unless a name is a DNS subdomain, as for most kinds; a prefix may end in a dash."""
     if prefix and name.endswith("-") and len(name) > 1:
         name = name[:-1] + "a"
     return subdomain_faults(name)
 
 
 def label_name_faults(name: str, prefix: bool) -> list[str]:
-    """Complain about the name of kinds whose names stand alone in DNS."""
+    """Return errors unless a name is a DNS label, for kinds whose names appear alone in DNS."""
     faults = label_faults(name[:-1] + "a" if prefix and name.endswith("-") else name)
     return [fault.replace("63 bytes", "63 characters") for fault in faults]
 
 
 def url_name_faults(name: str, prefix: bool) -> list[str]:
-    """Complain about the name of kinds that allow whatever a URL can carry."""
+    """Return errors unless a name can be part of a URL, for kinds that allow any other character."""
     return path_segment_faults(name, prefix=prefix)
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
-    """Complain about annotations: bad keys, too much text."""
+    """Return errors about annotations: invalid keys, too much text."""
     errors = [invalid(path, key, fault) for key in annotations for fault in qualified_name_faults(key.lower())]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     return [*errors, too_long(path, ANNOTATIONS_LIMIT)] if size > ANNOTATIONS_LIMIT else errors
 
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
-    """Complain about labels: bad keys, bad values."""
+    """Return errors about labels: invalid keys, invalid values."""
     errors: list[FieldError] = []
     for key, value in labels.items():
         if faults := qualified_name_faults(key):
@@ -211,7 +211,7 @@ def _owner_errors(owner: JsonObject, path: str) -> list[FieldError]:
 
 
 def owner_reference_errors(owners: Sequence[JsonObject], path: str) -> list[FieldError]:
-    """Complain about owner references: empty parts, more than one controller."""
+    """Return errors about owner references: empty parts, more than one controller."""
     errors = [error for owner in owners for error in _owner_errors(owner, path)]
     controllers = [f"{owner['kind']}/{owner['name']}" for owner in owners if owner.get("controller")]
     text_ = 'Only one reference can have Controller set to true. Found "true" in references for {} and {}'
@@ -221,7 +221,7 @@ def owner_reference_errors(owners: Sequence[JsonObject], path: str) -> list[Fiel
 
 
 def finalizer_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
-    """Complain about finalizers: bad names, and two that contradict each other."""
+    """Return errors about finalizers: invalid names, and two that contradict each other."""
     errors = [invalid(path, name, fault) for name in finalizers for fault in qualified_name_faults(name)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text_ = "finalizer orphan and foregroundDeletion cannot be both set"
@@ -230,7 +230,7 @@ def finalizer_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
 
 
 def finalizer_warnings(finalizers: Sequence[str], path: str = "metadata.finalizers") -> list[str]:
-    """Warn about finalizers without a domain, which may collide with those of others."""
+    """Return warnings about finalizers without a domain, which may collide with those of other controllers."""
     return [
         f'{path}: "{name}": prefer a domain-qualified finalizer name to avoid accidental conflicts with other '
         "finalizer writers"
@@ -293,7 +293,7 @@ def validate_object_meta(
 
 
 def validate_object_meta_update(meta: JsonObject, old: JsonObject, path: str = "metadata") -> list[FieldError]:
-    """Check metadata that replaces other metadata: who an object is never changes, nor does a deletion."""
+    """Validate metadata that replaces other metadata: identity and deletion never change."""
     errors = _late_finalizer_errors(meta, old, path) if old.get("deletionTimestamp") else []
     errors += [
         invalid(f"{path}.{name}", meta.get(name), "field is immutable")
@@ -313,6 +313,6 @@ def _late_finalizer_errors(meta: JsonObject, old: JsonObject, path: str) -> list
 
 
 def validate_any_change(meta: JsonObject, old: JsonObject, *, namespaced: bool) -> list[FieldError]:
-    """Check changed metadata by the rules of all kinds; those of most kinds look at it again."""
+    """Validate changed metadata by the rules of all kinds; most kinds validate it again by their own."""
     whole = validate_object_meta(meta, namespaced=namespaced, name_faults=url_name_faults)
     return whole + validate_object_meta_update(meta, old)

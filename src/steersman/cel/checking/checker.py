@@ -83,7 +83,7 @@ _UNKNOWN_RANGE = frozenset({Kind.DYN, Kind.ERROR, Kind.PARAM})
 
 
 def qualified_name(node: Node) -> str | None:
-    """Give ``a.b.c`` if the node is nothing but names."""
+    """Return ``a.b.c`` if the node is nothing but names."""
     parts: list[str] = []
     while isinstance(node, Select):
         if node.test_only:
@@ -270,7 +270,7 @@ class Checker:
         node.type = result
 
     def _instantiate(self, candidate: Overload) -> tuple[Sequence[CelType], CelType]:
-        """Give the signature with type parameters of its own."""
+        """Return the signature with type parameters of its own."""
         if not candidate.is_generic:
             return candidate.params, candidate.result
         fresh: dict[str, CelType] = {}

@@ -86,7 +86,7 @@ class Clip:
     items: int
 
     def applied(self, declared: Declaration) -> Declaration:
-        """Give the declaration of values that are no larger."""
+        """Return the declaration of values that are no larger."""
         most = declared.max_elements
         if declared.type.kind in (Kind.STRING, Kind.BYTES, Kind.DYN):
             most = min(most, self.text)
@@ -193,7 +193,7 @@ def _string_length(schema: Mapping[str, Any]) -> int:
 
 
 def _named(declared: Declaration, name: str) -> Declaration:
-    """Give every object type a name that tells its place, so that two objects of equal form stay different types."""
+    """Return every object type a name that tells its place, so that two objects of equal form stay different types."""
     if declared.type.kind is Kind.OBJECT:
         fields = {key: _named(child, f"{name}.{key}") for key, child in declared.fields.items()}
         return replace(declared, type=object_type(name), fields=fields)

@@ -29,7 +29,7 @@ class Overload:
         object.__setattr__(self, "is_generic", any(map(_has_param, (*self.params, self.result))))
 
     def accepts(self, args: Sequence[Any]) -> bool:
-        """Tell whether it is made for these values."""
+        """Return whether it is made for these values."""
         return len(args) == len(self.params) and all(map(matches, self.params, args))
 
 
@@ -62,7 +62,7 @@ _ANYTHING = frozenset({Kind.DYN, Kind.PARAM})
 
 
 def matches(expected: CelType, value: Any) -> bool:
-    """Tell whether a value is of a type; of a list or map, the first element decides."""
+    """Return whether a value is of a type; of a list or map, the first element decides."""
     if expected.kind in _ANYTHING:
         return True
     classes = _CLASSES.get(expected.kind)

@@ -39,7 +39,7 @@ class Budget:
         return self.free < 0
 
     def is_spent(self) -> bool:
-        """Tell whether nothing at all is left."""
+        """Return whether nothing at all is left."""
         if self.free <= 0:
             self._settle()
         return self.free <= 0

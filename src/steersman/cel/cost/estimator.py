@@ -32,7 +32,7 @@ _NOTHING = Estimate(LIMIT, 0)
 
 
 def estimate_cost(root: Node, declared: Declaration | None) -> int:
-    """Give the most that one evaluation of a checked tree can cost."""
+    """Return the most that one evaluation of a checked tree can cost."""
     return _Coster(declared).cost(root).most
 
 
@@ -264,7 +264,7 @@ class _Coster:
                 return ZERO
 
     def _all(self, nodes: list[Node]) -> tuple[Estimate, Estimate]:
-        """Give the cost of all and the size of any."""
+        """Return the cost of all and the size of any."""
         total = ZERO
         size = _NOTHING if nodes else ZERO
         for node in nodes:

@@ -237,5 +237,5 @@ def price_of(function: str, overloads: Sequence[str]) -> Price:
 
 
 def is_flat(price: Price) -> bool:
-    """Tell whether a price is one, whatever the arguments."""
+    """Return whether a price is one, whatever the arguments."""
     return price is _nominal

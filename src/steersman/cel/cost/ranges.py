@@ -47,7 +47,7 @@ class Estimate:
 
 
 def exactly(amount: int) -> Estimate:
-    """Give an estimate that is certain."""
+    """Return an estimate that is certain."""
     return Estimate(amount, amount)
 
 

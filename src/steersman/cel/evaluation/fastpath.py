@@ -454,12 +454,12 @@ _BYTES_PER_CHARACTER = 4
 
 
 def _may_exceed(declared: int | None, clip: int) -> bool:
-    """Tell whether a string that the schema allows may be longer than the clip."""
+    """Return whether a string that the schema allows may be longer than the clip."""
     return clip != UNCLIPPED.text and (declared is None or declared * _BYTES_PER_CHARACTER > clip)
 
 
 def _is_number(node: Node) -> bool:
-    """Tell whether a double is surely not NaN: it is written, or JSON."""
+    """Return whether a double is surely not NaN: it is written, or JSON."""
     return isinstance(node, Literal | Ident | Select)
 
 

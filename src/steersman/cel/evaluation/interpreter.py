@@ -381,7 +381,7 @@ class Interpreter:
 
 
 def _kept(optional: bool, value: Any) -> Sequence[Any]:
-    """Give the value, or what is inside an optional one, or nothing."""
+    """Return the value, or what is inside an optional one, or nothing."""
     if not optional:
         return (value,)
     if isinstance(value, Present):

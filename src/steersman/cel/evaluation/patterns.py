@@ -50,7 +50,7 @@ def _translated(pattern: str) -> str | None:
 
 
 def searcher(pattern: str) -> Search:
-    """Give a function that searches a text for the pattern; raises ``PatternError``."""
+    """Return a function that searches a text for the pattern; raises ``PatternError``."""
     careful: Search = compiled(pattern).search
     translated = _translated(pattern)
     if translated is None:

@@ -71,7 +71,7 @@ def divide_ints(left: int, right: int) -> int:
 
 
 def remainder_ints(left: int, right: int) -> int:
-    """Give what division leaves; it has the sign of the dividend."""
+    """Return what division leaves; it has the sign of the dividend."""
     if right == 0:
         raise EvaluationError("modulus by zero")
     if right == -1:
@@ -119,7 +119,7 @@ def size(value: Any) -> int:
 
 
 def index(container: Any, key: Any) -> Any:
-    """Give the element at a place or the value under a key."""
+    """Return the element at a place or the value under a key."""
     if container.__class__ in LIST_CLASSES:
         return _element(container, key)
     if container.__class__ in MAP_CLASSES:
@@ -150,7 +150,7 @@ def _element(container: Any, key: Any) -> Any:
 
 
 def optional_index(container: Any, key: Any) -> Present | Absent:
-    """Give the element or value if there is one; also of an optional container."""
+    """Return the element or value if there is one; also of an optional container."""
     if isinstance(container, Absent):
         return NONE
     if isinstance(container, Present):
@@ -165,14 +165,14 @@ def optional_index(container: Any, key: Any) -> Present | Absent:
 
 
 def map_insert(target: Any, key: Any, value: Any) -> CelMap:
-    """Give a map with one key more, which must be new."""
+    """Return a map with one key more, which must be new."""
     if isinstance(target, CelMap):
         return target.with_entry(key, value)
     return CelMap(target.items()).with_entry(key, value)
 
 
 def map_insert_all(target: Any, more: Any) -> CelMap:
-    """Give a map with the keys of another one added, which must be new."""
+    """Return a map with the keys of another one added, which must be new."""
     for key in keys_of(more):
         target = map_insert(target, key, find(more, key))
     return target if isinstance(target, CelMap) else CelMap(target.items())

@@ -47,7 +47,7 @@ class Cidr(Opaque):
     type_name: ClassVar[str] = "net.CIDR"
 
     def __len__(self) -> int:
-        """Give the bytes that count, for the cost of comparing."""
+        """Return the bytes that count, for the cost of comparing."""
         return (self.bits + 7) // 8
 
     def masked(self) -> "Cidr":
@@ -57,7 +57,7 @@ class Cidr(Opaque):
         return Cidr(Ip(number.to_bytes(len(self.ip.raw))), self.bits)
 
     def contains(self, other: Ip) -> bool:
-        """Tell whether an address lies in the network."""
+        """Return whether an address lies in the network."""
         return len(other.raw) == len(self.ip.raw) and Cidr(other, self.bits).masked().ip == self.masked().ip
 
 
@@ -162,7 +162,7 @@ class _V6Reader:
 
 
 def _parse_address(text: str) -> tuple[bytes, str]:
-    """Give the bytes of an address and its zone."""
+    """Return the bytes of an address and its zone."""
     kind = next((char for char in text if char in ".:%"), "")
     if kind == ".":
         return _parse_v4(text), ""

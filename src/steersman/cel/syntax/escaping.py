@@ -44,7 +44,7 @@ def escape(name: str) -> str | None:
 
 
 def unescape(identifier: str) -> str | None:
-    """Give the property name that an identifier stands for; ``None`` for an unknown escape."""
+    """Return the property name that an identifier stands for; ``None`` for an unknown escape."""
     if "__" not in identifier:
         return identifier
     broken = False

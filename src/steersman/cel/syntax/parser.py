@@ -450,7 +450,7 @@ _PRIMARY: dict[TokenKind, Callable[[_Parser], Node]] = {
 
 
 def _binds(waiting: TokenKind, kind: TokenKind, rank: int) -> bool:
-    """Tell whether the waiting operator takes its operands before the new one; chains of ``&&`` are kept together."""
+    """Return whether the waiting operator takes its operands before the new one; chains of ``&&`` are kept together."""
     other = _BINARY[waiting][0]
     return other > rank or (other == rank and kind not in _LOGICAL)
 
@@ -477,7 +477,7 @@ def _balanced(function: str, terms: Sequence[Node], offsets: Sequence[int]) -> N
 
 
 def _qualified_name(node: Node) -> str | None:
-    """Give ``a.b.C`` if the node is nothing but names."""
+    """Return ``a.b.C`` if the node is nothing but names."""
     parts: list[str] = []
     while isinstance(node, Select) and not node.test_only:
         parts.append(node.field)

@@ -152,7 +152,7 @@ def children(node: Node) -> list[Node]:
 
 
 def depth_exceeds(root: Node, limit: int) -> bool:
-    """Tell whether any path from the root is longer than the limit, without recursing."""
+    """Return whether any path from the root is longer than the limit, without recursing."""
     level = [root]
     for _ in range(limit):
         level = [child for node in level for child in children(node)]

@@ -16,7 +16,7 @@ _NUMBERS = frozenset({int, float, Uint})
 
 
 def equals(left: Any, right: Any) -> bool:
-    """Tell whether two values are the same; raises where Kubernetes' own values refuse to compare."""
+    """Return whether two values are the same; raises where Kubernetes' own values refuse to compare."""
     kind, other = left.__class__, right.__class__
     if kind is other and kind in _SIMPLE:
         return bool(left == right)
@@ -87,7 +87,7 @@ _EQUALS: dict[type, Callable[[Any, Any], bool]] = {
 
 
 def contains(container: Any, value: Any) -> bool:
-    """Tell whether a list has an equal element, or a map has the key."""
+    """Return whether a list has an equal element, or a map has the key."""
     if container.__class__ in LIST_CLASSES:
         return _list_contains(container, value)
     if container.__class__ in MAP_CLASSES:

@@ -31,7 +31,7 @@ class Shape(ABC):
         return True
 
     def wrap(self, value: Any) -> Any:
-        """Give the CEL value that a JSON value is."""
+        """Return the CEL value that a JSON value is."""
         if value is None:
             if self.nullable:
                 return None

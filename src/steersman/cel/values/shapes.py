@@ -50,7 +50,7 @@ class ObjectShape(Shape):
         return bool(inner) and not self.is_open and all(shape.is_plain for shape in inner)
 
     def shape_of(self, key: str) -> Shape | None:
-        """Give the shape of the value under that JSON key, if it is declared."""
+        """Return the shape of the value under that JSON key, if it is declared."""
         return self.properties.get(key) if self.is_object else self.values
 
     def _wrap(self, value: Any) -> Any:
@@ -107,7 +107,7 @@ class SchemaMap:
         return len(self.raw)
 
     def find(self, key: Any) -> Any:
-        """Give the value under a key as rules spell it, or ``MISSING``; null fields of objects are missing."""
+        """Return the value under a key as rules spell it, or ``MISSING``; null fields of objects are missing."""
         if key.__class__ is not str:
             raise NoSuchOverload
         name = unescape(key) if self.shape.is_object else key

@@ -157,7 +157,7 @@ def check_duration(nanos: int) -> Duration:
 
 
 def local_time(timestamp: Timestamp, zone: str = "UTC") -> datetime:
-    """Give the wall clock at that moment in a zone: a name such as ``Europe/Paris`` or an offset such as ``+02:00``."""
+    """Return the wall clock at that moment in a zone: a name such as ``Europe/Paris`` or an offset such as ``+02:00``."""
     try:
         return (_EPOCH + timedelta(seconds=timestamp.nanos // SECOND)).astimezone(_zone(zone))
     except OverflowError:

@@ -89,7 +89,7 @@ class Opaque:
 
 
 def map_key(key: Any) -> Any:
-    """Give what a key is looked up by: numbers by their amount, booleans apart from numbers."""
+    """Return what a key is looked up by: numbers by their amount, booleans apart from numbers."""
     if key.__class__ is bool:
         return (key,)
     return key
@@ -121,14 +121,14 @@ class CelMap:
         self._entries[looked_up] = (key, value)
 
     def with_entry(self, key: Any, value: Any) -> "CelMap":
-        """Give a map that has one key more."""
+        """Return a map that has one key more."""
         copied = CelMap()
         copied._entries = dict(self._entries)
         copied.insert(key, value, "insert failed: key {} already exists")
         return copied
 
     def find(self, key: Any) -> Any:
-        """Give the value, or ``MISSING``."""
+        """Return the value, or ``MISSING``."""
         found = self._entries.get(map_key(key)) if key.__class__ in KEY_CLASSES else None
         return MISSING if found is None else found[1]
 
@@ -155,7 +155,7 @@ class JsonMap:
         self._raw = raw
 
     def find(self, key: Any) -> Any:
-        """Give the value, or ``MISSING``."""
+        """Return the value, or ``MISSING``."""
         return from_json(self._raw[key]) if key.__class__ is str and key in self._raw else MISSING
 
     def keys(self) -> Iterator[str]:
@@ -171,7 +171,7 @@ class JsonMap:
 
 
 def from_json(value: Any) -> Any:
-    """Give the CEL value of plain JSON that has no schema."""
+    """Return the CEL value of plain JSON that has no schema."""
     if value.__class__ is dict:
         return JsonMap(value)
     if value.__class__ is list:

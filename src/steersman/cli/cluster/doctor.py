@@ -87,7 +87,7 @@ def _here() -> Iterator["Finding"]:
 
 
 def _project(target: str | None) -> tuple["Declared | None", list["Finding"]]:
-    """Give what the project declares, where that can be told, and findings about it."""
+    """Return what the project declares, where that can be told, and findings about it."""
     from steersman.cli.cluster.diagnosis import bad, good, note
     from steersman.cli.target import declared
     from steersman.errors import SteersmanError

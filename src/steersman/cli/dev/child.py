@@ -60,7 +60,7 @@ class Reporter:
         self._lock = threading.Lock()
 
     def now(self) -> float:
-        """Give the time of a report."""
+        """Return the time of a report."""
         return self._clock.now().timestamp()
 
     def send(self, report: Report) -> None:
@@ -182,7 +182,7 @@ async def _report_queues(manager: "Manager", reporter: Reporter, clock: Clock) -
 
 
 def queues_of(manager: "Manager") -> dict[str, Queue]:
-    """Give how much work each controller has."""
+    """Return how much work each controller has."""
     found = {}
     for controller in manager.controllers:
         now = controller.queue.statistics()

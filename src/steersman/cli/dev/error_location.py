@@ -21,7 +21,7 @@ def text_of(error: BaseException) -> str:
 
 
 def _own(filename: str, root: Path) -> str:
-    """Give a file's name within the project; installed packages that lie in its folder are not the author's."""
+    """Return a file's name within the project; installed packages that lie in its folder are not the author's."""
     path = (root / filename).resolve()
     if not path.is_relative_to(root.resolve()) or not path.is_file():
         return ""

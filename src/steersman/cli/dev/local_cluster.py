@@ -43,7 +43,7 @@ async def local_cluster(
 
 @contextmanager
 def _node(server: "LocalServer", options: "ProcessNodeOptions | None", *, keep: bool) -> Iterator["Operator | None"]:
-    """Give the node that runs processes, ``None`` for the usual one; kubectl logs and exec reach its pods."""
+    """Yield the node that runs processes, ``None`` for the usual one; kubectl logs and exec reach its pods."""
     if options is None:
         yield None
         return

@@ -27,7 +27,7 @@ class ProjectFiles:
         self._package = package
 
     def look(self) -> Snapshot:
-        """Give every file as it is now. Files that come and go meanwhile are there or not."""
+        """Return every file as it is now. Files that come and go meanwhile are there or not."""
         found: Snapshot = {}
         self._walk(self._root, "", found)
         return found
@@ -58,7 +58,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _is_looked_into(entry: os.DirEntry[str]) -> bool:
-    """Tell whether a folder can hold the author's files; links are not followed, so there are no circles."""
+    """Return whether a folder can hold the author's files; links are not followed, so there are no circles."""
     return (
         not entry.is_symlink()
         and entry.name not in _IGNORED

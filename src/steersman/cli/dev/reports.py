@@ -121,7 +121,7 @@ class Lines:
         return [line[:_LONGEST] for line in lines]
 
     def end(self) -> list[bytes]:
-        """Give what is left when nothing more comes."""
+        """Return what is left when nothing more comes."""
         rest, self._rest = self._rest, b""
         return [rest] if rest else []
 

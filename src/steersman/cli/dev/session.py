@@ -126,7 +126,7 @@ class Session:
         return local_server(LocalOptions(port=options.port, data=options.data, webhooks=webhook_options(calls)))
 
     def _process_node(self) -> "ProcessNodeOptions | None":
-        """Give how pods become processes, if they shall."""
+        """Return how pods become processes, if they shall."""
         from steersman.localcluster.process_node.options import ProcessNodeOptions
         from steersman.scaffold.project import images_of
 
@@ -160,7 +160,7 @@ class Session:
         self._take(Changed(self._now(), files))
 
     def _target(self) -> str:
-        """Give the operator that the project names now; an empty text, and word of it, where it names none."""
+        """Return the operator that the project names now; an empty text, and word of it, where it names none."""
         try:
             return self._options.target or project_target(self._options.root)
         except (ConfigError, click.UsageError) as error:

@@ -21,7 +21,7 @@ class AddressBook:
         self._by_key = dict(kept or {})
 
     def address_of(self, key: str) -> str:
-        """Give the address of a key, a new one if it has none."""
+        """Return the address of a key, a new one if it has none."""
         if key not in self._by_key:
             self._by_key[key] = self._free()
         return self._by_key[key]
@@ -31,7 +31,7 @@ class AddressBook:
         self._by_key.pop(key, None)
 
     def entries(self) -> dict[str, str]:
-        """Give all addresses by key, to be kept."""
+        """Return all addresses by key, to be kept."""
         return dict(self._by_key)
 
     def _free(self) -> str:

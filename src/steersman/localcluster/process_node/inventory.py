@@ -18,15 +18,15 @@ class CachedInventory:
         self.claims = client.informer(PersistentVolumeClaim)
 
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
-        """Give a config map, if there is one."""
+        """Return a config map, if there is one."""
         return self._config_maps.get(ObjectKey(namespace, name))
 
     def secret(self, namespace: str, name: str) -> Secret | None:
-        """Give a secret, if there is one."""
+        """Return a secret, if there is one."""
         return self._secrets.get(ObjectKey(namespace, name))
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
-        """Give a claim, if there is one."""
+        """Return a claim, if there is one."""
         return self.claims.get(ObjectKey(namespace, name))
 
     @asynccontextmanager

@@ -198,7 +198,7 @@ class ProcessNode:
         return self._services
 
     def pod(self, name: str, namespace: str = "default") -> PodRunner:
-        """Give a pod that is here; ``NotFound`` otherwise."""
+        """Return a pod that is here; ``NotFound`` otherwise."""
         for runner in self.pods.values():
             if (runner.pod.name, runner.pod.namespace) == (name, namespace) and not runner.pod.is_deleting:
                 return runner

@@ -33,7 +33,7 @@ class NodeServices:
     recorder: EventRecorder
 
     def address_of(self, pod: Pod) -> str:
-        """Give a pod's address: a member of a StatefulSet gets the one it had before."""
+        """Return a pod's address: a member of a StatefulSet gets the one it had before."""
         if pod.spec.host_network:
             return self.description.address
         address = self.addresses.address_of(_key(pod))
@@ -51,7 +51,7 @@ class NodeServices:
 
 
 def known_addresses(directory: NodeDirectory) -> AddressBook:
-    """Give the addresses as they were when the node was stopped."""
+    """Return the addresses as they were when the node was stopped."""
     return AddressBook(str(directory.root), directory.read(_ADDRESSES))
 
 

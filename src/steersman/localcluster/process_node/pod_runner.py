@@ -103,11 +103,11 @@ class PodRunner:
         self._wakeup.set()
 
     def logs_of(self, container: str) -> RunLogs:
-        """Give where the logs of a container are."""
+        """Return where the logs of a container are."""
         return RunLogs(self._directory.container(container))
 
     def volume(self, name: str) -> str:
-        """Give the directory of a volume of the pod."""
+        """Return the directory of a volume of the pod."""
         return str(self._volumes().root_of(name))
 
     def change_address(self) -> str:
@@ -278,7 +278,7 @@ class PodRunner:
             raise StartError(f"container {container.name} gets no place on this machine: {error}") from None
 
     async def context_of(self, container: Container) -> ContainerContext:
-        """Give what the container's processes see; ``StartError`` says what is missing."""
+        """Return what the container's processes see; ``StartError`` says what is missing."""
         pod = self.pod
         image = self._services.images.find(container.image or "")
         variables = environment(pod, container, self._services.inventory, self._around)

@@ -15,7 +15,7 @@ class Addresses:
         self._taken: dict[str, str] = {}
 
     def address_of(self, uid: str, present: str | None) -> str:
-        """Give the address that a pod has, or one that nobody has.
+        """Return the address that a pod has, or one that nobody has.
 
         The search begins where the uid says, so that equal runs give equal addresses.
         """

@@ -23,7 +23,7 @@ _ADDRESS = "10.0.0.1"
 
 
 def simulated_node(name: str = NAME) -> Operator:
-    """Give a node of that name, to be run beside other operators."""
+    """Return a node of that name, to be run beside other operators."""
     description = NodeDescription(name=name, address=_ADDRESS, runtime=f"simulated://{__version__}")
     operator = Operator(f"node-{name}")
     addresses = Addresses()

@@ -33,7 +33,7 @@ class PodObservation:
 
 
 def pod_at(pod: Pod, script: Script, began: datetime, now: datetime, *, host_ip: str, pod_ip: str) -> PodObservation:
-    """Give how a pod stands that its node took on at ``began``."""
+    """Return how a pod stands that its node took on at ``began``."""
     moments: dict[str, TimelineStep] = {}
     start = began + script.start_after
     if not script.pull_failure:
@@ -59,7 +59,7 @@ def pod_at(pod: Pod, script: Script, began: datetime, now: datetime, *, host_ip:
 
 
 def container_at(pod: Pod, container: Container, script: Script, start: datetime, now: datetime) -> TimelineStep:
-    """Give how a container stands that begins its first run at ``start``."""
+    """Return how a container stands that begins its first run at ``start``."""
     if now < start:
         return TimelineStep(ContainerReport(), start)
     policy = container.restart_policy or pod.spec.restart_policy or "Always"
@@ -119,7 +119,7 @@ def _identity(pod: Pod, container: Container, restarts: int) -> str:
 
 
 def stopped_at(pod: Pod, script: Script, now: datetime) -> datetime:
-    """Give when a pod ends whose deletion was asked for: when it is done, and at the latest when its time is up."""
+    """Return when a pod ends whose deletion was asked for: when it is done, and at the latest when its time is up."""
     deadline = pod.metadata.deletion_timestamp or now
     asked = deadline - timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
     return min(asked + script.stop_after, deadline)

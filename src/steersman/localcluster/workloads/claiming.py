@@ -15,7 +15,7 @@ C = TypeVar("C", bound=KubeObject)
 
 
 async def claimed(owner: O, ctx: Context[O], kind: type[C], selector: LabelSelector) -> list[C]:
-    """Give the objects of a kind that an owner controls, after it adopted and released what it has to.
+    """Return the objects of a kind that an owner controls, after it adopted and released what it has to.
 
     An owner that is being deleted adopts nothing.
     """

@@ -18,7 +18,7 @@ _DEFAULT_LIMIT = 10
 
 
 async def synced_revisions(owner: S, ctx: Context[S], *, hash_label: str) -> Revisions:
-    """Give the revisions after the present template has become the newest of them.
+    """Return the revisions after the present template has become the newest of them.
 
     A template that was there before gets the next number: that is what a rollback is.
     """

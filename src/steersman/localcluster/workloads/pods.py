@@ -17,7 +17,7 @@ _NEVER = timedelta(0)
 
 
 def selector_of(spec: SelectorSpec | None) -> LabelSelector:
-    """Give the selector that a workload's spec holds."""
+    """Return the selector that a workload's spec holds."""
     if spec is None:
         return LabelSelector()
     return LabelSelector.from_expressions(spec.match_labels, spec.match_expressions)
@@ -38,28 +38,28 @@ def pod_from(template: PodTemplateSpec, *, prefix: str, labels: Mapping[str, str
 
 
 def is_finished(pod: Pod) -> bool:
-    """Whether nothing of it will run again."""
+    """Return whether nothing of it will run again."""
     return pod.status.phase in ("Succeeded", "Failed")
 
 
 def is_active(pod: Pod) -> bool:
-    """Whether it counts as one that runs or will run."""
+    """Return whether it counts as one that runs or will run."""
     return not is_finished(pod) and not pod.is_deleting
 
 
 def ready_condition(pod: Pod) -> PodCondition | None:
-    """Give what its node says about its readiness."""
+    """Return what its node says about its readiness."""
     return next((condition for condition in pod.status.conditions or () if condition.type == "Ready"), None)
 
 
 def is_ready(pod: Pod) -> bool:
-    """Whether it can do its work."""
+    """Return whether it can do its work."""
     condition = ready_condition(pod)
     return condition is not None and condition.status == "True"
 
 
 def available_in(pod: Pod, min_ready_seconds: int | None, now: datetime) -> float | None:
-    """Give the seconds until it has been ready for long enough, 0 if it has; ``None`` while it is not ready."""
+    """Return the seconds until it has been ready for long enough, 0 if it has; ``None`` while it is not ready."""
     if not is_ready(pod):
         return None
     condition = ready_condition(pod)
@@ -70,12 +70,12 @@ def available_in(pod: Pod, min_ready_seconds: int | None, now: datetime) -> floa
 
 
 def is_available(pod: Pod, min_ready_seconds: int | None, now: datetime) -> bool:
-    """Whether it has been ready for long enough to be counted on."""
+    """Return whether it has been ready for long enough to be counted on."""
     return available_in(pod, min_ready_seconds, now) == 0.0
 
 
 def next_available(pods: Iterable[Pod], min_ready_seconds: int | None, now: datetime) -> float | None:
-    """Give the seconds until the next of the pods becomes available by time alone; ``None`` if none will."""
+    """Return the seconds until the next of the pods becomes available by time alone; ``None`` if none will."""
     waits = (available_in(pod, min_ready_seconds, now) for pod in pods)
     return min((wait for wait in waits if wait), default=None)
 

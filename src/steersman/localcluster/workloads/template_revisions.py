@@ -20,7 +20,7 @@ class Revisions:
         return self.all[-1]
 
     def named(self, name: str | None) -> ControllerRevision | None:
-        """Give a revision by its name."""
+        """Return a revision by its name."""
         return next((one for one in self.all if one.name == name), None)
 
 
@@ -42,7 +42,7 @@ def new_revision(owner: StatefulSet | DaemonSet, number: int, hash_label: str) -
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
-    """Give the template that a revision stands for."""
+    """Return the template that a revision stands for."""
     data: JsonObject = revision.data or {}
     template = dict((data.get("spec") or {}).get("template") or {})
     template.pop("$patch", None)

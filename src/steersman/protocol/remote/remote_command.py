@@ -22,12 +22,12 @@ class Channel(IntEnum):
 
 
 def message(channel: Channel, data: bytes) -> bytes:
-    """Give a message of a channel."""
+    """Return a message of a channel."""
     return bytes((channel,)) + data
 
 
 def end_of_input() -> bytes:
-    """Give the message that says that there is no more input; only in the fifth version."""
+    """Return the message that says that there is no more input; only in the fifth version."""
     return bytes((Channel.CLOSE, Channel.STDIN))
 
 

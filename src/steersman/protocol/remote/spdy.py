@@ -122,7 +122,7 @@ class SpdyConnection:
         return struct.pack("!II", stream, (_FIN if is_end else 0) << 24 | len(data)) + data
 
     def reset(self, stream: int, status: int = 5) -> bytes:
-        """Give a stream up; status 5 says that it is cancelled."""
+        """Return a stream up; status 5 says that it is cancelled."""
         return _control(_Type.RST_STREAM, 0, struct.pack("!II", stream, status))
 
     def ping(self, number: int) -> bytes:

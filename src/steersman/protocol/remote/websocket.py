@@ -18,23 +18,23 @@ _TOO_BIG, _NORMAL = 1009, 1000
 
 
 def is_websocket(headers: Mapping[str, str]) -> bool:
-    """Whether a request asks for a WebSocket."""
+    """Return whether a request asks for a WebSocket."""
     return headers.get("upgrade", "").lower() == "websocket" and "sec-websocket-key" in headers
 
 
 def offered_protocols(headers: Mapping[str, str]) -> list[str]:
-    """Give what the client would speak inside, its favourite first."""
+    """Return what the client would speak inside, its favourite first."""
     return [name.strip() for name in headers.get("sec-websocket-protocol", "").split(",") if name.strip()]
 
 
 def accept_headers(headers: Mapping[str, str], protocol: str) -> list[tuple[str, str]]:
-    """Give the headers of an answer that agrees to a WebSocket."""
+    """Return the headers of an answer that agrees to a WebSocket."""
     agreed = [("upgrade", "websocket"), ("sec-websocket-accept", _accept(headers["sec-websocket-key"]))]
     return [*agreed, ("sec-websocket-protocol", protocol)] if protocol else agreed
 
 
 def request_headers(key: bytes, protocols: Sequence[str]) -> dict[str, str]:
-    """Give the headers of a request for a WebSocket; the key is 16 bytes of chance."""
+    """Return the headers of a request for a WebSocket; the key is 16 bytes of chance."""
     return {
         "sec-websocket-version": "13",
         "sec-websocket-key": base64.b64encode(key).decode(),

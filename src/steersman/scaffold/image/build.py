@@ -35,7 +35,7 @@ class Recipe:
 
 
 def epoch_from(environ: "os._Environ[str]" = os.environ) -> int:
-    """Give the time that ``SOURCE_DATE_EPOCH`` says, else 1970."""
+    """Return the time that ``SOURCE_DATE_EPOCH`` says, else 1970."""
     text = environ.get("SOURCE_DATE_EPOCH", "0")
     if not text.isdecimal():
         raise ConfigError(f"SOURCE_DATE_EPOCH must be a number of seconds, not {text!r}")

@@ -58,7 +58,7 @@ def _installed_distribution(requirement: Requirement, of: str, environment: Envi
 
 
 def package_files(distributions: list[Distribution]) -> Iterator[File]:
-    """Give the files of installed distributions; those that are installed as a link to their source, from there."""
+    """Yield the files of installed distributions; those that are installed as a link to their source, from there."""
     for found in distributions:
         if _is_editable(found):
             yield from _linked(found)
@@ -94,7 +94,7 @@ def _linked(found: Distribution) -> Iterator[File]:
 
 
 def tree_files(folder: Path, place: str) -> Iterator[File]:
-    """Give the files of a folder, without caches; links are not followed."""
+    """Yield the files of a folder, without caches; links are not followed."""
     if not folder.is_dir():
         raise ConfigError(f"{folder} does not exist")
     for path in sorted(folder.rglob("*")):

@@ -24,7 +24,7 @@ class File:
 
 
 def digest_of(data: bytes) -> str:
-    """Give the digest by which registries name content."""
+    """Return the digest by which registries name content."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 

@@ -57,7 +57,7 @@ class Layout:
         return _parsed((self.root / "index.json").read_bytes(), str(self.root / "index.json"))
 
     def only(self) -> JsonObject:
-        """Give the descriptor of the only image of a layout."""
+        """Return the descriptor of the only image of a layout."""
         found = self.index().get("manifests") or []
         if len(found) != 1 or found[0].get("mediaType") not in _MANIFESTS:
             raise ConfigError(f"{self.root} must contain one image to be pushed, not {len(found)}")
@@ -126,7 +126,7 @@ def _parsed(data: bytes, name: str) -> JsonObject:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Layout]:
-    """Give the layout in a folder, or in an archive of one for as long as the block lasts."""
+    """Yield the layout in a folder, or in an archive of one for as long as the block lasts."""
     if path.is_dir():
         layout = Layout(path)
         layout.check()

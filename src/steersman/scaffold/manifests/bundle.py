@@ -22,7 +22,7 @@ _PREFIX: Final = "operators.operatorframework.io.bundle"
 def bundle_files(
     operator: Operator, shape: Shape, *, version: str, samples: Sequence[JsonObject] = ()
 ) -> dict[str, str]:
-    """Give the files of the bundle; samples become the examples that consoles offer."""
+    """Return the files of the bundle; samples become the examples that consoles offer."""
     name = name_of(operator)
     # The manager grants permissions in the cluster or in its own namespace: a bundle looks at all namespaces.
     everywhere = replace(shape, watch=(), webhook_secret="", webhook_certs=CERTIFICATES)

@@ -28,7 +28,7 @@ _SHARED: Final = (
 
 
 def webhook_definitions(operator: Operator, shape: Shape) -> list[JsonObject]:
-    """Give the ``webhookdefinitions`` of a ClusterServiceVersion."""
+    """Return the ``webhookdefinitions`` of a ClusterServiceVersion."""
     address, name = address_of(operator, shape), name_of(operator)
     if address is None:
         return []

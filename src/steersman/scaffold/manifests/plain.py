@@ -34,7 +34,7 @@ def definition_objects(operator: Operator, shape: Shape | None = None) -> list[J
 
 
 def parts_of(operator: Operator, shape: Shape) -> dict[str, list[JsonObject]]:
-    """Give every object of a deployed operator, by the file that it belongs to, in the order of creation."""
+    """Return every object of a deployed operator, by the file that it belongs to, in the order of creation."""
     return {
         **{f"crds/{obj['metadata']['name']}.yaml": [obj] for obj in definition_objects(operator, shape)},
         "admission-policies.yaml": admission_policies(operator),
@@ -52,12 +52,12 @@ def parts_of(operator: Operator, shape: Shape) -> dict[str, list[JsonObject]]:
 
 
 def all_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
-    """Give every object of a deployed operator, in the order of creation."""
+    """Return every object of a deployed operator, in the order of creation."""
     return [obj for objects in parts_of(operator, shape).values() for obj in objects]
 
 
 def manifest_files(operator: Operator, shape: Shape) -> dict[str, str]:
-    """Give the files; the same declarations always give the same bytes."""
+    """Return the files; the same declarations always give the same bytes."""
     parts = {name: objects for name, objects in parts_of(operator, shape).items() if objects}
     files = {name: HEADER + dump(objects) for name, objects in parts.items()}
     files["kustomization.yaml"] = HEADER + dump([_kustomization(list(parts))])

@@ -8,7 +8,7 @@ from steersman.schema.schema_diff import Change, breaking
 
 
 def release_changes(before: Iterable[JsonObject], after: Iterable[JsonObject]) -> dict[str, list[Change]]:
-    """Give the changes of each definition by its name; one that is gone breaks whoever has objects of it."""
+    """Return the changes of each definition by its name; one that is gone breaks whoever has objects of it."""
     new = {definition["metadata"]["name"]: definition for definition in after}
     found: dict[str, list[Change]] = {}
     for definition in before:

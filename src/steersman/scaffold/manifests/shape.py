@@ -96,19 +96,19 @@ def shape_from(settings: JsonObject, name: str, *, version: str, image: str = ""
 
 
 def name_of(operator: Operator) -> str:
-    """Give the name that all objects of an operator share."""
+    """Return the name that all objects of an operator share."""
     if faults := dns1035_faults(operator.name):
         raise DeclarationError(f"an operator named {operator.name!r} cannot be deployed: {faults[0]}")
     return operator.name
 
 
 def labels_of(name: str) -> dict[str, str]:
-    """Give the labels of all objects of an operator."""
+    """Return the labels of all objects of an operator."""
     return {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "steer"}
 
 
 def selector_of(name: str) -> dict[str, str]:
-    """Give the labels that select the operator's pods; they never change."""
+    """Return the labels that select the operator's pods; they never change."""
     return {"app.kubernetes.io/name": name}
 
 

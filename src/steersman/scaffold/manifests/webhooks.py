@@ -10,12 +10,12 @@ from steersman.webhook.policies import policy_objects
 
 
 def address_of(operator: Operator, shape: Shape) -> ServiceAddress | None:
-    """Give where the webhooks of a deployed operator are found; nowhere if it has none."""
+    """Return where the webhooks of a deployed operator are found; nowhere if it has none."""
     return ServiceAddress(shape.namespace, service_name(name_of(operator))) if need_webhooks([operator]) else None
 
 
 def arguments_of(operator: Operator, shape: Shape) -> list[str]:
-    """Give what the image's ``steer run`` is told about webhooks."""
+    """Return what the image's ``steer run`` is told about webhooks."""
     address = address_of(operator, shape)
     if address is None:
         return []

@@ -75,7 +75,7 @@ class _Scope:
     shape: Shape
 
     def variables(self, rule: Mapping[str, Any]) -> dict[str, CelType]:
-        """Give the types of ``self`` and ``oldSelf``."""
+        """Return the types of ``self`` and ``oldSelf``."""
         old = optional_of(self.declared.type) if rule.get("optionalOldSelf") else self.declared.type
         return {"self": self.declared.type, "oldSelf": old}
 
@@ -160,7 +160,7 @@ class _Compiler:
             self._compile_rule(place, rule, _Scope(declared, objects, shape))
 
     def finish(self) -> CompiledRules:
-        """Give what was compiled."""
+        """Return what was compiled."""
         total = 0
         for one in self._costs:
             total = add(total, one.cost)

@@ -68,7 +68,7 @@ class Rule:
         return self.message or self.text
 
     def values(self, value: Any, old: Any, *, for_message: bool = False) -> tuple[Any, Any]:
-        """Give ``self`` and ``oldSelf`` as the rule sees them; its message never sees ``oldSelf`` as an optional."""
+        """Return ``self`` and ``oldSelf`` as the rule sees them; its message never sees ``oldSelf`` as an optional."""
         current = self.shape.wrap(value)
         if old is ABSENT:
             optional = self.optional_old and self.uses_old and not for_message

@@ -71,5 +71,5 @@ def _check(value: Any) -> list[RelativeError] | None:
 
 
 def embedded_check(node: Structural) -> Check | None:
-    """Give the check of a node that holds a resource."""
+    """Return the check of a node that holds a resource."""
     return _check if node.embedded else None

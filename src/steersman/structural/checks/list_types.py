@@ -11,14 +11,14 @@ from steersman.validation.field_errors import ErrorType
 
 
 def _identity(value: Any) -> Any:
-    """Give what tells items of a set apart: scalars by type and value, other values by their JSON text."""
+    """Return what tells items of a set apart: scalars by type and value, other values by their JSON text."""
     if value.__class__ in (dict, list):
         return json_text(value)
     return (value.__class__, value)
 
 
 def _duplicates(identities: list[Any]) -> list[int]:
-    """Give the place where each repeated identity is met for the second time."""
+    """Return the place where each repeated identity is met for the second time."""
     seen: dict[Any, int] = {}
     repeated = []
     for index, identity in enumerate(identities):
@@ -50,7 +50,7 @@ def _set_check(value: Any) -> list[RelativeError] | None:
 
 
 def map_key(node: Structural, item: Any) -> JsonObject | None:
-    """Give the fields of an item that make its key; defaults stand in for fields that are missing."""
+    """Return the fields of an item that make its key; defaults stand in for fields that are missing."""
     if item.__class__ is not dict or node.items is None:
         return None
     key = {}
@@ -104,7 +104,7 @@ def _map_check(node: Structural) -> Check:
 
 
 def list_type_check(node: Structural) -> Check | None:
-    """Give the check of a node's list type."""
+    """Return the check of a node's list type."""
     if node.list_type == "set":
         return _set_check
     if node.list_type == "map" and node.list_map_keys:

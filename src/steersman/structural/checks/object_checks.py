@@ -88,7 +88,7 @@ def undeclared_fields(node: Structural, value: JsonObject) -> list[RelativeError
 
 
 def _unchecked_class(table: Table) -> type | None:
-    """Give the class of values that need no check at all, if there is exactly one such: the usual one of a field."""
+    """Return the class of values that need no check at all, if there is exactly one such: the usual one of a field."""
     free = [cls for cls, check in table.items() if check is None]
     return free[0] if len(free) == 1 else None
 
@@ -120,7 +120,7 @@ def _each_field_check(node: Structural, tables: dict[str, Table], required: tupl
 
 
 def _only_class(tables: dict[str, Table]) -> type | None:
-    """Give the one class that all fields of an object take without a check; nothing if they differ."""
+    """Return the one class that all fields of an object take without a check; nothing if they differ."""
     classes = {_unchecked_class(table) for table in tables.values()}
     return classes.pop() if len(classes) == 1 else None
 
@@ -257,7 +257,7 @@ def _combination_check(node: Structural) -> Check | None:
 
 
 def scalar_checks(node: Structural, cls: type) -> list[Check | None]:
-    """Give the checks of a node for values of a class that do not look inside them."""
+    """Return the checks of a node for values of a class that do not look inside them."""
     checks: list[Check | None] = [type_check(node, cls), enum_check(node)]
     if cls in (int, float):
         checks.append(number_check(node, cls))

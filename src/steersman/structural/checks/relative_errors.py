@@ -46,7 +46,7 @@ class RelativeError:
         return path_text(reversed(self.steps))
 
     def error(self, base: str = "") -> FieldError:
-        """Give the error, of an object that itself stands at ``base``."""
+        """Return the error, of an object that itself stands at ``base``."""
         place = self.place
         detail = self.detail.replace("\0", place)
         if self.style is MessageStyle.ANYWHERE:

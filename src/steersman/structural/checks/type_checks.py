@@ -30,7 +30,7 @@ _EXACT_FLOAT: Final = float(2**53 - 1)
 
 
 def is_json_integer(number: float) -> bool:
-    """Say whether a float counts as an integer: whole, and small enough to be exact."""
+    """Return whether a float counts as an integer: whole, and small enough to be exact."""
     return -_EXACT_FLOAT <= number <= _EXACT_FLOAT and number == int(number)
 
 

@@ -137,7 +137,7 @@ def format_check(node: Structural) -> Check | None:
 
 
 def first_of(checks: list[Check]) -> Check | None:
-    """Give a check that tells what the first failing one tells."""
+    """Return a check that tells what the first failing one tells."""
     if len(checks) <= 1:
         return checks[0] if checks else None
 
@@ -151,7 +151,7 @@ def first_of(checks: list[Check]) -> Check | None:
 
 
 def all_of(checks: list[Check]) -> Check | None:
-    """Give a check that tells what all failing ones tell."""
+    """Return a check that tells what all failing ones tell."""
     if len(checks) <= 1:
         return checks[0] if checks else None
     first, *others = checks
@@ -290,7 +290,7 @@ class _NumberChecks:
         return _limit_check(_keeps_minimum(limit, exclusive=exclusive), text)
 
     def build(self) -> Check | None:
-        """Give all checks as one."""
+        """Return all checks as one."""
         checks = [
             *self._of_limit("multipleOf", "MultipleOf", self._multiple),
             *self._of_limit("maximum", "Maximum boundary", self._maximum),

@@ -14,7 +14,7 @@ def _times(cardinality: int | None, limit: int | None) -> int | None:
 
 
 def _with_true_rules(schema: Schema) -> Schema:
-    """Give a schema whose rules have the same form, but say nothing: nothing but the form is left to complain about."""
+    """Return a schema whose rules have the same form, but say nothing: nothing but the form is left to complain about."""
     rules = [
         {
             **rule,

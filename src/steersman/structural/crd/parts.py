@@ -62,7 +62,7 @@ def _label_errors(name: str, path: str, *, empty: bool = False) -> list[FieldErr
 
 
 def _shown_version(version: JsonObject) -> GoStruct:
-    """Give a version as the server's own structure prints; what all versions share has been moved out of it."""
+    """Return a version as the server's own structure prints; what all versions share has been moved out of it."""
     return GoStruct(
         Name=version["name"],
         Served=version["served"],

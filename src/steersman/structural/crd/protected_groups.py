@@ -8,5 +8,5 @@ _PROTECTED: Final = ("k8s.io", "kubernetes.io")
 
 
 def is_protected_group(group: str) -> bool:
-    """Say whether a group belongs to the Kubernetes community."""
+    """Return whether a group belongs to the Kubernetes community."""
     return any(group == name or group.endswith(f".{name}") for name in _PROTECTED)

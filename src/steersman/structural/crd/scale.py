@@ -15,7 +15,7 @@ class _AccessError(Exception):
 
 
 def _read(obj: Any, path: str, wanted: type) -> Any:
-    """Give the value at a path; `None` if there is none."""
+    """Return the value at a path; `None` if there is none."""
     steps = path.removeprefix(".").split(".")
     value, walked = obj, ""
     for step in steps:

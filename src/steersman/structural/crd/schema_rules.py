@@ -26,7 +26,7 @@ class Place:
     no_defaults: str = ""
 
     def inner(self, step: str) -> "Place":
-        """Give the place of a schema inside."""
+        """Return the place of a schema inside."""
         return replace(self, path=f"{self.path}.{step}", is_root=False)
 
 
@@ -179,7 +179,7 @@ def _property_place(schema: Schema, name: str, place: Place) -> Place:
 
 
 def inner_schemas(schema: Schema, place: Place) -> list[tuple[Schema, Place]]:
-    """Give the schemas inside a schema, each with its place."""
+    """Return the schemas inside a schema, each with its place."""
     found = [(part, _property_place(schema, name, place)) for name, part in (schema.get("properties") or {}).items()]
     additional, items = schema.get("additionalProperties"), schema.get("items")
     if additional.__class__ is dict:
@@ -196,7 +196,7 @@ def inner_schemas(schema: Schema, place: Place) -> list[tuple[Schema, Place]]:
 
 
 def has_unsupported(schema: Schema) -> bool:
-    """Say whether a schema uses keywords that cannot be structural: it is then not asked whether it is."""
+    """Return whether a schema uses keywords that cannot be structural: it is then not asked whether it is."""
     if any(schema.get(key) for key in _UNSUPPORTED) or schema.get("items").__class__ is list:
         return True
     return any(has_unsupported(part) for part, _ in inner_schemas(schema, Place("")))

@@ -118,7 +118,7 @@ def _name_errors(crd: JsonObject) -> list[FieldError]:
 
 
 def _shared(versions: list[JsonObject], key: str) -> bool:
-    """Say whether all versions have the same under a key: the server then moves it out of them."""
+    """Return whether all versions have the same under a key: the server then moves it out of them."""
     return all(version.get(key) == versions[0].get(key) for version in versions)
 
 
@@ -128,7 +128,7 @@ def _schema_of(version: JsonObject) -> JsonObject | None:
 
 
 def _located(versions: list[JsonObject], key: str, shared_path: str, own_path: str) -> list[tuple[Any, str]]:
-    """Give what versions have under a key, each with its path; once, if all have the same."""
+    """Return what versions have under a key, each with its path; once, if all have the same."""
     if versions and _shared(versions, key):
         return [(versions[0], shared_path)]
     return [(version, own_path.format(index)) for index, version in enumerate(versions)]
@@ -292,7 +292,7 @@ def _immutable_errors(crd: JsonObject, old: JsonObject) -> list[FieldError]:
 
 
 def is_established(crd: JsonObject) -> bool:
-    """Say whether a CRD is being served."""
+    """Return whether a CRD is being served."""
     conditions = (crd.get("status") or {}).get("conditions") or ()
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 

@@ -45,7 +45,7 @@ class Impersonation(Struct, frozen=True, kw_only=True):
             raise ConfigError("impersonating groups, a uid or extra fields needs a user to impersonate")
 
     def headers(self) -> list[tuple[str, str]]:
-        """Give the headers that say so."""
+        """Return the headers that say so."""
         headers = [("impersonate-user", self.user)] if self.user else []
         if self.uid:
             headers.append(("impersonate-uid", self.uid))
@@ -72,7 +72,7 @@ class Credentials(Protocol):
     """A source of the identity in force."""
 
     def current(self) -> Identity | None:
-        """Give the identity in force, or ``None`` when it has to be fetched."""
+        """Return the identity in force, or ``None`` when it has to be fetched."""
 
     async def obtain(self) -> Identity:
         """Fetch an identity; many callers at once cause one fetch."""
@@ -88,11 +88,11 @@ class StaticCredentials:
         self._identity = identity or Identity()
 
     def current(self) -> Identity:
-        """Give it."""
+        """Return it."""
         return self._identity
 
     async def obtain(self) -> Identity:
-        """Give it."""
+        """Return it."""
         return self._identity
 
     def reject(self, identity: Identity) -> bool:  # noqa: ARG002 - the protocol's signature
@@ -122,7 +122,7 @@ class TokenFile:
         self._read_again_at = clock.monotonic()
 
     def current(self) -> Identity | None:
-        """Give the token's identity, read again about every minute."""
+        """Return the token's identity, read again about every minute."""
         if self._identity is None or self._clock.monotonic() >= self._read_again_at:
             self._read()
         return self._identity

@@ -34,7 +34,7 @@ _BEFORE_EXPIRY: Final = timedelta(seconds=10)
 
 
 def find_program(plugin: ExecPlugin) -> str:
-    """Give the absolute path of the program, or say why it cannot be run."""
+    """Return the absolute path of the program, or say why it cannot be run."""
     path = plugin.command if os.path.isabs(plugin.command) else shutil.which(plugin.command)  # noqa: PTH117 - text in, text out
     if path is None or not os.access(path, os.X_OK):
         hint = f": {plugin.install_hint}" if plugin.install_hint else ""
@@ -47,7 +47,7 @@ def find_program(plugin: ExecPlugin) -> str:
 
 
 def environment(plugin: ExecPlugin, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Give the program's environment."""
+    """Return the program's environment."""
     spec: JsonObject = {"interactive": False}
     if plugin.cluster is not None:
         spec["cluster"] = dict(plugin.cluster)
@@ -123,7 +123,7 @@ class ExecCredentials:
         self._failure: ConfigError | None = None
 
     def current(self) -> Identity | None:
-        """Give the last identity while it holds."""
+        """Return the last identity while it holds."""
         issued = self._issued
         if issued is None:
             return None

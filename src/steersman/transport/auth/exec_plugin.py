@@ -36,7 +36,7 @@ class PluginPolicy(Struct, frozen=True):
         return cls(frozenset(commands))
 
     def permits(self, command: str, path: str) -> bool:
-        """Whether a command that was found at a path may run."""
+        """Return whether a command that was found at a path may run."""
         return self.allowed is None or path in self.allowed or ("/" not in command and command in self.allowed)
 
 

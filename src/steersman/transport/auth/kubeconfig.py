@@ -377,7 +377,7 @@ class _Resolver:
         )
 
     def _cluster_info(self) -> JsonObject:
-        """Give what a plugin is told of the cluster, with the CA's content instead of its file."""
+        """Return what a plugin is told of the cluster, with the CA's content instead of its file."""
         cluster = self.cluster.value
         data = cluster.certificate_authority_data
         if not data and cluster.certificate_authority:

@@ -23,7 +23,7 @@ _MOST_NAMES = 1024
 
 
 def header_name(raw: bytes) -> str:
-    """Give a header's name in lower case."""
+    """Return a header's name in lower case."""
     name = _NAMES.get(raw)
     if name is None:
         name = raw.decode("latin-1").lower()
@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
         transport.write(wire.data)
 
     def limit_silence(self, seconds: float | None) -> None:
-        """Give up after that many seconds without a byte, from now on."""
+        """Return up after that many seconds without a byte, from now on."""
         self._silence = seconds
         self._expect_bytes()
 
@@ -290,7 +290,7 @@ class Connection(asyncio.Protocol):
     # What the parser calls.
 
     def on_message_begin(self) -> None:
-        """Give the connection up if a second answer to one request begins."""
+        """Return the connection up if a second answer to one request begins."""
         if self._complete:
             self._reusable = False
 

@@ -29,7 +29,7 @@ class Pool:
         return connection in self._members
 
     def take(self) -> Connection | None:
-        """Give an idle connection, the freshest first."""
+        """Return an idle connection, the freshest first."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_open:
@@ -50,7 +50,7 @@ class Pool:
         self._members.add(connection)
 
     def cancel_place(self) -> None:
-        """Give a reserved place up."""
+        """Return a reserved place up."""
         self._opening -= 1
         self._offer_place()
 

@@ -61,7 +61,7 @@ class WholeResponse:
             self._chunks.append(chunk)
 
     def end(self) -> None:
-        """Give the whole answer."""
+        """Return the whole answer."""
         if self.answer.done():
             return
         if self._inflater is not None and self._chunks:
@@ -75,7 +75,7 @@ class WholeResponse:
         self.answer.set_result(Response(self._status, self._headers, body))
 
     def fail(self, error: TransportError) -> None:
-        """Give the failure."""
+        """Return the failure."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
@@ -160,5 +160,5 @@ class UpgradedConnection:
 
 
 def agreed_to_upgrade(stream: ResponseStream) -> bool:
-    """Whether the server switched protocols."""
+    """Return whether the server switched protocols."""
     return stream.status == _SWITCHING_PROTOCOLS

@@ -36,7 +36,7 @@ def wait_before_retry(method: str, outcome: Response | TransportError) -> float 
 
 
 def _asks_for_another_version(response: Response) -> bool:
-    """Tell whether a read failed because its resource version is from the future.
+    """Return whether a read failed because its resource version is from the future.
 
     The server says ``Retry-After`` then too, but a version of a lost history never comes: its reader must know at once.
     """

@@ -129,11 +129,11 @@ class TlsContexts:
         return self._config.server_name
 
     def is_stale(self, client: ClientCertificate | None = None) -> bool:
-        """Whether the next connection would use other certificates than the last one."""
+        """Return whether the next connection would use other certificates than the last one."""
         return self._signature(client) != self._seen
 
     def current(self, client: ClientCertificate | None = None) -> ssl.SSLContext:
-        """Give the context for a new connection; files that became unreadable leave the last good one in use."""
+        """Return the context for a new connection; files that became unreadable leave the last good one in use."""
         signature = self._signature(client)
         if self._context is not None and signature == self._seen:
             return self._context

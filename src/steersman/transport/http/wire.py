@@ -46,7 +46,7 @@ class Encoder:
         return "<Encoder>"
 
     def encode(self, request: Request, *, upgrade: str = "") -> Wire:
-        """Give the bytes of one request; ``upgrade`` asks for another protocol."""
+        """Return the bytes of one request; ``upgrade`` asks for another protocol."""
         method, target, headers, body = request.method, request.target, request.headers, request.body
         if not _RESERVED.isdisjoint(headers):
             raise ValueError(f"headers set by the transport: {sorted(_RESERVED.intersection(headers))}")

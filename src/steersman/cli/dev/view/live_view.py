@@ -40,7 +40,7 @@ class LiveView:
             self._live.update(self._draw(), refresh=True)
 
     def close(self) -> None:
-        """Give the terminal back, with a last word that stays."""
+        """Return the terminal back, with a last word that stays."""
         if self._live.is_started:
             with suppress(OSError):  # the terminal may be gone
                 self._live.stop()

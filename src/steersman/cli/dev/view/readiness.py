@@ -9,7 +9,7 @@ _BY_NUMBER = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 
 
 def is_ready(obj: JsonObject) -> bool | None:
-    """Tell whether an object is ready; ``None`` for one whose status says nothing about it."""
+    """Return whether an object is ready; ``None`` for one whose status says nothing about it."""
     status = obj.get("status")
     if not isinstance(status, dict):
         return None
@@ -24,7 +24,7 @@ def is_ready(obj: JsonObject) -> bool | None:
 
 
 def _is_current(obj: JsonObject, status: JsonObject) -> bool:
-    """Tell whether the status speaks of the newest spec."""
+    """Return whether the status speaks of the newest spec."""
     generation = obj.get("metadata", {}).get("generation")
     return bool(generation is None or status.get("observedGeneration", generation) == generation)
 

@@ -46,7 +46,7 @@ class Screen:
     age: float
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Give the parts from top to bottom, as many lines of each as the terminal has room for."""
+        """Return the parts from top to bottom, as many lines of each as the terminal has room for."""
         width = options.max_width
         export = _folded(self.server.export, width)
         room = (options.height or console.height) - _FIXED - len(export)
@@ -82,7 +82,7 @@ class Screen:
 
 
 def _line(left: Text, right: Text) -> Table:
-    """Give one line with something at both ends; the left end is cut off where there is no room."""
+    """Return one line with something at both ends; the left end is cut off where there is no room."""
     grid = Table.grid(expand=True, padding=(0, 1, 0, 0))
     grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     grid.add_column(justify="right", no_wrap=True)
@@ -91,7 +91,7 @@ def _line(left: Text, right: Text) -> Table:
 
 
 def _folded(text: str, width: int) -> list[Text]:
-    """Give all of a text that is there to be copied, broken only where the terminal ends."""
+    """Return all of a text that is there to be copied, broken only where the terminal ends."""
     starts = range(0, len(text), max(width, 1))
     return [Text(text[start : start + width], style="bold", no_wrap=True) for start in starts]
 
@@ -101,7 +101,7 @@ def _table(*, expand: bool) -> Table:
 
 
 def _overview(counts: Sequence[tuple[str, Count]], dashboard: DashboardState, *, is_wide: bool, rows: int) -> Table:
-    """Give kinds and controllers side by side; on a narrow terminal the queues are left out."""
+    """Return kinds and controllers side by side; on a narrow terminal the queues are left out."""
     table = _table(expand=False)
     table.add_column("KIND", no_wrap=True, max_width=24, overflow="ellipsis")
     table.add_column("READY", justify="right", no_wrap=True)
@@ -135,7 +135,7 @@ def _number(value: int, *, is_bad: bool) -> Text:
 
 
 def _problem(problem: Problem, width: int, most: int) -> list[RenderableType]:
-    """Give the last error with the place to look at; a long one is cut off."""
+    """Return the last error with the place to look at; a long one is cut off."""
     where = "  ".join(part for part in (problem.place, problem.subject) if part)
     heading = _line(Text.assemble(("LAST ERROR", "bold red"), f"  {where}"), Text(time_of(problem.at), style="dim"))
     lines = wrap(" ".join(problem.text.split()), max(width, 2), max_lines=most, placeholder=" …")
@@ -143,7 +143,7 @@ def _problem(problem: Problem, width: int, most: int) -> list[RenderableType]:
 
 
 def _runs(runs: Sequence[Reconciled], width: int) -> Table:
-    """Give the last runs; an object's name gets the room that it needs, as long as some is left for the reasons."""
+    """Return the last runs; an object's name gets the room that it needs, as long as some is left for the reasons."""
     table = _table(expand=True)
     table.add_column("TIME", no_wrap=True)
     table.add_column("RECONCILED", no_wrap=True, overflow="ellipsis", max_width=max(width - _BESIDE_NAMES, 16))

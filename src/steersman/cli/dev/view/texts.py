@@ -27,7 +27,7 @@ _SECOND, _MINUTE, _HOUR = 1.0, 60.0, 3600.0
 
 
 def time_of(at: float) -> str:
-    """Give the time of day here, to the second."""
+    """Return the time of day here, to the second."""
     return datetime.fromtimestamp(at, UTC).astimezone().strftime("%H:%M:%S")
 
 
@@ -90,7 +90,7 @@ def failure(report: Failed) -> str:
 
 
 def line_of(report: Report) -> tuple[str, str] | None:
-    """Give a report as one line of text and its level; ``None`` for what is no news by itself."""
+    """Return a report as one line of text and its level; ``None`` for what is no news by itself."""
     match report:
         case Reconciled():
             level = "error" if report.result == "error" else "info"

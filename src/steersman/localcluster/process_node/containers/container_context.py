@@ -27,7 +27,7 @@ class ContainerContext:
     home: Path
 
     def command(self) -> Program:
-        """Give what the container runs: its own command, else that of its image, and its arguments."""
+        """Return what the container runs: its own command, else that of its image, and its arguments."""
         arguments = self._handed_over(self.container.args or ())
         if self.container.command:
             return self._program(
@@ -39,7 +39,7 @@ class ContainerContext:
         return self._program([first.rpartition("/")[2], *rest, *arguments])
 
     def program(self, command: Sequence[str]) -> Program:
-        """Give something else that is run inside, by a probe, a hook or a person."""
+        """Return something else that is run inside, by a probe, a hook or a person."""
         if not command:
             raise ProgramError("a command must be named")
         return self._program([command[0], *self._handed_over(command[1:])])

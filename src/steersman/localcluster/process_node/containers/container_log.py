@@ -25,7 +25,7 @@ class Entry:
     is_whole: bool = True
 
     def encode(self) -> bytes:
-        """Give the line as it is kept: time, stream, F or P, text."""
+        """Return the line as it is kept: time, stream, F or P, text."""
         mark = b"F" if self.is_whole else b"P"
         return b"%b %b %b %b\n" % (str(MicroTime.of(self.time)).encode(), self.stream.encode(), mark, self.text)
 
@@ -104,7 +104,7 @@ class ContainerLog:
 
 
 def read_log(path: Path) -> Iterator[Entry]:
-    """Give what is kept of a log, oldest first; nothing if there is none."""
+    """Yield what is kept of a log, oldest first; nothing if there is none."""
     for part in (_aside(path), path):
         if part.exists():
             with part.open("rb") as file:

@@ -68,7 +68,7 @@ class ContainerRun:
         self.log.close(self._clock.now())
 
     def last_words(self, code: int, path: Path) -> str:
-        """Give what the container says about its end."""
+        """Return what the container says about its end."""
         told = path.read_bytes()[:_MESSAGE_BYTES].decode("utf-8", "replace") if path.exists() else ""
         if not told and code != 0 and self.context.container.termination_message_policy == "FallbackToLogsOnError":
             lines = [entry.text for entry in read_log(self.log_path)][-_FALLBACK_LINES:]
@@ -87,7 +87,7 @@ class RunLogs:
         self._directory = directory
 
     def path(self, number: int) -> Path:
-        """Give where the log of a run is."""
+        """Return where the log of a run is."""
         return self._directory / f"{number}.log"
 
     def begin(self, number: int) -> Path:

@@ -39,7 +39,7 @@ _FIELDS: dict[str, Callable[[Pod, NodeFacts], str]] = {
 
 
 def field_value(path: str, pod: Pod, facts: NodeFacts) -> str:
-    """Give a field of the pod as text."""
+    """Return a field of the pod as text."""
     if keyed := _KEYED.fullmatch(path):
         values = pod.metadata.labels if keyed[1] == "labels" else pod.metadata.annotations
         return values.get(keyed[2], "")
@@ -49,7 +49,7 @@ def field_value(path: str, pod: Pod, facts: NodeFacts) -> str:
 
 
 def resource_value(selector: ResourceFieldSelector, container: Container, facts: NodeFacts) -> str:
-    """Give a limit or request of a container as a whole number of its divisor, rounded up."""
+    """Return a limit or request of a container as a whole number of its divisor, rounded up."""
     bound, _, resource = selector.resource.partition(".")
     resources = container.resources
     limits = (resources.limits if resources else None) or {}

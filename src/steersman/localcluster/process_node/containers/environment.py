@@ -13,14 +13,14 @@ class Sources(Protocol):
     """Where config maps and secrets are looked up."""
 
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
-        """Give a config map, if there is one."""
+        """Return a config map, if there is one."""
 
     def secret(self, namespace: str, name: str) -> Secret | None:
-        """Give a secret, if there is one."""
+        """Return a secret, if there is one."""
 
 
 def environment(pod: Pod, container: Container, sources: Sources, facts: NodeFacts) -> dict[str, str]:
-    """Give the variables that a container declares, in order; a later one wins and may refer to earlier ones."""
+    """Return the variables that a container declares, in order; a later one wins and may refer to earlier ones."""
     variables: dict[str, str] = {}
     for source in container.env_from or ():
         prefix = source.prefix or ""
@@ -56,7 +56,7 @@ def _value(
     facts: NodeFacts,
     before: dict[str, str],
 ) -> str | None:
-    """Give a variable's value; ``None`` for one whose source is optional and missing."""
+    """Return a variable's value; ``None`` for one whose source is optional and missing."""
     source = variable.value_from
     if source is None:
         return expand(variable.value or "", before)

@@ -29,7 +29,7 @@ class Image:
     root: Path = Path()
 
     def program(self, name: str) -> str:
-        """Give the path of a program that a container calls by its name, or by a path inside the image."""
+        """Return the path of a program that a container calls by its name, or by a path inside the image."""
         base = name.rpartition("/")[2]
         wanted = self.programs.get(name) or self.programs.get(base)
         if wanted is None:
@@ -52,7 +52,7 @@ class Images:
         return len(self._images)
 
     def find(self, image: str) -> Image:
-        """Give what stands for an image: the entry of its very name, else the longest pattern that fits."""
+        """Return what stands for an image: the entry of its very name, else the longest pattern that fits."""
         for name in _spellings(image):
             if name in self._images:
                 return self._images[name]
@@ -68,7 +68,7 @@ class Images:
 
 
 def _spellings(image: str) -> list[str]:
-    """Give the names of an image: as written, without the place that is meant anyway, without its version."""
+    """Return the names of an image: as written, without the place that is meant anyway, without its version."""
     names = [image]
     for place in _DEFAULT_PLACES:
         if image.startswith(place):

@@ -25,7 +25,7 @@ class Prober:
         self._clock = clock
 
     async def ask(self, probe: Probe, timeout: float) -> str:  # noqa: ASYNC109 - it is measured by the injected clock
-        """Give what is wrong; empty if all is well."""
+        """Return what is wrong; empty if all is well."""
         if probe.grpc is not None:
             return "gRPC probes are not asked by a process node: use exec, httpGet or tcpSocket"
         return await self.run(

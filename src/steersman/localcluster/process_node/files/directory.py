@@ -23,7 +23,7 @@ _READABLE = 150
 
 
 def checked(name: str) -> str:
-    """Give a name that is safe as one part of a path, or refuse it."""
+    """Return a name that is safe as one part of a path, or refuse it."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise ConfigError(f"{name!r} cannot be the name of a file")
     return name
@@ -36,11 +36,11 @@ class PodDirectory:
         self.root = root
 
     def scratch(self, volume: str) -> Path:
-        """Give the directory of a volume that lives as long as the pod."""
+        """Return the directory of a volume that lives as long as the pod."""
         return _made(self.root / "volumes" / checked(volume))
 
     def container(self, name: str) -> Path:
-        """Give the directory of a container."""
+        """Return the directory of a container."""
         return _made(self.root / "containers" / checked(name))
 
     def remove(self) -> None:
@@ -74,7 +74,7 @@ class NodeDirectory:
             os.close(lock)
 
     def pod(self, pod: Pod) -> PodDirectory:
-        """Give the files of a pod; nothing is made before it is needed."""
+        """Return the files of a pod; nothing is made before it is needed."""
         name = f"{checked(pod.namespace)}_{checked(pod.name)}"
         return PodDirectory(self.root / "pods" / _unique(name, pod.uid))
 
@@ -85,7 +85,7 @@ class NodeDirectory:
                 PodDirectory(entry).remove()
 
     def claim(self, namespace: str, name: str, uid: str) -> Path:
-        """Give the directory that stands for a persistent volume."""
+        """Return the directory that stands for a persistent volume."""
         return _made(self.root / "claims" / checked(namespace) / _unique(checked(name), uid))
 
     def remove_claim(self, namespace: str, name: str, uid: str) -> None:
@@ -124,7 +124,7 @@ def wipe(directory: Path) -> None:
 
 
 def _unique(name: str, uid: str) -> str:
-    """Give a name that people recognise and nobody else has; objects may have longer names than files."""
+    """Return a name that people recognise and nobody else has; objects may have longer names than files."""
     return f"{name[:_READABLE]}_{checked(uid)}"
 
 

@@ -26,7 +26,7 @@ class Mounts:
         return self._pattern.sub(lambda match: self._places[match[0]], text)
 
     def place_of(self, path: str) -> str | None:
-        """Give where a path of the container is on this machine; ``None`` outside of all mounts."""
+        """Return where a path of the container is on this machine; ``None`` outside of all mounts."""
         rewritten = self.rewrite(_clean(path))
         return None if rewritten == _clean(path) else rewritten
 

@@ -33,12 +33,12 @@ class File:
 
 
 def is_projected(volume: Volume) -> bool:
-    """Whether a volume's content comes from the API."""
+    """Return whether a volume's content comes from the API."""
     return any(part is not None for part in (volume.config_map, volume.secret, volume.downward_api, volume.projected))
 
 
 def projected_files(volume: Volume, pod: Pod, sources: Sources, facts: NodeFacts) -> dict[str, File]:
-    """Give path → file of a volume. Tokens of service accounts are not among them: see `token_requests`."""
+    """Return path → file of a volume. Tokens of service accounts are not among them: see `token_requests`."""
     projected = volume.projected or ProjectedVolumeSource(sources=[_as_projection(volume)], default_mode=_mode(volume))
     files: dict[str, File] = {}
     mode = _MODE if projected.default_mode is None else projected.default_mode
@@ -59,7 +59,7 @@ class ProjectedToken:
 
 
 def tokens_wanted(volume: Volume) -> list[ProjectedToken]:
-    """Give the tokens that a volume wants of the pod's service account."""
+    """Return the tokens that a volume wants of the pod's service account."""
     wanted = []
     for part in (volume.projected.sources if volume.projected else None) or ():
         if (token := part.service_account_token) is not None:
@@ -83,7 +83,7 @@ def _mode(volume: Volume) -> int | None:
 
 
 def _as_projection(volume: Volume) -> VolumeProjection:
-    """Give a volume of one source as a part of a projected one, which has the same meaning."""
+    """Return a volume of one source as a part of a projected one, which has the same meaning."""
     if (config_map := volume.config_map) is not None:
         part = ConfigMapProjection(name=config_map.name, items=config_map.items, optional=config_map.optional)
         return VolumeProjection(config_map=part)

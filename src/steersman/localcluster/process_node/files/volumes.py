@@ -27,7 +27,7 @@ class Inventory(Sources, Protocol):
     """Where everything is looked up that volumes are made of."""
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
-        """Give a claim, if there is one."""
+        """Return a claim, if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +68,11 @@ class PodVolumes:
                 self._write(container, volume, mounts, tokens)
 
     def termination_log(self, container: Container) -> Path:
-        """Give where a container leaves a message about its end."""
+        """Return where a container leaves a message about its end."""
         return self.directory.container(container.name) / "termination-log"
 
     def root_of(self, name: str) -> Path:
-        """Give the directory of a volume of the pod that containers can write to."""
+        """Return the directory of a volume of the pod that containers can write to."""
         volume = self._volume(name)
         if volume.empty_dir is not None or volume.ephemeral is not None:
             return self.directory.scratch(name)

@@ -170,7 +170,7 @@ class ContainerLifecycle:
         return self.is_started and not self.is_stopping and (readiness is None or readiness.is_good)
 
     def wants_restart(self, policy: str) -> bool:
-        """Whether it runs again after how it ended."""
+        """Return whether it runs again after how it ended."""
         if self.end is None:
             return False
         if self.role is Role.SIDECAR:
@@ -180,7 +180,7 @@ class ContainerLifecycle:
         return policy == "Always" or (policy == "OnFailure" and not self.end.is_success)
 
     def actions(self, now: float) -> list[Action]:
-        """Give what is to be done with a container that runs."""
+        """Return what is to be done with a container that runs."""
         if self.stage is not Stage.ALIVE:
             return []
         if self._stop is not None:
@@ -195,7 +195,7 @@ class ContainerLifecycle:
         return actions
 
     def wakes_at(self) -> list[float]:
-        """Give when there is something to do, if nothing happens before."""
+        """Return when there is something to do, if nothing happens before."""
         if self.stage is not Stage.ALIVE:
             return []
         if self._stop is not None:
@@ -225,7 +225,7 @@ class ContainerLifecycle:
         )
 
     def _asked(self) -> list[ProbeWatch]:
-        """Give the probes that are asked now: while the startup probe has not succeeded, only that one."""
+        """Return the probes that are asked now: while the startup probe has not succeeded, only that one."""
         startup = self._probes.get(ProbeKind.STARTUP)
         if startup is not None and not startup.is_good:
             return [startup]

@@ -109,7 +109,7 @@ class PodLifecycle:
         return (self.is_stopping or self.is_finished) and all(life.is_gone for life in self.containers.values())
 
     def decide(self, now: float) -> list[Action]:
-        """Give what is to be done now; what was given is not given again."""
+        """Return what is to be done now; what was given is not given again."""
         self._check_deadline(now)
         actions: list[Action] = []
         if self.is_stopping or self.is_finished:
@@ -124,7 +124,7 @@ class PodLifecycle:
         return actions
 
     def wakes_at(self, now: float) -> float | None:
-        """Give when to decide again if nothing happens before."""
+        """Return when to decide again if nothing happens before."""
         times = [at for life in self.containers.values() for at in life.wakes_at()]
         if not self.is_stopping:
             times += [life.due for life in self._to_start() if life.is_gone and life.due > now]
@@ -153,14 +153,14 @@ class PodLifecycle:
             self.ask_to_stop(now, self._grace)
 
     def _has_failed(self, life: ContainerLifecycle) -> bool:
-        """Whether a container ended badly and will not be tried again."""
+        """Return whether a container ended badly and will not be tried again."""
         return life.end is not None and not life.end.is_success and not life.wants_restart(self._policy)
 
     def _is_restarted(self, life: ContainerLifecycle) -> bool:
         return life.wants_restart(self._policy) and not self.is_stopping and not self.is_finished
 
     def _to_start(self) -> list[ContainerLifecycle]:
-        """Give the containers that shall run now, as far as the one that all others wait for."""
+        """Return the containers that shall run now, as far as the one that all others wait for."""
         wanted: list[ContainerLifecycle] = []
         lives = self.containers.values()
         has_begun = any(life.role is Role.MAIN and life.stage is not Stage.NEW for life in lives)

@@ -16,7 +16,7 @@ class RestartBackoff:
     _restarted_at: float | None = None
 
     def due(self, ended_at: float) -> float:
-        """Give when a container that ended then may run again. The wait counts from its end."""
+        """Return when a container that ended then may run again. The wait counts from its end."""
         return ended_at if self._is_forgotten(ended_at) else ended_at + self._wait
 
     def restarted(self, now: float) -> None:

@@ -24,7 +24,7 @@ _START = 19
 
 
 def started_at(pid: int) -> str:
-    """Give when a process was started, in whatever form this machine tells; empty if there is none."""
+    """Return when a process was started, in whatever form this machine tells; empty if there is none."""
     if _PROC.is_dir():
         with suppress(OSError, IndexError):
             return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[_START]

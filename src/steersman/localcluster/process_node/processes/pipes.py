@@ -60,7 +60,7 @@ class OutputPipe:
         return b""
 
     def _now(self) -> bytes | None:
-        """Give what is there now: ``None`` if nothing is, empty at the end."""
+        """Return what is there now: ``None`` if nothing is, empty at the end."""
         try:
             return os.read(self._reading, _CHUNK)
         except BlockingIOError:

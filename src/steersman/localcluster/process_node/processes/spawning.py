@@ -144,6 +144,6 @@ class Processes:
 
 
 def base_environment(home: Path, hostname: str) -> dict[str, str]:
-    """Give the variables that every process has; of this program's own only where programs are and the language."""
+    """Return the variables that every process has; of this program's own only where programs are and the language."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
     return {"PATH": os.defpath, **kept, "HOME": str(home), "TMPDIR": str(home), "HOSTNAME": hostname}

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 
 def open_terminal() -> tuple[int, int]:
-    """Give the near end, which is read and written here, and the far end for the process."""
+    """Return the near end, which is read and written here, and the far end for the process."""
     return os.openpty()
 
 
@@ -23,7 +23,7 @@ def resize(descriptor: int, width: int, height: int) -> None:
 
 
 def on_terminal(arguments: Sequence[str]) -> list[str]:
-    """Give the command that runs a command on the terminal that it is handed."""
+    """Return the command that runs a command on the terminal that it is handed."""
     return [sys.executable, "-I", "-S", __file__, *arguments]
 
 

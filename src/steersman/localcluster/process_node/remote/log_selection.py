@@ -22,7 +22,7 @@ class LogSelection:
     _is_inside: bool = False
 
     def begin(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Give what is to be shown of what there is already."""
+        """Return what is to be shown of what there is already."""
         wanted = [entry for entry in entries if self.is_wanted(entry)]
         if self.tail is None:
             return wanted
@@ -32,7 +32,7 @@ class LogSelection:
         return [entry for line in lines for entry in line]
 
     def is_wanted(self, entry: Entry) -> bool:
-        """Whether an entry is recent enough and of the right stream."""
+        """Return whether an entry is recent enough and of the right stream."""
         is_recent = self.since is None or entry.time >= self.since
         return is_recent and self.stream in ("All", entry.stream.capitalize())
 

@@ -43,15 +43,15 @@ class DaemonSetState:
     now: datetime
 
     def is_updated(self, pod: Pod) -> bool:
-        """Whether a pod has the present template."""
+        """Return whether a pod has the present template."""
         return pod.labels.get(HASH_LABEL) == self.update
 
     def is_up(self, pod: Pod) -> bool:
-        """Whether a pod can be counted on."""
+        """Return whether a pod can be counted on."""
         return not pod.is_deleting and is_available(pod, self.daemon_set.spec.min_ready_seconds, self.now)
 
     def chosen(self) -> list[Node]:
-        """Give the nodes that shall have a pod."""
+        """Return the nodes that shall have a pod."""
         pod = daemon_pod(self.daemon_set, None, self.update)
         return [node for node in self.nodes if should_run(pod, node)]
 
@@ -87,13 +87,13 @@ def daemon_pod(daemon_set: DaemonSet, node: Node | None, update: str) -> Pod:
 
 
 def template_generation(daemon_set: DaemonSet) -> int:
-    """Give how often the template changed."""
+    """Return how often the template changed."""
     text = daemon_set.annotations.get("deprecated.daemonset.template.generation", "")
     return int(text) if text.isdecimal() else 0
 
 
 def node_of(pod: Pod) -> str:
-    """Give the node that a pod is on, or is meant for."""
+    """Return the node that a pod is on, or is meant for."""
     if pod.spec.node_name:
         return pod.spec.node_name
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
@@ -106,7 +106,7 @@ def node_of(pod: Pod) -> str:
 
 
 def should_run(pod: Pod, node: Node) -> bool:
-    """Whether a node shall have the pod."""
+    """Return whether a node shall have the pod."""
     if not is_wanted(pod, node):
         return False
     taints = [taint for taint in node.spec.taints or () if taint.effect in ("NoSchedule", "NoExecute")]
@@ -116,7 +116,7 @@ def should_run(pod: Pod, node: Node) -> bool:
 
 
 def next_steps(situation: DaemonSetState) -> DaemonSetPlan:
-    """Give the pods to make and to delete now."""
+    """Return the pods to make and to delete now."""
     chosen = situation.chosen()
     names = {node.name for node in chosen}
     steps = DaemonSetPlan([], [], [])
@@ -188,7 +188,7 @@ def _surge(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPl
 
 
 def status_of(situation: DaemonSetState) -> DaemonSetStatus:
-    """Give how a DaemonSet stands, before what this run does about it shows."""
+    """Return how a DaemonSet stands, before what this run does about it shows."""
     chosen = situation.chosen()
     names = {node.name for node in chosen}
     here = [_newest(situation, pods) for name, pods in situation.pods.items() if name in names]
@@ -207,5 +207,5 @@ def status_of(situation: DaemonSetState) -> DaemonSetStatus:
 
 
 def _newest(situation: DaemonSetState, pods: Sequence[Pod]) -> Pod:
-    """Give the pod that counts for its node: one that is up, else the newest."""
+    """Return the pod that counts for its node: one that is up, else the newest."""
     return max(pods, key=lambda pod: (situation.is_updated(pod), situation.is_up(pod)))

@@ -159,7 +159,7 @@ class _Rollout:
         return new
 
     async def _taken(self, name: str) -> ReplicaSet:
-        """Give the ReplicaSet that has a name already, if it is our own: the answer to its creation was lost."""
+        """Return the ReplicaSet that has a name already, if it is our own: the answer to its creation was lost."""
         deployment = self._deployment
         found = await self._ctx.client.try_get(ReplicaSet, name, deployment.namespace)
         is_own = found is not None and found.controller is not None and found.controller.uid == deployment.uid

@@ -30,12 +30,12 @@ _OWN = frozenset(
 
 
 def replicas_of(obj: Deployment | ReplicaSet) -> int:
-    """Give how many replicas are wanted."""
+    """Return how many replicas are wanted."""
     return 1 if obj.spec.replicas is None else obj.spec.replicas
 
 
 def revision_of(obj: Deployment | ReplicaSet) -> int:
-    """Give the number of a revision; 0 if it has none."""
+    """Return the number of a revision; 0 if it has none."""
     text = obj.annotations.get(REVISION, "")
     return int(text) if text.isdecimal() else 0
 
@@ -51,7 +51,7 @@ def _born(replica_set: ReplicaSet) -> float:
 
 
 def find_new(deployment: Deployment, replica_sets: Iterable[ReplicaSet]) -> ReplicaSet | None:
-    """Give the oldest ReplicaSet that has the Deployment's template."""
+    """Return the oldest ReplicaSet that has the Deployment's template."""
     wanted = canonical(deployment.spec.template)
     for one in by_age(replica_sets):
         if one.spec.template is not None and canonical(_without_hash(one.spec.template)) == wanted:
@@ -91,7 +91,7 @@ def new_replica_set(deployment: Deployment, revision: int, replicas: int, max_re
 
 
 def next_revision(old: Sequence[ReplicaSet]) -> int:
-    """Give the number that the newest revision has when these are the older ones."""
+    """Return the number that the newest revision has when these are the older ones."""
     return max((revision_of(one) for one in old), default=0) + 1
 
 
@@ -119,6 +119,6 @@ def annotate_size(replica_set: ReplicaSet, desired: int, maximum: int) -> None:
 
 
 def noted(replica_set: ReplicaSet, annotation: str) -> int | None:
-    """Give a size that was noted; ``None`` if there is none."""
+    """Return a size that was noted; ``None`` if there is none."""
     text = replica_set.annotations.get(annotation, "")
     return int(text) if text.isdecimal() else None

@@ -16,22 +16,22 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def is_indexed(job: Job) -> bool:
-    """Whether each completion has a number of its own."""
+    """Return whether each completion has a number of its own."""
     return job.spec.completion_mode == "Indexed"
 
 
 def has_succeeded(pod: Pod) -> bool:
-    """Whether a pod did its work."""
+    """Return whether a pod did its work."""
     return pod.status.phase == "Succeeded"
 
 
 def has_failed(pod: Pod) -> bool:
-    """Whether a pod will not do its work any more: it failed, or is being deleted before it ended."""
+    """Return whether a pod will not do its work any more: it failed, or is being deleted before it ended."""
     return pod.status.phase == "Failed" or (pod.is_deleting and not has_succeeded(pod))
 
 
 def index_of(pod: Pod) -> int | None:
-    """Give the number of the completion that a pod works on."""
+    """Return the number of the completion that a pod works on."""
     text = pod.annotations.get(INDEX, "")
     return int(text) if text.isdecimal() else None
 
@@ -136,12 +136,12 @@ def format_indexes(indexes: Iterable[int]) -> str:
 
 
 def last_end(pods: Iterable[Pod], now: datetime) -> datetime | None:
-    """Give when the last of the pods ended."""
+    """Return when the last of the pods ended."""
     return max((end_of(pod, now) for pod in pods), default=None)
 
 
 def end_of(pod: Pod, now: datetime) -> datetime:
-    """Give when a pod ended, or was told to; now, if nobody says."""
+    """Return when a pod ended, or was told to; now, if nobody says."""
     states = [status.state.terminated for status in pod.status.container_statuses or () if status.state is not None]
     times = [state.finished_at for state in states if state is not None and state.finished_at is not None]
     deleted = pod.metadata.deletion_timestamp

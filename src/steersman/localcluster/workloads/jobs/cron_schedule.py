@@ -45,7 +45,7 @@ def due(cron_job: CronJob, now: datetime) -> DueRuns:
 
 
 def _latest(schedule: CronSchedule, now: datetime) -> datetime | None:
-    """Give the last time that is not after now, looking back further and further."""
+    """Return the last time that is not after now, looking back further and further."""
     back = timedelta(minutes=2)
     while back < _EARLIEST:
         latest = None

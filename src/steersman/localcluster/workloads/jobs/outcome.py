@@ -23,12 +23,12 @@ class JobOutcome(NamedTuple):
 
 
 def condition_of(status: JobStatus, kind: str) -> JobCondition | None:
-    """Give a condition that holds."""
+    """Return a condition that holds."""
     return next((one for one in status.conditions or () if one.type == kind and one.status == "True"), None)
 
 
 def is_over(job: Job) -> bool:
-    """Whether a Job has ended."""
+    """Return whether a Job has ended."""
     return any(condition_of(job.status, kind) is not None for kind in (COMPLETE, FAILED))
 
 
@@ -65,7 +65,7 @@ def _restarts(job: Job, pods: Sequence[Pod]) -> int:
 
 
 def seconds_to_deadline(job: Job, now: datetime) -> float | None:
-    """Give the seconds until a Job has worked for too long; ``None`` if it never does."""
+    """Return the seconds until a Job has worked for too long; ``None`` if it never does."""
     limit, start = job.spec.active_deadline_seconds, job.status.start_time
     if limit is None or start is None or job.spec.suspend:
         return None

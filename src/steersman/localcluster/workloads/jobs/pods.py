@@ -39,14 +39,14 @@ def job_pod(job: Job, index: int | None) -> Pod:
 
 
 def active_pods(job: Job, pods: Sequence[Pod]) -> list[Pod]:
-    """Give the pods that work, or will; one that is being deleted counts until it ended if it must end first."""
+    """Return the pods that work, or will; one that is being deleted counts until it ended if it must end first."""
     if job.spec.pod_replacement_policy == "Failed":
         return [pod for pod in pods if not is_finished(pod)]
     return [pod for pod in pods if not is_finished(pod) and not has_failed(pod)]
 
 
 def wanted_active(job: Job, counts: Counts, active: int) -> int:
-    """Give how many pods should work now."""
+    """Return how many pods should work now."""
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
     if job.spec.completions is None:
         # As soon as one succeeded the others may finish, and no new one begins.
@@ -55,7 +55,7 @@ def wanted_active(job: Job, counts: Counts, active: int) -> int:
 
 
 def free_indexes(job: Job, counts: Counts, active: Sequence[Pod], number: int) -> list[int | None]:
-    """Give what the next pods work on: the lowest numbers that nobody works on, or nothing special."""
+    """Return what the next pods work on: the lowest numbers that nobody works on, or nothing special."""
     if not is_indexed(job):
         return [None] * number
     taken = {*counts.completed, *(index_of(pod) for pod in active)}
@@ -72,7 +72,7 @@ def failures_in_a_row(pods: Sequence[Pod], counts: Counts, now: datetime) -> int
 
 
 def backoff(pods: Sequence[Pod], failures: int, now: datetime) -> float:
-    """Give the seconds to wait before the next pod; the more failures in a row, the longer."""
+    """Return the seconds to wait before the next pod; the more failures in a row, the longer."""
     last = last_end([pod for pod in pods if has_failed(pod)], now)
     if not failures or last is None:
         return 0.0

@@ -53,11 +53,11 @@ class StatefulSetState:
         return self.stateful_set.spec.pod_management_policy != "Parallel"
 
     def is_healthy(self, pod: Pod) -> bool:
-        """Whether a pod can be counted on."""
+        """Return whether a pod can be counted on."""
         return not pod.is_deleting and is_available(pod, self.stateful_set.spec.min_ready_seconds, self.now)
 
     def revision_for(self, ordinal: int) -> str:
-        """Give the revision that a pod is made of: below the partition that which it had, also when it is replaced."""
+        """Return the revision that a pod is made of: below the partition that which it had, also when it is replaced."""
         strategy = self.stateful_set.spec.update_strategy
         if strategy is not None and strategy.type == "OnDelete":
             return self.update
@@ -79,7 +79,7 @@ class StatefulSetState:
 
 
 def next_steps(situation: StatefulSetState) -> list[Create | Delete]:
-    """Give what can be done now: make what is missing, delete what is too much, then replace what is outdated."""
+    """Return what can be done now: make what is missing, delete what is too much, then replace what is outdated."""
     steps, is_settled = _fill(situation)
     if situation.is_ordered and not is_settled:
         return steps
@@ -91,7 +91,7 @@ def next_steps(situation: StatefulSetState) -> list[Create | Delete]:
 
 
 def _fill(situation: StatefulSetState) -> tuple[list[Create | Delete], bool]:
-    """Give the pods to make, and whether all that are wanted are there and healthy; in order one at a time."""
+    """Return the pods to make, and whether all that are wanted are there and healthy; in order one at a time."""
     steps: list[Create | Delete] = []
     is_settled = True
     for ordinal in situation.wanted:
@@ -109,13 +109,13 @@ def _fill(situation: StatefulSetState) -> tuple[list[Create | Delete], bool]:
 
 
 def _surplus(situation: StatefulSetState) -> list[Pod]:
-    """Give the pods beyond the wanted numbers, highest first."""
+    """Return the pods beyond the wanted numbers, highest first."""
     numbers = sorted((number for number in situation.pods if number not in situation.wanted), reverse=True)
     return [situation.pods[number] for number in numbers]
 
 
 def _roll(situation: StatefulSetState) -> list[Create | Delete]:
-    """Give the pods to replace, highest number first; no more than may be missing at a time."""
+    """Return the pods to replace, highest number first; no more than may be missing at a time."""
     strategy = situation.stateful_set.spec.update_strategy
     if strategy is not None and strategy.type == "OnDelete":
         return []

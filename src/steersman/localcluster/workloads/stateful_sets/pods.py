@@ -21,13 +21,13 @@ _NUMBERED = re.compile(r"(.*)-([0-9]{1,9})")
 
 
 def start_of(stateful_set: StatefulSet) -> int:
-    """Give the number of the first pod."""
+    """Return the number of the first pod."""
     ordinals = stateful_set.spec.ordinals
     return (ordinals.start or 0) if ordinals is not None else 0
 
 
 def ordinal_of(stateful_set: StatefulSet, name: str) -> int | None:
-    """Give the number of a pod by its name; ``None`` if it is none of the set's."""
+    """Return the number of a pod by its name; ``None`` if it is none of the set's."""
     match = _NUMBERED.fullmatch(name)
     return int(match[2]) if match is not None and match[1] == stateful_set.name else None
 
@@ -60,7 +60,7 @@ def _mount_claims(stateful_set: StatefulSet, spec: PodSpec, ordinal: int) -> Non
 
 
 def claim_name(stateful_set: StatefulSet, template: PersistentVolumeClaim, ordinal: int) -> str:
-    """Give the name of a pod's claim."""
+    """Return the name of a pod's claim."""
     return f"{template.name}-{stateful_set.name}-{ordinal}"
 
 
@@ -84,7 +84,7 @@ def claims_of(stateful_set: StatefulSet, ordinal: int) -> list[PersistentVolumeC
 def claim_owners(
     stateful_set: StatefulSet, pod: Pod | None, ordinal: int, present: list[OwnerReference]
 ) -> list[OwnerReference]:
-    """Give the owners that a claim should have: what it goes with, as the set's retention policy says.
+    """Return the owners that a claim should have: what it goes with, as the set's retention policy says.
 
     Deleted with the set: the set owns it. Deleted when scaled down: the pod that is about to go owns it.
     """

@@ -86,7 +86,7 @@ async def _take(
 
 
 async def _keep_claims(stateful_set: StatefulSet, pods: dict[int, Pod], ctx: Context[StatefulSet]) -> None:
-    """Give the claims of all pods the owners that the retention policy asks for."""
+    """Return the claims of all pods the owners that the retention policy asks for."""
     for ordinal, pod in pods.items():
         for wanted in claims_of(stateful_set, ordinal):
             claim = await ctx.get(PersistentVolumeClaim, wanted.name)
@@ -97,7 +97,7 @@ async def _keep_claims(stateful_set: StatefulSet, pods: dict[int, Pod], ctx: Con
 
 
 def status_of(situation: StatefulSetState) -> StatefulSetStatus:
-    """Give how a StatefulSet stands, before what this run does about it shows."""
+    """Return how a StatefulSet stands, before what this run does about it shows."""
     stateful_set = situation.stateful_set
     pods = list(situation.pods.values())
     current, update = situation.current, situation.update
