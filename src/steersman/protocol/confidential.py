@@ -1,6 +1,6 @@
-"""Resources whose content is nobody's business: it is recorded nowhere, and no message about them quotes it.
+"""Resources with confidential content: it is never recorded, and no message about them quotes it.
 
-API servers quote what they refuse, the whole object if a patch of it went wrong; what they say ends up in logs.
+API servers quote what they reject, even the whole object of a failed patch, and their messages end up in logs.
 """
 
 import re
@@ -16,7 +16,7 @@ _RESOURCES: Final = frozenset({"secrets", "tokenreviews", "certificatesigningreq
 CREDENTIAL_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "sec-websocket-protocol"})
 #: A field, and the value that a server quotes for it as Go does.
 _QUOTED: Final = re.compile(r'(?:([\w.\[\]/-]+): )?(\w+ value): "(?:\\.|[^"\\])*"')
-#: Fields that hold no secret: who reads the message needs their values.
+#: Fields without secrets: the reader of the message needs their values.
 _PLAIN: Final = ("metadata.", "type")
 
 
@@ -27,7 +27,7 @@ def is_confidential(target: str) -> bool:
 
 
 def without_values(error: ApiError) -> ApiError:
-    """Return a refusal without the values that the server quotes, except those of plain fields."""
+    """Return an error without the values that the server quotes, except those of plain fields."""
     return type(error)(
         without_quoted_values(error.message),
         code=error.code,

@@ -1,6 +1,6 @@
-"""What the list/watch machine is told (inputs) and what it asks for (effects): its vocabulary, without its rules.
+"""The inputs and effects of the list/watch machine: its vocabulary, without its rules.
 
-The machine itself, and the laws its driver keeps, stand in ``list_watch``.
+The machine itself, and the laws its driver keeps, are in ``list_watch``.
 """
 
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from msgspec import Struct
 from steersman.errors import SteersmanError
 from steersman.protocol.options import ListOptions, WatchOptions
 
-# What the machine is told.
+# Inputs.
 
 
 class _Input(Struct, frozen=True):
@@ -59,7 +59,7 @@ class WatchClosed(_Input, frozen=True):
 
 
 class WatchFailed(_Input, frozen=True):
-    """The watch could not be opened, broke, or said ``ERROR``."""
+    """The watch could not be opened, broke, or sent ``ERROR``."""
 
     error: SteersmanError
 
@@ -99,7 +99,7 @@ class Probe(Struct, frozen=True):
 
 
 class Watch(Struct, frozen=True):
-    """Open a watch and tell what it brings, until ``WatchClosed`` or ``WatchFailed``."""
+    """Open a watch and feed its events to the machine, until ``WatchClosed`` or ``WatchFailed``."""
 
     options: WatchOptions
 

@@ -1,8 +1,7 @@
 """Manifests: objects in YAML or JSON texts with any number of documents, read strictly and written plainly.
 
-Values are what kubectl and the API server read (``objects.yaml_reader``). On top of that, texts that their author
-cannot have meant are rejected: duplicate keys, which kubectl drops silently, and keys that are not strings, such as
-``on:``.
+Values are what kubectl and the API server read (``golang.yaml_reader``). In addition, texts that are surely mistakes
+are rejected: duplicate keys, which kubectl drops silently, and keys that are not strings, such as ``on:``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +29,7 @@ def load(text: str | bytes, *, source: str = "") -> list[JsonObject]:
 
 
 def load_documents(text: str | bytes, *, source: str = "") -> list[JsonObject]:
-    """Read every document of a text as JSON, as strictly, whatever it describes: a kubeconfig is not an object."""
+    """Read every document of a text as JSON, as strictly, even if it is not an object, such as a kubeconfig."""
     if len(text) > MAX_SIZE:
         raise DecodeError(f"{_place(source)}exceeds {MAX_SIZE} bytes")
     return list(_documents(text, source))

@@ -1,7 +1,7 @@
-"""JSON merge patch and JSON patch as the API server understands them, and the patch between two documents.
+"""JSON merge patch and JSON patch as the API server applies them, and the patch between two documents.
 
-Documents are what a JSON decoder gives. Nothing here changes its arguments; results share parts with them.
-The strategic merge patch needs to know the kind, so it stands with the server.
+Documents are what a JSON decoder returns. Nothing here changes its arguments; results share parts with them. The
+strategic merge patch needs to know the kind, so it is in the server.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,11 +26,11 @@ _Container = JsonObject | list[Any]
 
 
 class PatchError(SteersmanError):
-    """A patch cannot be applied to this document; the message says why."""
+    """A patch cannot be applied to this document; the message has the reason."""
 
 
 class MalformedPatch(PatchError):  # noqa: N818 - named as the fact, like the rest of the tree
-    """The patch is no patch at all, whatever it is applied to."""
+    """The patch is invalid, whatever it is applied to."""
 
 
 class PatchTooExpensive(PatchError):  # noqa: N818 - named as the fact, like the rest of the tree
@@ -38,7 +38,7 @@ class PatchTooExpensive(PatchError):  # noqa: N818 - named as the fact, like the
 
 
 class TooManyOperations(PatchTooExpensive):
-    """A JSON patch has more operations than the server takes; ``count`` says how many."""
+    """A JSON patch has more operations than the server accepts; ``count`` is their number."""
 
     def __init__(self, count: int) -> None:
         super().__init__(
@@ -74,9 +74,9 @@ def _without_nulls(value: Any) -> Any:
 
 
 def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonObject:
-    """Return the smallest merge patch that turns ``old`` into ``new``; null means deletion, ``{}`` that nothing changed.
+    """Return the smallest merge patch that turns ``old`` into ``new``: null deletes, ``{}`` changes nothing.
 
-    A merge patch cannot set null: a null in ``new`` is understood as "not there".
+    A merge patch cannot set null: a null in ``new`` counts as absent.
     """
     patch: JsonObject = {key: None for key in old if new.get(key) is None and old[key] is not None}
     for key, value in new.items():
@@ -121,7 +121,7 @@ def _list_operations(path: str, old: list[Any], new: list[Any]) -> Iterator[Json
     shared = min(len(old), len(new))
     for index in range(shared):
         yield from _operations(f"{path}/{index}", old[index], new[index])
-    # From the end, so that the indexes of what is still to be removed hold.
+    # From the end, so that the indexes of the remaining items stay valid.
     for index in range(len(old) - 1, shared - 1, -1):
         yield {"op": "remove", "path": f"{path}/{index}"}
     for value in new[shared:]:
@@ -171,7 +171,7 @@ class _Draft:
         self._shifted = 0
 
     def copied(self, value: Any) -> Any:
-        """Copy deeply: the draft may write in place where the value came from. All copies together are bounded."""
+        """Return a deep copy: the draft may write in place at the source. The total size of copies is limited."""
         text = msgspec.json.encode(value)
         self._copied_bytes += len(text)
         if self._copied_bytes > MAX_COPIED_BYTES:
@@ -179,7 +179,7 @@ class _Draft:
         return msgspec.json.decode(text)
 
     def moved(self, value: Any) -> Any:
-        """Copy deeply what moves to another place."""
+        """Return a deep copy of what moves to another place."""
         text = msgspec.json.encode(value)
         self._moved_bytes += len(text)
         if self._moved_bytes > MAX_MOVED_BYTES:
@@ -200,7 +200,7 @@ class _Draft:
         return here, _unescaped(segments[-1])
 
     def insert(self, container: _Container, key: str, value: Any) -> None:
-        """Put a new member into an object or a list."""
+        """Insert a new member into an object or a list."""
         if isinstance(container, dict):
             container[key] = value
         elif key == "-":
@@ -211,7 +211,7 @@ class _Draft:
             container.insert(index, value)
 
     def delete(self, container: _Container, key: str) -> None:
-        """Take a member out of an object or a list."""
+        """Remove a member from an object or a list."""
         if isinstance(container, dict):
             if key not in container:
                 raise PatchError(f"nothing to remove at {key!r}")
@@ -296,7 +296,7 @@ def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
 
 def _move(draft: _Draft, operation: Mapping[str, Any]) -> None:
     source, key = draft.parent(_pointer(operation, "from"))
-    # A copy: what moves must not be shared with the document that was given, in which it stays where it was.
+    # A copy: what moves must not be shared with the given document, in which it stays.
     value = draft.moved(_get(source, key))
     draft.delete(source, key)
     container, key = draft.parent(_pointer(operation, "path"))

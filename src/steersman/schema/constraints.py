@@ -1,8 +1,8 @@
-"""What a field may hold beyond its Python type: written in `Annotated`, it becomes part of the schema.
+"""Constraints of a field beyond its Python type: written in `Annotated`, they become part of the schema.
 
 `replicas: Annotated[int, Minimum(0), Maximum(100)]`. A whole model is constrained by the decorator `constrained`. Each
-constraint knows the keywords that it sets and the JSON types that it makes sense for; the Python class itself does not
-check them, the API server does.
+constraint has the keywords that it sets and the JSON types that it applies to; the Python class itself does not check
+them, the API server does.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from steersman.objects.model import Model
 
 M = TypeVar("M", bound=type[Model])
 
-#: The reasons that a rule may give.
+#: The reasons that a rule may have.
 RuleReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
 
 _NUMBERS = frozenset({"integer", "number", "int-or-string"})
@@ -27,7 +27,7 @@ _OBJECTS = frozenset({"object"})
 class Constraint:
     """The base of all constraints."""
 
-    #: The JSON types that it can constrain; empty means all.
+    #: The JSON types that it applies to; empty means all.
     applies_to: ClassVar[frozenset[str]] = frozenset()
 
     def apply(self, schema: JsonObject) -> None:
@@ -153,7 +153,7 @@ Int64 = Annotated[int, Format("int64")]
 
 
 class Enum(_Keyword):
-    """The values that are allowed, for types that do not say so themselves: `Enum("a", "b")`."""
+    """The allowed values, for types that do not imply them: `Enum("a", "b")`."""
 
     keyword = "enum"
 
@@ -192,7 +192,7 @@ class MaxProperties(_Size):
 
 
 class Description(_Text):
-    """What `kubectl explain` says about a field; a docstring below the field does the same."""
+    """The text of `kubectl explain` about a field; a docstring below the field does the same."""
 
     keyword = "description"
 
@@ -216,7 +216,7 @@ class ListType(_Keyword):
 
 
 class ListMap(_Keyword):
-    """A list whose items are told apart by some of their fields: `ListMap("name")`; the names are those of Python."""
+    """A list whose items are identified by some of their fields: `ListMap("name")`; the names are those of Python."""
 
     applies_to = _LISTS
     keyword = "x-kubernetes-list-map-keys"
@@ -243,7 +243,7 @@ class MapType(_Keyword):
 
 
 class Nullable(_Flag):
-    """Null is a value of its own, and kept; without this the server drops nulls."""
+    """Null is a value, and kept; without this the server drops nulls."""
 
     keyword = "nullable"
 
@@ -255,7 +255,7 @@ class PreserveUnknown(_Flag):
 
 
 class Opaque(_Flag):
-    """The schema says only that there is an object; what is in it is the Python class's business."""
+    """The schema only requires an object; its content is checked by the Python class alone."""
 
     applies_to = _OBJECTS
     keyword = "x-kubernetes-preserve-unknown-fields"
@@ -310,7 +310,7 @@ class Rule(Constraint):
 
 
 class Immutable(Constraint):
-    """The value cannot be changed while it is set; an optional field can still be removed and set anew."""
+    """The value cannot be changed while it is set; an optional field can still be removed and set again."""
 
     def __init__(self, message: str = "field is immutable") -> None:
         self.message = message
@@ -324,7 +324,7 @@ _CONSTRAINTS = "__constraints__"
 
 
 def constrained(*constraints: Constraint) -> Callable[[M], M]:
-    """Decorate a model with constraints on all its values: rules about several fields, or `PreserveUnknown()`."""
+    """Return a decorator that constrains a whole model: rules about several fields, or `PreserveUnknown()`."""
 
     def decorate(model: M) -> M:
         type.__setattr__(model, _CONSTRAINTS, constraints)

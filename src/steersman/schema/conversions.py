@@ -1,7 +1,7 @@
 """`@converts` and `renames`: how objects of one version of a kind become objects of another.
 
-A conversion is declared beside the classes and lives with them. How several of them make a way between any two versions
-is said in `schema.versions`.
+A conversion is declared beside the classes and stored with them. `schema.versions` combines several of them into a path
+between any two versions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,22 +26,22 @@ _HOME = "__conversions__"
 class Conversion:
     """One way from a version to another."""
 
-    #: Makes a new document of another version; the one that is given may be used up.
+    #: Creates a document of another version; the given one may be modified.
     change: Callable[[JsonObject], JsonObject]
     #: Fields of the source that the target has no place for: an annotation keeps them.
     keeps: tuple[ObjectPath, ...]
-    #: Who converts, for messages.
+    #: Name of the conversion, for messages.
     name: str
 
 
 def converts(
     source: type[S], target: type[T], *, keeps: Sequence[str] = ()
 ) -> Callable[[Callable[[S], T]], Callable[[S], T]]:
-    """Decorate a function that makes an object of one version from an object of another.
+    """Return a decorator for a function that creates an object of one version from an object of another.
 
-    Of the metadata only labels and annotations are the function's business: the rest stays as it is, whatever it gives.
-    ``keeps`` names fields that the target has no place for, such as ``.spec.color``: an annotation keeps them, and they
-    are there again when the object comes back.
+    Of the metadata, the function can change only labels and annotations; the rest is copied. ``keeps`` names fields
+    that the target does not have, such as ``.spec.color``: an annotation keeps them, and they are restored when the
+    object is converted back.
     """
 
     def decorate(function: Callable[[S], T]) -> Callable[[S], T]:
@@ -70,7 +70,7 @@ def converts(
 def renames(source: CustomClass, target: CustomClass, fields: Mapping[str, str], *, keeps: Sequence[str] = ()) -> None:
     """Declare that two versions differ only in the names of fields: ``{".spec.replicas": ".spec.copies"}``.
 
-    This is both directions at once. ``keeps`` names fields that one of the versions does not have.
+    This covers both directions. ``keeps`` names fields that one of the versions does not have.
     """
     moves = [(object_path(old), object_path(new)) for old, new in fields.items()]
     kept = _paths(keeps)
@@ -93,7 +93,7 @@ def _moving(moves: Sequence[tuple[ObjectPath, ObjectPath]]) -> Callable[[JsonObj
 
 
 def conversion_between(source: CustomClass, target: CustomClass) -> Conversion | None:
-    """Return what was declared for going from one version to another directly."""
+    """Return the declared direct conversion from one version to another."""
     return _declared(source).get(_version(target))
 
 
@@ -103,7 +103,7 @@ def has_conversions(kinds: Sequence[CustomClass]) -> bool:
 
 
 def _declared(kind: CustomClass) -> dict[str, Conversion]:
-    # They live and die with the class, in an attribute of it; a table here would keep the class alive.
+    # Stored in an attribute of the class; a table here would keep the class alive.
     known: dict[str, Conversion] | None = kind.__dict__.get(_HOME)
     if known is None:
         known = {}

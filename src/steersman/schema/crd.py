@@ -1,7 +1,7 @@
-"""From declared classes to a CustomResourceDefinition that a real server accepts.
+"""Builds a CustomResourceDefinition that a real server accepts from declared classes.
 
-`crd_of(CustomPod)` for one version, `crd_of(V1, V2)` for several of one kind. The result is judged by the rules of a
-real server before it is given out; an error names the Python file and field that it comes from.
+`crd_of(CustomPod)` for one version, `crd_of(V1, V2)` for several of one kind. The result is validated by the rules of a
+real server before it is returned; an error names the Python file and field that it comes from.
 """
 
 from typing import Any, Final
@@ -138,7 +138,7 @@ def stored_of(*kinds: CustomClass) -> CustomClass:
 
 
 def check_same_kind(*kinds: CustomClass) -> None:
-    """Refuse classes that are not versions of one kind."""
+    """Reject classes that are not versions of one kind."""
     first = declaration_of(kinds[0]).resource
     for kind in kinds[1:]:
         other = declaration_of(kind).resource
@@ -190,14 +190,14 @@ def schema_of(kind: CustomClass) -> Schema:
 
 
 def policy_rules_of(kind: CustomClass) -> list[PlacedRule]:
-    """Return the rules of a class that its definition cannot hold, because they need to know the request."""
+    """Return the rules of a class that its CRD cannot hold, because they need to know the request."""
     return _take_rules(kind, _root_schema(kind, {}))
 
 
 def crd_of(*kinds: CustomClass) -> JsonObject:
     """Build the CustomResourceDefinition of a kind from its classes, one for each version.
 
-    Raises `DeclarationError` for everything that a real server would refuse.
+    Raises `DeclarationError` for everything that a real server would reject.
     """
     if not kinds:
         raise DeclarationError("crd_of() needs at least one class")

@@ -1,7 +1,7 @@
-"""`crd_diff`: what an operator author must know before a release.
+"""`crd_diff`: the changes between two releases of a CRD.
 
 Each change of a CustomResourceDefinition is classed as safe, breaking, or in need of a conversion. Changes that a
-server refuses outright (another group, kind or scope) are breaking.
+server rejects (another group, kind or scope) are breaking.
 """
 
 from collections.abc import Iterator
@@ -124,7 +124,7 @@ def _storage_changes(old: JsonObject, new: JsonObject) -> Iterator[Change]:
 
 
 def crd_diff(old: JsonObject, new: JsonObject) -> list[Change]:
-    """Tell what changed between two CustomResourceDefinitions of one kind, each change with what it means."""
+    """Return the changes between two CustomResourceDefinitions of one kind, each with its severity."""
     changes = list(_identity_changes(old["spec"], new["spec"]))
     before, after = _by_name(old["spec"]), _by_name(new["spec"])
     stored = _stored(old)

@@ -10,10 +10,10 @@ from steersman.objects.resource import Resource
 
 
 def lost_fields(before: JsonObject, after: JsonObject, kind: type[Resource[Any, Any]]) -> list[str]:
-    """Name the fields that are in an object and not, or not the same, in what came back of it.
+    """Return the fields of an object that are missing, or different, after a round trip.
 
-    Values are compared as the class reads them: ``60s`` and ``1m`` are one duration. What came on top is no loss, and
-    empty lists and objects say nothing.
+    Values are compared as the class reads them: ``60s`` and ``1m`` are one duration. Additional fields are not a loss,
+    and empty lists and objects are ignored.
     """
     if before == after:
         return []

@@ -1,7 +1,7 @@
-"""Objects made up from a schema: valid, small, various, and the same for the same seed. For checks, not for users.
+"""Generates objects from a schema: valid, small, various, and the same for the same seed. For checks, not for users.
 
-The first object has every field, the second only what is required, the others some. Where a rule or a pattern cannot be
-met by chance the object is left out: what is given is what a server would take.
+The first object has every field, the second only the required ones, the others some. Where a rule or a pattern cannot
+be satisfied by chance the object is left out, so that every result is valid.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +50,7 @@ class _Impossible(Exception):  # noqa: N818 - not an error: this value is left o
 def generated(
     schema: CompiledSchema, api_version: str, kind: str, *, count: int, seed: int = 0
 ) -> Iterator[JsonObject]:
-    """Make up so many objects of a kind; fewer where valid ones are not found."""
+    """Yield ``count`` generated objects of a kind; fewer if valid ones are not found."""
     maker = _Generator(Randomness(seed))
     for place in range(count):
         for _ in range(_TRIES):

@@ -9,7 +9,7 @@ ObjectPath = tuple[str, ...]
 
 
 def object_path(text: str) -> ObjectPath:
-    """Read a path; what is written otherwise, or leads into a list, is a `DeclarationError`."""
+    """Parse a path; raise `DeclarationError` for another syntax, or a path into a list."""
     names = tuple(text[1:].split("."))
     if not text.startswith(".") or not all(names) or "[" in text:
         raise DeclarationError(
@@ -42,7 +42,7 @@ def put_at(document: JsonObject, path: ObjectPath, value: Any) -> bool:
 
 
 def take_at(document: JsonObject, path: ObjectPath) -> Any:
-    """Remove a field and give its value, or `ABSENT`; objects that are empty then go too, but never a whole part."""
+    """Remove a field and return its value, or `ABSENT`; remove objects that become empty, but never a whole part."""
     found = value_at(document, path)
     if found is ABSENT:
         return ABSENT

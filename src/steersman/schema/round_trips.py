@@ -13,7 +13,7 @@ from steersman.schema.versions import Version, Versions
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What does not survive: fields of one version on the way over another, or an object that cannot go at all."""
+    """Fields that are lost in a conversion to another version and back, or an object that cannot be converted."""
 
     source: Version
     target: Version
@@ -35,7 +35,7 @@ class Loss:
 
 
 def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[JsonObject] = ()) -> Iterator[Loss]:
-    """Try every pair of versions with made-up objects, and with examples; give the first loss of each pair."""
+    """Try every pair of versions with examples and generated objects; yield the first loss of each pair."""
     given = list(examples)
     for source in versions.all:
         gvk = source.gvk
@@ -51,7 +51,7 @@ def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[
 
 
 def check_round_trips(versions: Versions, *, count: int = 12) -> None:
-    """Refuse versions between which something gets lost, with the fields by name."""
+    """Reject versions between which something gets lost; the error names the fields."""
     found = [str(loss) for loss in losses(versions, count=count)]
     if found:
         raise DeclarationError(f"versions of {versions.name} lose something:\n  " + "\n  ".join(found))

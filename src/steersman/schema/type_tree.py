@@ -1,7 +1,7 @@
-"""From Python types to schemas: a class's fields, their types, constraints, defaults and docstrings.
+"""Builds schemas from Python types: a class's fields, their types, constraints, defaults and docstrings.
 
-Every part of the resulting schema remembers which field of which class it came from, so that whatever is wrong with it
-can be told in terms of the author's own file.
+Every part of the resulting schema keeps which field of which class it came from, so that errors can name the author's
+own file.
 """
 
 import ast
@@ -59,7 +59,7 @@ _CONDITION: Final = {
         "message": _STRING,
     },
 }
-#: Types that have one schema, whatever is around them.
+#: Types with a fixed schema.
 _PLAIN: Final[dict[Any, Schema]] = {
     str: _STRING,
     bool: {"type": "boolean"},
@@ -106,7 +106,7 @@ class TypeTree:
 
     #: Where each part of the schema came from, by its path in the schema.
     origins: dict[str, Origin] = field(default_factory=dict)
-    #: Classes that are being built: one that meets itself contains itself.
+    #: Classes that are being built: one that occurs again contains itself.
     open: list[type] = field(default_factory=list)
     #: Whether Python's defaults become the schema's: a status is written by the operator, and is not defaulted.
     with_defaults: bool = True
@@ -116,7 +116,7 @@ class TypeTree:
         self.origins[path] = origin
         if get_origin(wanted) is Annotated:
             inner, *extras = get_args(wanted)
-            # What is opaque need not have a schema; it may even contain itself.
+            # An opaque type need not have a schema; it may even contain itself.
             is_opaque = any(isinstance(extra, Opaque) for extra in extras)
             schema: Schema = {"type": "object"} if is_opaque else self.schema(inner, path, origin)
             _constrain(schema, [extra for extra in extras if isinstance(extra, Constraint)], origin)
@@ -227,7 +227,7 @@ class TypeTree:
         return schema
 
     def _default(self, info: structs.FieldInfo, origin: Origin) -> Any:
-        # A factory that msgspec knows belongs to a collection that is left out while empty: nothing to default.
+        # A factory that msgspec recognises belongs to a collection that is left out while empty: there is no default.
         if not self.with_defaults or info.default_factory in (NODEFAULT, list, dict, set):
             return None
         try:
@@ -254,7 +254,7 @@ def _is_optional(wanted: Any) -> bool:
 
 
 def _rename_keys(schema: Schema, wanted: Any) -> None:
-    """Turn the Python names of a map list's keys into those on the wire."""
+    """Replace the Python names of a map list's keys by those on the wire."""
     keys = schema.get("x-kubernetes-list-map-keys")
     model = _item_model(wanted)
     if keys and model is not None:

@@ -46,7 +46,7 @@ class Version:
 
 
 class Versions:
-    """The versions of one kind. It knows a way between any two of them; otherwise it cannot be made."""
+    """The versions of one kind, with a conversion between any two of them; the constructor rejects anything else."""
 
     def __init__(self, kinds: Sequence[CustomClass]) -> None:
         check_same_kind(*kinds)
@@ -64,10 +64,10 @@ class Versions:
         return f"{self.hub.gvk.kind}.{self.hub.gvk.group}"
 
     def convert(self, document: JsonObject, api_version: str) -> JsonObject:
-        """Return an object in another version; the one that is given stays as it is.
+        """Return an object in another version; the given one is not changed.
 
-        Nothing is lost on the way to the stored version: an object whose fields would not come back is refused with a
-        `ConversionError` that names them. Other versions are only looked at.
+        Nothing is lost in a conversion to the stored version: an object whose fields would not come back is rejected
+        with a `ConversionError` that names them. Conversions to other versions are only for reading.
         """
         made = self.carry(document, api_version)
         source = self.find(str(document.get("apiVersion")))
@@ -82,7 +82,7 @@ class Versions:
         return made
 
     def carry(self, document: JsonObject, api_version: str) -> JsonObject:
-        """Return an object in another version as it comes out, whatever is lost on the way."""
+        """Return an object in another version, even if fields are lost."""
         source, target = self.find(str(document.get("apiVersion"))), self.find(api_version)
         made = document
         try:
@@ -93,7 +93,7 @@ class Versions:
         return made
 
     def find(self, api_version: str) -> Version:
-        """Return a version by its name with the group; one that nobody declared is a `ConversionError`."""
+        """Return a version by its name with the group; raise `ConversionError` for an undeclared one."""
         found = self._by_api_version.get(api_version)
         if found is None:
             known = ", ".join(self._by_api_version)
@@ -139,7 +139,7 @@ class Versions:
         made["apiVersion"], made["kind"] = target.gvk.api_version, target.gvk.kind
         made["metadata"] = _metadata(document["metadata"], made.get("metadata") or {}, conversion.name)
         if "status" not in document:
-            # A class gives an absent status its empty value; absent it stays.
+            # The class sets an absent status to its empty value; here it stays absent.
             made.pop("status", None)
         target.schema.prune(made)
         return made
@@ -161,14 +161,14 @@ def _copied(document: JsonObject) -> JsonObject:
 
 
 def _told(document: JsonObject) -> str:
-    """Name an object as people do."""
+    """Return the name of an object for messages."""
     metadata = document.get("metadata") or {}
     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
     return f"{document.get('kind')} {place}{metadata.get('name') or '(without a name)'}"
 
 
 def versions_of(kinds: Iterable[type[KubeObject]]) -> list[tuple[CustomClass, ...]]:
-    """Gather the custom ones among some kinds: the versions of each together, in the order in which they come."""
+    """Return the custom ones among some kinds, grouped by kind, in the order of their first version."""
     found: dict[tuple[str, str], list[Any]] = {}
     for kind in dict.fromkeys(kinds):
         if is_custom(kind):

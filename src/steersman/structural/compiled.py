@@ -1,7 +1,7 @@
 """`CompiledSchema`: one schema, ready to prune, default and validate objects.
 
-Compiled once, used for every object of a version. It works on plain JSON values and changes them in place: give it a
-value that was decoded for the purpose. Nesting too deep for Python's stack is refused with `DecodeError`.
+Compiled once, used for every object of a version. It works on plain JSON values and changes them in place: pass a value
+that was decoded for this purpose. Nesting too deep for Python's stack raises `DecodeError`.
 """
 
 from collections.abc import Sequence
@@ -67,9 +67,9 @@ class CompiledSchema:
         self._ratchet = Ratchet()
 
     def prune(self, obj: Any) -> list[str]:
-        """Drop unknown fields, and nulls that are no values, in place; give the paths of the unknown fields.
+        """Drop unknown fields, and nulls where null is not a value, in place; return the paths of the unknown fields.
 
-        `metadata` of embedded resources is read as a typed structure; `DecodeError` says what in it has a wrong type.
+        `metadata` of embedded resources is read as a typed structure; raises `DecodeError` for a wrong type in it.
         """
         try:
             unknown = self.unknown_fields(obj)
@@ -78,14 +78,14 @@ class CompiledSchema:
             raise DecodeError(_TOO_DEEP) from None
 
     def unknown_fields(self, obj: Any) -> list[str]:
-        """Drop unknown fields and nulls that are no values, in place, and give their paths; read nothing else."""
+        """Drop unknown fields and invalid nulls in place, and return their paths, without reading embedded metadata."""
         if self._plain.holds(obj):
             return []
         prune = self._prune.get(obj.__class__)
         return paths_of(prune(obj)) if prune is not None else []
 
     def default(self, obj: Any) -> None:
-        """Fill in defaults, in place."""
+        """Fill in defaults in place."""
         if self._fill is not None:
             self._fill(obj)
 
@@ -153,10 +153,10 @@ def _children_of(node: Structural) -> Structural:
 
 
 def compile_schema(schema: JsonObject, *, is_root: bool = True) -> CompiledSchema:
-    """Compile a schema as it stands in a CustomResourceDefinition.
+    """Compile a schema of a CustomResourceDefinition.
 
-    ``is_root`` says that it is the schema of a whole object: `apiVersion`, `kind` and `metadata` are then known. Raises
-    `DecodeError` for patterns that do not compile and for schemas that nest too deeply.
+    ``is_root`` means that it is the schema of a whole object: `apiVersion`, `kind` and `metadata` are then known.
+    Raises `DecodeError` for patterns that do not compile and for schemas that nest too deeply.
     """
     node = parse_schema(schema)
     if is_root:

@@ -58,7 +58,7 @@ class CustomKind:
         )
 
     def is_own(self, obj: JsonObject) -> bool:
-        """Return whether an object says that it is of this kind, in any version."""
+        """Return whether the kind of an object is this one, in any version."""
         if obj.get("kind") != self.kind:
             return False
         if obj.get("apiVersion") == self.api_version:
@@ -67,10 +67,10 @@ class CustomKind:
         return group == self.group
 
     def read(self, obj: JsonObject) -> list[str]:
-        """Bring a decoded object into shape, in place; give the paths of unknown fields.
+        """Normalise a decoded object in place; return the paths of unknown fields.
 
-        Metadata becomes what the typed structure keeps of it; fields that the schema does not know are dropped. Raises
-        `DecodeError` for wrong types in metadata. An object of another kind keeps its content, as on the server.
+        Metadata becomes what the typed structure keeps of it; fields that the schema does not declare are dropped.
+        Raises `DecodeError` for wrong types in metadata. An object of another kind keeps its content, as on the server.
         """
         unknown: list[str] = []
         if "metadata" in obj:
@@ -83,7 +83,7 @@ class CustomKind:
         return unknown
 
     def default(self, obj: JsonObject) -> None:
-        """Fill in the schema's defaults, in place."""
+        """Fill in the schema's defaults in place."""
         if self.is_own(obj):
             self.schema.default(obj)
 

@@ -1,6 +1,6 @@
-"""Filling in the defaults of a schema, in place.
+"""Fills in the defaults of a schema in place.
 
-A default is taken where a field is missing, or null where null is no value; what was filled in gets its own inner
+A default is used where a field is missing, or null where null is not a value; a filled-in value gets its own inner
 defaults. Every filled-in value is a fresh copy.
 """
 

@@ -1,6 +1,6 @@
-"""Dropping what a schema does not know: unknown fields, and nulls where null is no value.
+"""Drops unknown fields, and nulls where null is not a value.
 
-Values are changed in place. Inside embedded resources `metadata` is read as the typed structure that it is.
+Values are changed in place. Inside embedded resources `metadata` is read as a typed structure.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from steersman.validation.wire_types import WireTypeError
 #: Paths of dropped fields, each as its steps, innermost first.
 Dropped = list[list[str | int]]
 
-#: Prunes a value in place: gives what was dropped, or nothing.
+#: Prunes a value in place; returns what was dropped, or ``None``.
 Prune = Callable[[Any], Dropped | None]
 
 #: The pruning of objects and of lists; `None` where nothing can be pruned.
@@ -55,9 +55,9 @@ def _drop_in_items(value: list[Any]) -> Dropped | None:
     return found
 
 
-#: For values whose schema says nothing: objects lose all their fields.
+#: For values whose schema is empty: objects lose all their fields.
 _NOTHING_IS_KNOWN: PruneTable = {dict: _drop_fields, list: _drop_in_items}
-#: For values that are kept as they are.
+#: For values that are kept unchanged.
 _ALL_IS_KEPT: PruneTable = {dict: None, list: None}
 
 
@@ -78,7 +78,7 @@ def _list_prune(table: PruneTable) -> Prune:
 
 
 def _is_droppable(node: Structural | None) -> bool:
-    """Return whether a null is dropped; one that has a default waits for it."""
+    """Return whether a null is dropped; one that has a default is kept until it is filled in."""
     return node is not None and not node.nullable and node.default is None
 
 
@@ -138,7 +138,7 @@ def prune_table(node: Structural) -> PruneTable:
 
 
 def _item_table(node: Structural) -> PruneTable:
-    """Return the pruning of the items of a list; a list that keeps what is unknown keeps it in its items, too."""
+    """Return the pruning of the items of a list; a list that preserves unknown fields does so in its items, too."""
     if node.items is None:
         return _ALL_IS_KEPT if node.preserves_unknown else _NOTHING_IS_KNOWN
     if node.preserves_unknown:
@@ -159,7 +159,7 @@ class MalformedResourceError(DecodeError):
         self.error = error
 
 
-#: Reads the metadata of embedded resources in place: gives the unknown fields.
+#: Reads the metadata of embedded resources in place; returns the unknown fields.
 Coerce = Callable[[Any, str], list[str]]
 
 

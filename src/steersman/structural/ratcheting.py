@@ -55,7 +55,7 @@ class Ratchet:
     """
 
     def __init__(self) -> None:
-        #: The checks of a node for a class of values, kept because building them compiles patterns.
+        #: The checks of a node for a class of values, cached because building them compiles patterns.
         self._checks: dict[tuple[int, type], list[Check]] = {}
 
     def _own(self, node: Structural, cls: type) -> list[Check]:
@@ -68,9 +68,9 @@ class Ratchet:
         return self._checks[key]
 
     def errors(self, node: Structural, value: Any, old: Any, *, is_root: bool = False) -> list[RelativeError]:
-        """Tell what is wrong with those parts of a value that are not as they were.
+        """Return the errors of those parts of a value that were changed.
 
-        A whole object never is: even an update that changes nothing is a change of its metadata.
+        A whole object always counts as changed: even an update that changes nothing is a change of its metadata.
         """
         if not is_root and old is not ABSENT and same(value, old):
             return []

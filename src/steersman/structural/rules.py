@@ -35,7 +35,7 @@ class BrokenRule:
     """A rule that a value breaks."""
 
     error: FieldError
-    #: The value is as it was stored: the server warns, but does not refuse.
+    #: The value is unchanged: the server warns, but does not reject it.
     unchanged: bool
 
 
@@ -93,7 +93,7 @@ class RuleTree:
     def _report_unusable(
         rules: "CompiledRules", steps: tuple[str | int, ...], report: Callable[[BrokenRule], None]
     ) -> None:
-        """Tell of rules that do not compile: defaults are checked before the rules around them are."""
+        """Report rules that do not compile: defaults are checked before the rules around them are."""
         for error in rules.errors:
             _, found, why = error.message.partition("compilation failed: ")
             if found:

@@ -1,7 +1,7 @@
 """`Structural`: a schema of a CustomResourceDefinition as a tree of typed nodes.
 
 It is read once from the JSON of `openAPIV3Schema`; the walks that check, default and prune values are built from it. It
-takes every schema that has the right JSON types; whether a real server would accept it is said by `crd_validation`.
+takes every schema that has the right JSON types; `crd.validation` decides whether a real server would accept it.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 150
 #: The type of a node that takes integers and strings.
 INT_OR_STRING: Final = ("integer", "string")
 
-#: The fields that every resource has, whatever its schema says.
+#: The fields that every resource has, whatever its schema is.
 META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -28,11 +28,11 @@ Schema: TypeAlias = JsonObject
 
 @dataclass(slots=True)
 class Structural:
-    """One node of a schema: what it says about a value, and the nodes of the values inside."""
+    """One node of a schema: its keywords, and the nodes of the values inside."""
 
     schema: JsonObject
     types: tuple[str, ...] = ()
-    #: The format that has a say in which types are taken; one that means nothing has none.
+    #: The format, if it influences which types are taken; empty otherwise.
     format: str = ""
     nullable: bool = False
     preserves_unknown: bool = False
@@ -60,7 +60,7 @@ class Structural:
         return self.properties.get(name) or self.values
 
     def walk(self) -> Iterator["Structural"]:
-        """Yield this node and all value nodes inside; not those of `allOf`, `anyOf`, `oneOf` and `not`."""
+        """Yield this node and all value nodes inside, without those of `allOf`, `anyOf`, `oneOf` and `not`."""
         yield self
         for node in (*self.properties.values(), self.values, self.items):
             if node is not None:

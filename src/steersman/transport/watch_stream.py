@@ -89,7 +89,7 @@ class WatchStream:
         except TransportError as error:
             if self._body.is_empty:  # else the watch itself has shown life meanwhile
                 raise ConnectionFailed(f"the watch is quiet and the server does not answer: {error}") from None
-        self._liveness.showed_life(self._clock.monotonic())
+        self._liveness.server_responded(self._clock.monotonic())
 
     def close(self) -> None:
         """Leave no timer behind."""

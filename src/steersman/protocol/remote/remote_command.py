@@ -1,11 +1,11 @@
-"""How a command in a container is spoken with over a WebSocket: channels, and how its end is told. Pure."""
+"""The protocol of a command in a container over a WebSocket: channels, and its exit status. Pure."""
 
 from enum import IntEnum
 from typing import Any
 
 from steersman.objects.codec import decode_json, encode_json
 
-#: What is spoken, the newest first. The fifth version can say that there is no more input.
+#: Subprotocols, the newest first. The fifth version can signal the end of the input.
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 
 
@@ -27,12 +27,12 @@ def message(channel: Channel, data: bytes) -> bytes:
 
 
 def end_of_input() -> bytes:
-    """Return the message that says that there is no more input; only in the fifth version."""
+    """Return the message that signals the end of the input; only in the fifth version."""
     return bytes((Channel.CLOSE, Channel.STDIN))
 
 
 def ended(exit_code: int) -> bytes:
-    """Tell how a command ended, as a Status."""
+    """Return how a command ended, as a Status."""
     if exit_code == 0:
         return encode_json({"metadata": {}, "status": "Success"})
     return encode_json(
@@ -47,7 +47,7 @@ def ended(exit_code: int) -> bytes:
 
 
 def failed(text: str) -> bytes:
-    """Tell that a command could not be run, as a Status."""
+    """Return that a command could not be run, as a Status."""
     return encode_json(
         {
             "metadata": {},
@@ -61,7 +61,7 @@ def failed(text: str) -> bytes:
 
 
 def read_end(status: bytes) -> tuple[int | None, str]:
-    """Read how a command ended: its exit code, and what is said; no code if it could not be run."""
+    """Parse how a command ended: its exit code, and the message; no code if it could not be run."""
     told: Any = decode_json(status)
     if not isinstance(told, dict):
         return None, "the server told no status"

@@ -34,7 +34,7 @@ _TEXT = (
     "application/xhtml+xml,text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset="
     "iso-8859-1,utf-,*,enq=0."
 )
-#: What both ends know before the first header, by the specification: common names, then common texts.
+#: The dictionary that both ends start with, by the specification: common names, then common texts.
 DICTIONARY = (
     b"".join(struct.pack("!I", len(word)) + word.replace("_", " ").encode() for word in _WORDS.split()) + _TEXT.encode()
 )
@@ -110,11 +110,11 @@ class SpdyConnection:
     # Out.
 
     def open(self, stream: int, headers: dict[str, str]) -> bytes:
-        """Open a stream."""
+        """Return the frame that opens a stream."""
         return _control(_Type.SYN_STREAM, 0, struct.pack("!IIBB", stream, 0, 0, 0) + self._packed(headers))
 
     def accept(self, stream: int) -> bytes:
-        """Accept a stream that the peer opened."""
+        """Return the frame that accepts a stream of the peer."""
         return _control(_Type.SYN_REPLY, 0, struct.pack("!I", stream) + self._packed({}))
 
     def data(self, stream: int, data: bytes, *, is_end: bool = False) -> bytes:
@@ -122,11 +122,11 @@ class SpdyConnection:
         return struct.pack("!II", stream, (_FIN if is_end else 0) << 24 | len(data)) + data
 
     def reset(self, stream: int, status: int = 5) -> bytes:
-        """Return a stream up; status 5 says that it is cancelled."""
+        """Return the frame that resets a stream; status 5 means that it is cancelled."""
         return _control(_Type.RST_STREAM, 0, struct.pack("!II", stream, status))
 
     def ping(self, number: int) -> bytes:
-        """Ask, or answer, whether anybody is there."""
+        """Return a ping, or the answer to one."""
         return _control(_Type.PING, 0, struct.pack("!I", number))
 
     def _packed(self, headers: dict[str, str]) -> bytes:
@@ -139,7 +139,7 @@ class SpdyConnection:
     # In.
 
     def receive(self, data: bytes) -> list[Frame]:
-        """Take bytes in pieces of any size; gives the frames that are complete. ``DecodeError`` for nonsense."""
+        """Feed bytes in pieces of any size; return the complete frames. ``DecodeError`` for invalid ones."""
         self._buffer += data
         frames: list[Frame] = []
         while len(self._buffer) >= 8:  # noqa: PLR2004 - the head of a frame

@@ -1,4 +1,4 @@
-"""WebSockets (RFC 6455) over a connection that was upgraded, either end. wsproto has the frames; no I/O of its own."""
+"""WebSockets (RFC 6455) over an upgraded connection, either end. wsproto handles the frames; no I/O of its own."""
 
 import base64
 import hashlib
@@ -79,11 +79,11 @@ class WebSocket:
             self._raw.write(self._frames.send(BytesMessage(data=message)))
 
     async def drain(self) -> None:
-        """Wait until the peer keeps up, or is gone."""
+        """Wait until the peer keeps up, or has disconnected."""
         await self._raw.drain()
 
     def close(self, code: int = _NORMAL) -> None:
-        """Close it properly, with what was written."""
+        """Close it properly, after what was written."""
         if not self._is_closed:
             self._is_closed = True
             self._raw.write(self._frames.send(CloseConnection(code=code)))

@@ -11,7 +11,7 @@ from steersman.validation.field_errors import ErrorType
 
 
 def _identity(value: Any) -> Any:
-    """Return what tells items of a set apart: scalars by type and value, other values by their JSON text."""
+    """Return what distinguishes items of a set: scalars by type and value, other values by their JSON text."""
     if value.__class__ in (dict, list):
         return json_text(value)
     return (value.__class__, value)
@@ -35,7 +35,7 @@ def _duplicate(index: int, value: Any) -> RelativeError:
 
 
 def _has_no_twins(identities: Iterable[Any], size: int) -> bool:
-    """Say quickly that nothing is there twice; Python calls more values equal than JSON does, so a yes is certain."""
+    """Return whether there are surely no duplicates. Python's equality is wider than JSON's, so True is certain."""
     try:
         return len(set(identities)) == size
     except TypeError:
@@ -63,7 +63,7 @@ def map_key(node: Structural, item: Any) -> JsonObject | None:
 
 
 def _differ_in(name: str, items: list[Any]) -> bool:
-    """Say quickly that all items differ in one field already."""
+    """Return whether all items already differ in one field."""
     try:
         return _has_no_twins([item[name] for item in items], len(items))
     except (KeyError, TypeError):
@@ -71,7 +71,7 @@ def _differ_in(name: str, items: list[Any]) -> bool:
 
 
 def _stranger(value: list[Any]) -> list[RelativeError] | None:
-    """Complain about the first item that is no object; nulls are the type check's business."""
+    """Return an error about the first item that is not an object; nulls are left to the type check."""
     for index, item in enumerate(value):
         if item is not None and item.__class__ is not dict:
             error = RelativeError(

@@ -1,7 +1,7 @@
-"""From a schema to the check of whole values: types, objects, lists and the combinations of schemas.
+"""Builds the checks of whole values from a schema: types, objects, lists and the combinations of schemas.
 
 Every node becomes a table from the Python class of a value to the check of such values; where nothing can be wrong
-there is no check and nothing is called. So the common case, a value that keeps its rules, costs two look-ups a field.
+there is no check and nothing is called. So the common case, a valid value, costs two look-ups per field.
 """
 
 from collections.abc import Callable
@@ -68,7 +68,7 @@ def list_size_check(node: Structural) -> Check | None:
 
 
 def missing_fields(required: tuple[str, ...], value: JsonObject) -> list[RelativeError]:
-    """Tell which required fields an object lacks."""
+    """Return errors about the required fields that an object lacks."""
     found = []
     for name in required:
         if name not in value:
@@ -79,7 +79,7 @@ def missing_fields(required: tuple[str, ...], value: JsonObject) -> list[Relativ
 
 
 def undeclared_fields(node: Structural, value: JsonObject) -> list[RelativeError]:
-    """Tell which fields an object has though its schema forbids any other."""
+    """Return errors about fields that an object has though its schema forbids undeclared ones."""
     return [
         RelativeError(ErrorType.INVALID, name, f"\0.{name} in body is a forbidden property", MessageStyle.BESIDE)
         for name in value
@@ -88,7 +88,7 @@ def undeclared_fields(node: Structural, value: JsonObject) -> list[RelativeError
 
 
 def _unchecked_class(table: Table) -> type | None:
-    """Return the class of values that need no check at all, if there is exactly one such: the usual one of a field."""
+    """Return the class of values that need no check, if there is exactly one: usually that of the field's type."""
     free = [cls for cls, check in table.items() if check is None]
     return free[0] if len(free) == 1 else None
 
@@ -120,13 +120,13 @@ def _each_field_check(node: Structural, tables: dict[str, Table], required: tupl
 
 
 def _only_class(tables: dict[str, Table]) -> type | None:
-    """Return the one class that all fields of an object take without a check; nothing if they differ."""
+    """Return the one class that all fields of an object take without a check; ``None`` if they differ."""
     classes = {_unchecked_class(table) for table in tables.values()}
     return classes.pop() if len(classes) == 1 else None
 
 
 def _uniform_check(only: type, required: tuple[str, ...], each: Check) -> Check:
-    """Put a quick test before the check of an object whose fields all have the same plain type."""
+    """Return a check with a quick test in front, for an object whose fields all have the same plain type."""
 
     def check(value: JsonObject) -> list[RelativeError] | None:
         for child in value.values():
@@ -177,7 +177,7 @@ def _items_check(node: Structural) -> Check | None:
 
 
 def match_count(node: Structural, value: Any) -> int:
-    """Count what went well, as the OpenAPI library does to choose whose complaints to show."""
+    """Count the successful checks, as the OpenAPI library does to choose whose errors to show."""
     if value is None:
         return 0
     count = 1
@@ -230,7 +230,7 @@ def _all_of(node: Structural, value: Any, run: Run) -> list[RelativeError]:
 
 
 def combination_errors(node: Structural, value: Any, run: Run) -> list[RelativeError]:
-    """Tell what `anyOf`, `oneOf`, `allOf` and `not` find wrong with a value."""
+    """Return the errors of `anyOf`, `oneOf`, `allOf` and `not` about a value."""
     found: list[RelativeError] = []
     if node.any_of:
         found += _any_of(node, value, run)
@@ -270,7 +270,7 @@ _QUICK: dict[type, Callable[[Structural, Check], Check]] = {str: quick_text, int
 
 
 def _quickened(node: Structural, cls: type, check: Check | None, combination: Check | None) -> Check | None:
-    """Put a single fast test before the checks of a class, where there is one."""
+    """Return the checks of a class with a single fast test in front, where one exists."""
     if check is None or combination is not None or JSON_TYPES[cls] not in node.types or cls not in _QUICK:
         return check
     return _QUICK[cls](node, check)

@@ -1,7 +1,7 @@
-"""`Finding`: a broken rule before it is known where in the object it was broken.
+"""`RelativeError`: a validation error whose path is still relative to the value that was checked.
 
-A check of a value knows nothing of its place; each level above adds its own step while the findings pass through. So a
-value without faults costs no path at all.
+A check does not know the position of its value; each level above adds its own step to the errors that pass through. So
+a valid value costs no path.
 """
 
 import enum
@@ -18,7 +18,7 @@ class MessageStyle(enum.Enum):
     IN_BODY = enum.auto()
     #: ``<detail>``, beside the field.
     BESIDE = enum.auto()
-    #: ``<detail with the place>``, beside no field: what the OpenAPI library says of whole values.
+    #: ``<detail with the path>``, without a field: what the OpenAPI library reports about whole values.
     ANYWHERE = enum.auto()
 
 
@@ -57,7 +57,7 @@ class RelativeError:
         return FieldError(self.type, where or NO_FIELD, self.value, detail)
 
 
-#: Checks a value: gives what is wrong with it, or nothing.
+#: Checks a value; returns its errors, or ``None``.
 Check = Callable[[Any], list[RelativeError] | None]
 
 
@@ -73,7 +73,7 @@ def path_text(steps: Any) -> str:
 
 
 def gather(found: list[RelativeError] | None, inner: list[RelativeError], step: str | int) -> list[RelativeError]:
-    """Take the findings of an inner value into those of the value that holds it."""
+    """Add the errors of an inner value, with the step that leads to it, to those of the outer value."""
     for error in inner:
         error.steps.append(step)
     if found is None:

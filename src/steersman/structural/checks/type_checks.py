@@ -1,7 +1,7 @@
-"""Which JSON types a node takes, and what is said of the others.
+"""The JSON types that a node takes, and the errors about others.
 
 The rules are those of the OpenAPI library inside Kubernetes, with its corners: a node with a `format` takes any string
-or list as far as types go, and names the format, not the type, when it refuses.
+or list as far as types go, and its error names the format, not the type.
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ def _of_float(node: Structural) -> Check | None:
 
 
 def _of_int(node: Structural) -> Check | None:
-    """Take integers; one that no int64 holds is a float to the server."""
+    """Return the check of integers; one that does not fit into int64 is a float to the server."""
     if "number" in node.types:
         return None
     if "integer" not in node.types:

@@ -21,11 +21,11 @@ _FORMAT_RANGES = {
     "uint64": (0, 2**64 - 1),
 }
 _RELATIVE_ERROR = 1e-9
-#: Beyond this a float is no whole number that JSON could tell from its neighbours.
+#: Beyond this, a whole float cannot be distinguished from its neighbours.
 _MOST_EXACT = 2**53 - 1
 
 
-#: RE2's words for what is wrong with a pattern, and Go's.
+#: RE2's message for an invalid pattern, and Go's.
 _GO_FAULTS = {
     "missing ]": "missing closing ]",
     "missing )": "missing closing )",
@@ -38,7 +38,7 @@ _GO_FAULTS = {
 
 
 def pattern_fault(pattern: str) -> str:
-    """Say in Go's words what is wrong with a pattern; empty if nothing is."""
+    """Return Go's message about an invalid pattern; empty if it is valid."""
     try:
         compile_pattern(pattern)
     except DecodeError as error:
@@ -57,7 +57,7 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
     except re2.error as error:
         text = error.args[0]
         raise DecodeError(text.decode() if isinstance(text, bytes) else str(text)) from None
-    # A set of one answers five times faster, but may give up on huge patterns: only its yes is certain.
+    # A set of one pattern is five times faster, but may give up on huge patterns: only a match is certain.
     quick = re2.Set.SearchSet(options)
     quick.Add(pattern)
     quick.Compile()
@@ -111,7 +111,7 @@ def _length_checks(node: Structural) -> list[Check]:
 
 
 def text_check(node: Structural) -> Check | None:
-    """Check length and pattern of a text; only the first broken rule is told."""
+    """Return the check of length and pattern of a text; only the first broken rule is reported."""
     checks = _length_checks(node)
     pattern = node.schema.get("pattern")
     if pattern:
@@ -137,7 +137,7 @@ def format_check(node: Structural) -> Check | None:
 
 
 def first_of(checks: list[Check]) -> Check | None:
-    """Return a check that tells what the first failing one tells."""
+    """Return a check that reports the errors of the first failing check."""
     if len(checks) <= 1:
         return checks[0] if checks else None
 
@@ -151,7 +151,7 @@ def first_of(checks: list[Check]) -> Check | None:
 
 
 def all_of(checks: list[Check]) -> Check | None:
-    """Return a check that tells what all failing ones tell."""
+    """Return a check that reports the errors of all failing checks."""
     if len(checks) <= 1:
         return checks[0] if checks else None
     first, *others = checks
@@ -167,7 +167,7 @@ def all_of(checks: list[Check]) -> Check | None:
 
 
 def quick_text(node: Structural, slow: Check) -> Check:
-    """Put a single fast test before the checks of a text, where one tells that all its rules are kept."""
+    """Return the checks of a text with a single fast test in front, where one covers all its rules."""
     schema = node.schema
     if schema.get("pattern") or string_format(schema.get("format") or ""):
         return slow
@@ -181,7 +181,7 @@ def quick_text(node: Structural, slow: Check) -> Check:
 
 
 def quick_integer(node: Structural, slow: Check) -> Check:
-    """Put a single fast test before the checks of an int, where its rules are those of a range of integers."""
+    """Return the checks of an int with a single fast test in front, where its rules are a range of integers."""
     schema = node.schema
     limits = [schema[key] for key in ("minimum", "maximum") if schema.get(key) is not None]
     if schema.get("enum") or schema.get("multipleOf") or any(limit != int(limit) for limit in limits):
@@ -194,7 +194,7 @@ def quick_integer(node: Structural, slow: Check) -> Check:
     return lambda value: None if low <= value <= high else slow(value)
 
 
-#: Says whether a number does not fit a numeric type.
+#: Returns whether a number does not fit a numeric type.
 Misfit = Callable[[float], bool]
 
 

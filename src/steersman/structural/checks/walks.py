@@ -10,7 +10,7 @@ from steersman.structural.checks.relative_errors import Check, MapKey, RelativeE
 from steersman.structural.checks.value_checks import all_of
 from steersman.structural.schema import Structural
 
-#: Gives the check of a single node, or nothing if the walk has no business there.
+#: Returns the check of a single node; ``None`` if the node needs none.
 OfNode = Callable[[Structural], Check | None]
 
 

@@ -89,7 +89,7 @@ def versions_errors(versions: list[JsonObject] | None, path: str) -> list[FieldE
     if sum(bool(version["storage"]) for version in versions or ()) != 1:
         errors.append(invalid(path, shown, "must have exactly one version marked as storage version"))
     if names and names[0]:
-        # The first version is also kept where older API versions had their only one.
+        # The first version is also stored where older API versions had their only one.
         errors += _label_errors(names[0], path.removesuffix("s"))
     return errors
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-#: The annotation that names the approval, or says that there is none.
+#: The annotation with the approval, or the reason why there is none.
 APPROVAL_ANNOTATION: Final = "api-approved.kubernetes.io"
 _PROTECTED: Final = ("k8s.io", "kubernetes.io")
 

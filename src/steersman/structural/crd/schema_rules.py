@@ -1,6 +1,6 @@
-"""What a schema in a CustomResourceDefinition may say at all: keywords, list and map types, forbidden defaults.
+"""What a schema in a CustomResourceDefinition may contain: keywords, list and map types, forbidden defaults.
 
-Whether it is structural, and whether its defaults and rules are good, is asked elsewhere.
+`structural_rules` checks whether it is structural, `default_rules` and `cel_rules` check its defaults and rules.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ _MAP_TYPES: Final = ("atomic", "granular")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a schema stands: what is forbidden there."""
+    """Position of a schema: what is forbidden there."""
 
     path: str
     is_root: bool = False
@@ -148,7 +148,7 @@ def _set_errors(items: Schema, path: str) -> list[FieldError]:
     text = "must be atomic as item of a list with x-kubernetes-list-type=set"
     kinds = {"array": "x-kubernetes-list-type", "object": "x-kubernetes-map-type"}
     keyword = kinds.get(items.get("type") or "")
-    # A list is atomic unless it says otherwise; an object is not. The server shows the list type for both.
+    # A list is atomic by default; an object is not. The server shows the list type for both.
     usual = "atomic" if keyword == "x-kubernetes-list-type" else None
     if keyword is not None and items.get(keyword, usual) != "atomic":
         errors.append(invalid(f"{path}.{keyword}", items.get("x-kubernetes-list-type"), text))
@@ -203,7 +203,7 @@ def has_unsupported(schema: Schema) -> bool:
 
 
 def schema_errors(schema: Schema, place: Place) -> list[FieldError]:
-    """Tell what a schema says that no schema of a CustomResourceDefinition may say."""
+    """Return errors about keywords and values that no schema of a CustomResourceDefinition may have."""
     errors = _own_errors(schema, place)
     for part, inner in inner_schemas(schema, place):
         errors += schema_errors(part, inner)

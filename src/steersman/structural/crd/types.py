@@ -48,7 +48,7 @@ _DOCS = Record("ExternalDocumentation", {"description": _opt(STRING), "url": _op
 
 #: A schema; it contains itself, so its fields follow below.
 _SCHEMA = Record("JSONSchemaProps")
-#: The same where Go reads it through a type of its own.
+#: The same where Go reads it through a separate type.
 _INNER = Record("JSONSchemaProps", restarts=True)
 
 

@@ -35,7 +35,7 @@ from steersman.validation.wire_types import WireTypeError
 
 _APPROVAL_DOCS: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
 _WEBHOOK_PORT: Final = 443
-#: What a root may say though its status is a subresource, and how Go calls it.
+#: Keywords that a root may have though its status is a subresource, and their Go names.
 _ALLOWED_BESIDE_STATUS: Final = {
     "description": "Description",
     "type": "Type",
@@ -67,16 +67,16 @@ class CrdReview(NamedTuple):
 
     #: Empty if it is accepted.
     errors: list[FieldError]
-    #: What the server would warn about: formats that it does not know.
+    #: Warnings of the server: unknown formats.
     warnings: list[str]
-    #: Paths of fields that the server does not know; strict decoding refuses them, else they are warned about.
+    #: Paths of fields that the server does not know; strict decoding rejects them, otherwise they cause warnings.
     unknown: list[str]
     #: The object with defaults and the initial status, as it would be stored.
     crd: JsonObject
 
 
 def default_crd(crd: JsonObject) -> None:
-    """Fill in, in place, what the server fills in: names, conversion, the port of a webhook."""
+    """Fill in the defaults of the server in place: names, conversion, the port of a webhook."""
     names, spec = crd["spec"]["names"], crd["spec"]
     if names.get("kind"):
         names["singular"] = names.get("singular") or names["kind"].lower()
@@ -88,7 +88,7 @@ def default_crd(crd: JsonObject) -> None:
 
 
 def storage_version(crd: JsonObject) -> str | None:
-    """Name the first version that is marked as the stored one."""
+    """Return the name of the first version that is marked as stored."""
     return next((entry["name"] for entry in crd["spec"]["versions"] or () if entry["storage"]), None)
 
 
@@ -135,7 +135,7 @@ def _located(versions: list[JsonObject], key: str, shared_path: str, own_path: s
 
 
 def _status_root_errors(schema: JsonObject, path: str) -> list[FieldError]:
-    """Check a root whose status is a subresource: what it says of the whole object would be lost for the status."""
+    """Return errors about a root whose status is a subresource: its keywords would be lost for the status."""
     for key, value in schema.items():
         if key == "type" and value and value != "object":
             text = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
@@ -161,7 +161,7 @@ def _one_schema_errors(schema: JsonObject, path: str, *, has_status: bool) -> li
 
 
 def _schemas_errors(versions: list[JsonObject], known: JsonObject) -> list[FieldError]:
-    """Check the schemas of all versions; one that is ``known`` to have been accepted is not looked at again."""
+    """Return the errors of the schemas of all versions; one that is ``known`` to have been accepted is skipped."""
     errors = [
         required(f"spec.versions[{index}].schema.openAPIV3Schema")
         for index, version in enumerate(versions)
@@ -309,7 +309,7 @@ def _format_warnings(crd: JsonObject) -> list[str]:
 
 
 def validate_crd(crd: JsonObject, old: JsonObject | None = None) -> CrdReview:
-    """Judge a CustomResourceDefinition that is created, or that replaces ``old`` (as the server stored it).
+    """Validate a CustomResourceDefinition that is created, or that replaces ``old`` (as the server stored it).
 
     Raises `DecodeError` with the decoder's message where a field has a wrong JSON type, and where schemas nest too
     deeply. The given objects are not changed.
@@ -335,6 +335,6 @@ def _validate(given: JsonObject, old: JsonObject | None) -> CrdReview:
     errors += _approval_errors(crd, old)
     errors += _preserve_errors(crd, old)
     known = _format_warnings(old) if old is not None else []
-    # Only now: a default of 1.0 is judged as the fraction that it was given as.
+    # Only now: a default of 1.0 is checked as the fraction that it was written as.
     settle_numbers(crd)
     return CrdReview(errors, [text for text in _format_warnings(crd) if text not in known], unknown, crd)
