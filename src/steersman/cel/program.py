@@ -17,7 +17,7 @@ from steersman.cel.types import CelType
 
 
 class CheckedExpression:
-    """A parsed and typed expression, or what is wrong with it."""
+    """A parsed and typed expression, or its issues."""
 
     def __init__(
         self, text: str, variables: Mapping[str, CelType], objects: Mapping[str, Declaration] | None = None
@@ -61,7 +61,7 @@ class CheckedExpression:
 class Program:
     """An expression that can be evaluated.
 
-    ``evaluate`` gives the value or raises ``EvaluationError``; ``CostExceeded`` when it costs too much.
+    ``evaluate`` returns the value or raises ``EvaluationError``; ``CostExceeded`` if it costs too much.
     """
 
     def __init__(self, checked: CheckedExpression, declared: Declaration | None = None) -> None:

@@ -50,7 +50,7 @@ def _unhidden(name: str, *, of_kind: bool) -> str:
 
 
 def field_name(wire: str, *, of_kind: bool = False) -> str:
-    """Return the snake_case name of a field: ``clusterIP`` → ``cluster_ip``, ``from`` → ``from_``, ``$ref`` → ``ref``."""
+    """Return the Python name of a field: ``clusterIP`` → ``cluster_ip``, ``from`` → ``from_``, ``$ref`` → ``ref``."""
     name = "_".join(word.lower() for word in words(wire))
     if not name[:1].isalpha():
         name = f"field_{name}".rstrip("_") if name else "unnamed"

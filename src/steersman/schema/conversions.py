@@ -98,7 +98,7 @@ def conversion_between(source: CustomClass, target: CustomClass) -> Conversion |
 
 
 def has_conversions(kinds: Sequence[CustomClass]) -> bool:
-    """Return whether versions of a kind are converted by functions: their definition then needs a conversion webhook."""
+    """Return whether versions of a kind are converted by functions, so that the CRD needs a conversion webhook."""
     return any(conversion_between(one, other) for one in kinds for other in kinds)
 
 

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from steersman.clock import Clock
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
-#: Headers that say how the bytes are framed: only the server knows.
+#: Headers about the framing of the bytes, which only the server knows.
 _RESERVED = frozenset({"connection", "content-length", "date", "transfer-encoding"})
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -36,7 +36,7 @@ class DateHeader:
 
 
 def encode_head(status: int, headers: Sequence[tuple[str, str]], framing: str) -> bytes:
-    """Return the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are refused."""
+    """Return the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are rejected."""
     line = _STATUS_LINES.get(status) or _status_line(status)
     return f"{line}{framing}{_lines(tuple(headers))}\r\n".encode()
 

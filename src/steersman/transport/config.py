@@ -1,4 +1,4 @@
-"""How to reach one cluster: a value that says everything and does nothing.
+"""How to reach one cluster: a plain value.
 
 It comes from a kubeconfig, from inside a pod, or is written by hand. Nothing is read from a home directory unless a
 caller asks for the default kubeconfig by one of the constructors here.
@@ -58,7 +58,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
     tls: TlsConfig = field(default_factory=TlsConfig)
     authentication: Authentication = field(default_factory=Anonymous)
     impersonation: Impersonation = field(default_factory=Impersonation)
-    #: Where objects without a namespace of their own go.
+    #: The default namespace of objects.
     namespace: str = "default"
     proxy: Proxy | None = None
     #: Whether to ask for compressed answers.
@@ -89,7 +89,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
     def in_cluster(
         cls, *, environ: Mapping[str, str] = os.environ, directory: Path = SERVICE_ACCOUNT
     ) -> "ClusterConfig":
-        """Use the service account of the pod this runs in."""
+        """Return the configuration of the service account of the pod this runs in."""
         host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
         if not host or not port:
             raise ConfigError("not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set")
@@ -120,11 +120,11 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
         return cls.from_kubeconfig(path, context=context, plugins=plugins)
 
     def route_proxy(self, environ: Mapping[str, str] = os.environ) -> Proxy | None:
-        """Return the proxy to go through: the configured one, else what the environment says."""
+        """Return the proxy: the configured one, otherwise that of the environment."""
         return self.proxy or proxy_from_environment(Endpoint.parse(self.server), environ)
 
     def credentials(self, clock: Clock) -> Credentials:
-        """Make the source of identities that this configuration describes."""
+        """Return the source of identities that this configuration describes."""
         match self.authentication:
             case Anonymous():
                 return StaticCredentials()

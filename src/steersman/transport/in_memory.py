@@ -1,7 +1,7 @@
 """A transport without a network: the request goes straight to an app in the same process.
 
-What an app answers over HTTP it answers here: statuses, headers, streams and their breaking off, upgrades, retries.
-There are no bytes to parse, so it is also the fastest transport; it still never runs the app inside the caller's step.
+An app responds here as over HTTP: statuses, headers, streams and broken streams, upgrades, retries. There are no bytes
+to parse, so it is also the fastest transport; it still never runs the app inside the caller's step.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class InMemoryTransport:
 
     @asynccontextmanager
     async def upgrade(self, request: Request, *, protocol: str) -> AsyncIterator[Upgraded | Response]:
-        """Ask for another protocol; see ``Transport``."""
+        """Request another protocol; see ``Transport``."""
         headers = {**request.headers, "connection": "upgrade", "upgrade": protocol}
         exchange = self._begin(Request(request.method, request.target, headers, request.body, request.fence))
         try:
@@ -73,7 +73,7 @@ class InMemoryTransport:
         """Return at once: an app in the same process cannot be out of reach."""
 
     async def close(self) -> None:
-        """Break all exchanges off."""
+        """Break all exchanges."""
         self._closed = True
         for exchange in list(self._running):
             exchange.break_off(ConnectionLost("the transport was closed"))
@@ -136,7 +136,7 @@ class InMemoryTransport:
             exchange.respond(_INTERNAL_ERROR)
 
     async def _end(self, exchange: InMemoryExchange) -> None:
-        """Hang up; an app still at work is cancelled and waited for."""
+        """Disconnect; an app still at work is cancelled and waited for."""
         task = self._running.pop(exchange, None)
         exchange.hang_up()
         if task is not None and not task.done():

@@ -1,4 +1,4 @@
-"""Whether a server is alive: its last answer, or a question that is asked once for all who want to know."""
+"""Whether a server is alive: its last response, or a check that concurrent callers share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,24 +6,24 @@ from collections.abc import Awaitable, Callable
 from steersman.clock import Clock
 from steersman.errors import TransportError
 
-#: Seconds for which an answer is a sign of life.
+#: Seconds for which a response counts as proof of life.
 _RECENTLY = 5.0
 
 
 class ServerLiveness:
-    """Asks the server for a sign of life when no answer came recently."""
+    """Checks that the server responds, unless it did so recently."""
 
     def __init__(self, ask: Callable[[], Awaitable[object]], clock: Clock) -> None:
         self._ask = ask
         self._clock = clock
         self._answered_at = float("-inf")
         self._asking = asyncio.Lock()
-        #: Questions asked so far, and how the last one failed: those who waited for it share its outcome.
+        #: Checks so far, and how the last one failed: waiting callers share its outcome.
         self._asked = 0
         self._failure: TransportError | None = None
 
     def answered(self) -> None:
-        """Note that the server answered something."""
+        """Note that the server responded."""
         self._answered_at = self._clock.monotonic()
 
     async def check(self) -> None:

@@ -1,4 +1,4 @@
-"""The events of one watch, read from a transport until the server ends it or it is taken for dead."""
+"""The events of one watch, read from a transport until the server ends it or it is considered dead."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -19,14 +19,14 @@ from steersman.transport.stream import ResponseStream
 async def open_watch(
     transport: Transport, request: Request, *, clock: Clock, lasts: float | None
 ) -> AsyncIterator["WatchStream"]:
-    """Open a watch for the block; a refusal is raised as an ``ApiError``, a late answer as ``NoAnswer``.
+    """Open a watch for the block; a rejection raises ``ApiError``, a late response ``NoAnswer``.
 
     ``lasts`` is the number of seconds after which the server was asked to end it.
     """
     async with AsyncExitStack() as stack:
         try:
             async with clock.timeout(OPENING):
-                # Bytes have no time limit of their own: events have.
+                # Bytes have no timeout: events have one.
                 body = await stack.enter_async_context(transport.stream(request, idle=None))
                 if body.status != HTTPStatus.OK:
                     raise error_of(Response(body.status, body.headers, await body.read()))
@@ -38,7 +38,7 @@ async def open_watch(
 
 
 class WatchStream:
-    """Events by ``async for``: each step gives all events that one read completed, at least one.
+    """Events by ``async for``: each step yields all events that one read completed, at least one.
 
     Raises ``NoAnswer`` when the watch is dead by the rules of ``watch_liveness``, ``ConnectionFailed`` when it is quiet
     and the server is out of reach, and ``ConnectionLost`` when it ended in the middle of an event.
@@ -92,7 +92,7 @@ class WatchStream:
         self._liveness.server_responded(self._clock.monotonic())
 
     def close(self) -> None:
-        """Leave no timer behind."""
+        """Cancel the timer."""
         self._deadline.cancel()
 
     def __repr__(self) -> str:

@@ -38,12 +38,12 @@ def _has_param(subject: CelType) -> bool:
 
 
 def function(name: str, overload_id: str, params: Sequence[CelType], result: CelType, run: Implementation) -> Overload:
-    """Declare ``name(params)``."""
+    """Return the declaration of ``name(params)``."""
     return Overload(name, overload_id, tuple(params), result, run)
 
 
 def member(name: str, overload_id: str, params: Sequence[CelType], result: CelType, run: Implementation) -> Overload:
-    """Declare ``params[0].name(params[1:])``."""
+    """Return the declaration of ``params[0].name(params[1:])``."""
     return Overload(name, overload_id, tuple(params), result, run, is_member=True)
 
 
@@ -95,7 +95,7 @@ _TERSE = {"size": "size", "matches": "", "startsWith": "", "endsWith": "", "cont
 
 
 def dispatch(name: str, candidates: Sequence[Overload]) -> Implementation:
-    """Choose among overloads when it runs, by the values that come."""
+    """Return an implementation that chooses among overloads at run time, by the values."""
 
     def choose(*args: Any) -> Any:
         for candidate in candidates:

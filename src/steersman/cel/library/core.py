@@ -53,17 +53,17 @@ def add_ints(left: int, right: int) -> int:
 
 
 def subtract_ints(left: int, right: int) -> int:
-    """Subtract; raises when the difference does not fit."""
+    """Return the difference; raises if it does not fit."""
     return check_int(left - right)
 
 
 def multiply_ints(left: int, right: int) -> int:
-    """Multiply; raises when the product does not fit."""
+    """Return the product; raises if it does not fit."""
     return check_int(left * right)
 
 
 def divide_ints(left: int, right: int) -> int:
-    """Divide, rounding towards zero."""
+    """Return the quotient, rounded towards zero."""
     if right == 0:
         raise EvaluationError("division by zero")
     quotient = abs(left) // abs(right)
@@ -93,7 +93,7 @@ def _remainder_uints(left: int, right: int) -> Uint:
 
 
 def divide_doubles(left: float, right: float) -> float:
-    """Divide; by zero gives an infinity, or NaN."""
+    """Return the quotient; division by zero is an infinity, or NaN."""
     if right:
         return left / right
     if math.isnan(left) or left == 0:
@@ -102,19 +102,19 @@ def divide_doubles(left: float, right: float) -> float:
 
 
 def negate_int(value: int) -> int:
-    """Change the sign; raises for the smallest integer."""
+    """Return the negated integer; raises for the smallest one."""
     return check_int(-value)
 
 
 def concatenate(left: Any, right: Any) -> Any:
-    """Put one list behind another; a list of type set or map keeps its meaning when it is on the left."""
+    """Return two lists concatenated; a list of type set or map keeps its meaning when it is on the left."""
     if right.__class__ not in LIST_CLASSES:
         raise NoSuchOverload
     return left.plus(right) if isinstance(left, SchemaList) else [*left, *right]
 
 
 def size(value: Any) -> int:
-    """Count characters, bytes, elements or entries."""
+    """Return the number of characters, bytes, elements or entries."""
     return len(value)
 
 

@@ -57,7 +57,7 @@ def _replace(text: str, old: str, new: str, count: int = -1) -> str:
 
 
 def _check_length(length: int) -> None:
-    """Refuse a text before it is built that no evaluation could afford to look at."""
+    """Reject a text before it is built if no evaluation could afford to look at it."""
     if length > _LONGEST_RESULT:
         raise CostExceeded
 

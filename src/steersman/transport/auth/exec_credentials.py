@@ -1,7 +1,7 @@
 """Credentials from a program that a kubeconfig names (``client.authentication.k8s.io`` v1 and v1beta1).
 
-The program is started directly, never through a shell, never from the current directory, and for a limited time; what
-it prints is used and shown to nobody.
+The program is started directly, never through a shell, never from the current directory, and for a limited time; its
+output is used and never shown.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _BEFORE_EXPIRY: Final = timedelta(seconds=10)
 
 
 def find_program(plugin: ExecPlugin) -> str:
-    """Return the absolute path of the program, or say why it cannot be run."""
+    """Return the absolute path of the program; raise ``ConfigError`` if it cannot be run."""
     path = plugin.command if os.path.isabs(plugin.command) else shutil.which(plugin.command)  # noqa: PTH117 - text in, text out
     if path is None or not os.access(path, os.X_OK):
         hint = f": {plugin.install_hint}" if plugin.install_hint else ""
@@ -84,7 +84,7 @@ class Issued:
 
 
 def read_output(plugin: ExecPlugin, output: bytes) -> Issued:
-    """Turn a plugin's output into an identity; messages never quote it."""
+    """Parse a plugin's output into an identity; messages never quote it."""
     try:
         credential = msgspec.json.decode(output, type=_ExecCredential)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -111,14 +111,14 @@ def _identity(status: _Status) -> Identity:
 
 
 class ExecCredentials:
-    """Runs a plugin when its identity is first needed, about to expire or refused; once for all who wait."""
+    """Runs a plugin when its identity is first needed, about to expire or rejected; once for all waiting callers."""
 
     def __init__(self, plugin: ExecPlugin, *, clock: Clock) -> None:
         self._plugin = plugin
         self._clock = clock
         self._issued: Issued | None = None
         self._running = asyncio.Lock()
-        #: Runs finished so far, and how the last one failed: those who waited for it share its outcome.
+        #: Runs finished so far, and how the last one failed: waiting callers share its outcome.
         self._runs = 0
         self._failure: ConfigError | None = None
 
@@ -151,7 +151,7 @@ class ExecCredentials:
             return self._issued.identity
 
     def reject(self, identity: Identity) -> bool:
-        """Forget a refused identity, so that the next request runs the plugin again."""
+        """Forget a rejected identity, so that the next request runs the plugin again."""
         if self._issued is not None and self._issued.identity is identity:
             self._issued = None
         return True
@@ -193,7 +193,7 @@ class ExecCredentials:
         return bytes(output)
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
-        """Leave no process behind, nor the helpers it started."""
+        """End the process and the helpers it started."""
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

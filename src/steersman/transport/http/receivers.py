@@ -40,7 +40,7 @@ class WholeResponse:
         self._headers: list[tuple[str, str]] = []
 
     def head(self, status: int, headers: list[tuple[str, str]]) -> None:
-        """Keep it, and prepare for a compressed body."""
+        """Keep the head, and prepare for a compressed body."""
         self._status = status
         self._headers = headers
         for name, value in headers:
@@ -50,7 +50,7 @@ class WholeResponse:
                 self._connection.break_off(self._too_large())
 
     def body(self, chunk: bytes) -> None:
-        """Keep it, decompressed, as long as it is not too much."""
+        """Keep the decompressed body, up to the limit."""
         if self._inflater is not None:
             self._inflate(self._inflater, chunk)
             return
@@ -114,21 +114,21 @@ class StreamedResponse:
             self.opened.set_result(self._stream)
 
     def body(self, chunk: bytes) -> None:
-        """Feed it."""
+        """Feed the stream."""
         if self._stream is not None:
             self._stream.feed(chunk)
             if self._stream.is_full:
                 self._connection.pause()
 
     def end(self) -> None:
-        """Finish it."""
+        """Finish the stream."""
         if self._stream is not None:
             self._stream.finish()
         else:
             self.fail(ConnectionLost("the connection was lost before an answer came"))
 
     def fail(self, error: TransportError) -> None:
-        """Break it."""
+        """Break the stream."""
         if self._stream is not None:
             self._stream.finish(error)
         elif not self.opened.done():
@@ -151,7 +151,7 @@ class UpgradedConnection:
         self._connection.close()
 
     async def drain(self) -> None:
-        """Wait until the peer keeps up, or is gone."""
+        """Wait until the peer keeps up, or has disconnected."""
         await self._connection.drain()
 
     async def receive(self) -> bytes:

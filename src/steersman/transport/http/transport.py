@@ -1,7 +1,7 @@
 """The HTTP/1.1 client: connections kept alive, one exchange each, retries where they are safe.
 
-A request costs no task, no lock and, when a connection is idle, no waiting but for the answer. A call that is cancelled
-closes its connection: an answer that nobody waits for can never reach the next request.
+A request costs no task, no lock and, if a connection is idle, no waiting but for the response. A cancelled call closes
+its connection: its response can never reach the next request.
 """
 
 import asyncio
@@ -50,8 +50,7 @@ class HttpTransport:
         self._identity = Identity()
         self._encoder = self._encoder_for(self._identity)
         self._pool = Pool(self._limits.connections)
-        #: Every connection that exists, whatever for; ``close`` waits until there is none.
-        #: Dicts, because their order is certain.
+        #: All existing connections; ``close`` waits until there is none. Dicts, because their order is certain.
         self._connections: dict[Connection, None] = {}
         #: How to interrupt each connection that is being opened.
         self._dialing: dict[asyncio.Timeout, None] = {}
@@ -67,7 +66,7 @@ class HttpTransport:
         return request_with_retries(self._request, request, clock=self._clock, timeout=timeout)
 
     async def ping(self) -> None:
-        """Ask for a sign of life, unless an answer came a moment ago; see ``Transport``."""
+        """Check that the server responds, unless it did a moment ago; see ``Transport``."""
         await self._liveness.check()
 
     @asynccontextmanager
@@ -86,7 +85,7 @@ class HttpTransport:
 
     @asynccontextmanager
     async def upgrade(self, request: Request, *, protocol: str) -> AsyncIterator[Upgraded | Response]:
-        """Ask for another protocol; see ``Transport``."""
+        """Request another protocol; see ``Transport``."""
         await self._use_identity()
         connection, stream = await self._open(request, self._limits.idle, upgrade=protocol)
         try:
@@ -121,7 +120,7 @@ class HttpTransport:
         return Encoder(path=self._endpoint.path, headers=headers + self._config.impersonation.headers())
 
     async def _use_identity(self) -> Identity:
-        """Take up the identity in force; another client certificate needs other connections."""
+        """Use the current identity; another client certificate needs other connections."""
         try:
             identity = self._credentials.current() or await self._credentials.obtain()
         except ConfigError as error:
@@ -137,7 +136,7 @@ class HttpTransport:
         return identity
 
     def _renew(self, identity: Identity) -> bool:
-        """After a 401: whether another try would present something else than this identity."""
+        """Return whether, after a 401, a retry would present another identity."""
         renewed = self._credentials.reject(identity)
         if self._tls is not None and self._tls.is_stale(self._identity.certificate):
             self._retire_connections()
@@ -149,7 +148,7 @@ class HttpTransport:
             connection.abort()
 
     def _retire_connections(self) -> None:
-        """Use none of the connections for another request: they were made with another certificate."""
+        """Use none of the connections for another request: they were opened with another certificate."""
         for connection in self._pool.retire():
             connection.abort()
 
@@ -235,7 +234,7 @@ class HttpTransport:
             raise
 
     def _release(self, connection: Connection) -> None:
-        """Keep a connection whose exchange is complete; streams' connections end with their stream."""
+        """Keep a connection whose exchange is complete; connections of streams end with their stream."""
         if not self._closed and connection in self._pool:
             if self._pool.give_back(connection):
                 connection.keep(self._limits.keep_alive)
@@ -247,7 +246,7 @@ class HttpTransport:
     async def _open(
         self, request: Request, idle: float | None, *, upgrade: str = ""
     ) -> tuple[Connection, ResponseStream]:
-        """Send on a connection of its own and wait for the head of the answer."""
+        """Send on a separate connection and wait for the head of the response."""
         wire = self._encoder.encode(request, upgrade=upgrade)
         connection = await self._dial()
         opened: asyncio.Future[ResponseStream] = asyncio.get_running_loop().create_future()
@@ -302,5 +301,5 @@ class HttpTransport:
 def connect(
     config: ClusterConfig, *, clock: Clock, limits: Limits | None = None, user_agent: str | None = None
 ) -> HttpTransport:
-    """Make a transport to the cluster. Nothing is opened before the first request."""
+    """Return a transport to the cluster. Nothing is opened before the first request."""
     return HttpTransport(config, clock=clock, limits=limits, user_agent=user_agent)

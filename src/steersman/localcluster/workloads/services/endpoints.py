@@ -51,7 +51,7 @@ def groups(service: Service, pods: Iterable[Pod]) -> list[Group]:
 
 
 def _is_reachable(pod: Pod) -> bool:
-    """Return whether a pod has an address that can be written down: API servers refuse those of a process node, loopback."""
+    """Return whether a pod has a valid endpoint address: API servers reject the loopback ones of a process node."""
     return bool(pod.status.pod_ip) and not ipaddress.ip_address(pod.status.pod_ip or "").is_loopback
 
 

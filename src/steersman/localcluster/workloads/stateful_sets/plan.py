@@ -57,7 +57,7 @@ class StatefulSetState:
         return not pod.is_deleting and is_available(pod, self.stateful_set.spec.min_ready_seconds, self.now)
 
     def revision_for(self, ordinal: int) -> str:
-        """Return the revision that a pod is made of: below the partition that which it had, also when it is replaced."""
+        """Return the revision of a new pod: below the partition the one it had, also when it is replaced."""
         strategy = self.stateful_set.spec.update_strategy
         if strategy is not None and strategy.type == "OnDelete":
             return self.update
