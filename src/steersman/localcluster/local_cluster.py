@@ -17,7 +17,7 @@ from steersman.manager.operator import Operator
 
 
 def local_operators(*, node: Operator | None = None) -> tuple[Operator, ...]:
-    """Return the controllers of workloads, a scheduler, and a node: a simulated one unless another is given."""
+    """Return the workload controllers, a scheduler, and a node: a simulated one by default."""
     return (*controllers(), node if node is not None else simulated_node())
 
 

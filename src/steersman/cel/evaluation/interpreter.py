@@ -20,7 +20,7 @@ Invariants
    the others are still evaluated and the call is charged (`_evaluated`).
 3. Errors are values of CEL. ``&&``, ``||`` and the conditions of ``all`` and ``exists`` absorb an error if the other
    side decides; so `_logical` evaluates both sides before it raises the first error. A name whose value failed holds
-   `Failed`, and raises when it is read: ``bind`` and folds that absorb errors store it. `CostExceeded` is never absorbed.
+   `Failed`, and raises when read: ``bind`` and folds that absorb errors store it. `CostExceeded` is never absorbed.
 4. What is constant is evaluated while compiling. A constant part that fails makes the whole expression invalid
    (`InstantiationError`), as on the server, although it might never be reached.
 5. A call with one overload and definite operand types invokes it directly; otherwise `dispatch` chooses by the values,

@@ -1,4 +1,4 @@
-"""What pods refer to, as the node knows it: config maps, secrets and claims, followed all the time."""
+"""Config maps, secrets and claims that pods refer to, kept up to date by informers."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -31,7 +31,7 @@ class CachedInventory:
 
     @asynccontextmanager
     async def followed(self, changed: Callable[[str], None]) -> AsyncIterator[None]:
-        """Follow them inside the block; tells the namespace of what changed."""
+        """Watch them inside the block; call back with the namespace of each change."""
 
         def tell(change: Change) -> None:
             if not (isinstance(change, Added) and change.is_initial):

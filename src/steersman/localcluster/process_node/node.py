@@ -32,7 +32,7 @@ from steersman.version import __version__
 
 _log = logging.getLogger(__name__)
 _IDENTITY = "identity.json"
-#: Seconds before a pod that failed by a fault of the node is begun anew.
+#: Seconds before a pod that failed because of an error of the node is started again.
 _PAUSE = 5.0
 
 
@@ -73,7 +73,7 @@ class ProcessNode:
 
     @asynccontextmanager
     async def running(self, client: Client, clock: Clock) -> AsyncIterator["ProcessNode"]:
-        """Run the node inside the block, which begins when it is there for pods."""
+        """Run the node inside the block, which begins when it accepts pods."""
         async with background(self.run(client, clock), name=f"node/{self.options.name}") as task:
             await wait_ready(self._ready.wait(), task)
             yield self
@@ -153,7 +153,7 @@ class ProcessNode:
             self._tasks.create_task(self._run(runner), name=f"pod/{pod.key}")
 
     async def _run(self, runner: PodRunner) -> None:
-        """Run a pod to its end; one that fails by a fault of this node is begun anew, and holds up no other."""
+        """Run a pod to its end; restart it, without delaying others, if this node itself fails."""
         while True:
             try:
                 await runner.run()
@@ -175,10 +175,10 @@ class ProcessNode:
             if runner.pod.namespace == namespace:
                 runner.sources_changed()
 
-    # What others ask.
+    # Requests of the API server.
 
     def serve(self, api: ApiServer) -> None:
-        """Let an API server in this process have the logs, shells and ports of this node's pods."""
+        """Give an API server in this process access to the logs, shells and ports of this node's pods."""
         api.nodes[self.options.name] = PodAccess(self)
 
     @property
@@ -209,7 +209,7 @@ class ProcessNode:
         raise NotFound(text, code=404, reason="NotFound", kind="pods", name=name)
 
     def _check_addresses(self) -> None:
-        """Find out now whether pods can have addresses: not every system has all of the loopback network."""
+        """Check whether pods can have addresses: not every system has the whole loopback network."""
         with socket.socket() as probe:
             try:
                 probe.bind(("127.1.0.1", 0))

@@ -33,7 +33,7 @@ class NodeServices:
     recorder: EventRecorder
 
     def address_of(self, pod: Pod) -> str:
-        """Return a pod's address: a member of a StatefulSet gets the one it had before."""
+        """Return a pod's address: a pod of a StatefulSet gets the one it had before."""
         if pod.spec.host_network:
             return self.description.address
         address = self.addresses.address_of(_key(pod))
@@ -41,7 +41,7 @@ class NodeServices:
         return address
 
     def give_back_address(self, pod: Pod, *, for_good: bool = False) -> None:
-        """Take note that a pod is gone; a member of a StatefulSet keeps its address unless that is ``for_good``."""
+        """Release the address of a removed pod; a StatefulSet's pod keeps its address unless ``for_good``."""
         if for_good or not _is_member(pod):
             self.addresses.give_back(_key(pod))
             self._keep_addresses()

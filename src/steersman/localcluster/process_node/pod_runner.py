@@ -1,4 +1,4 @@
-"""Runs one pod: does what the rules of its life ask for, tells them what came of it, and writes the status."""
+"""Runs one pod: carries out the actions of its life cycle, reports their results, and writes the status."""
 
 import asyncio
 import contextlib
@@ -42,7 +42,7 @@ _FORCED = 1.0
 
 
 class PodRunner:
-    """One pod of a node, from when it is placed there until it is gone."""
+    """One pod of a node, from its binding to its removal."""
 
     def __init__(self, pod: Pod, services: NodeServices) -> None:
         self._services = services
@@ -71,31 +71,31 @@ class PodRunner:
         begun = Instant(now.at - (now.wall - since).total_seconds(), since)
         return PodLifecycle(pod, begun, restart_seconds=self._services.options.restart_seconds)
 
-    # What others tell and ask.
+    # Notifications and requests.
 
     @property
     def pod(self) -> Pod:
-        """The pod as it is known."""
+        """The last known state of the pod."""
         return self._writer.pod
 
     def saw(self, pod: Pod) -> None:
-        """Take note that the pod changed."""
+        """Note that the pod changed."""
         self._writer.saw(pod)
         self._wakeup.set()
 
     def gone(self) -> None:
-        """Take note that the API has the pod no more."""
+        """Note that the API no longer has the pod."""
         self._writer.is_gone = True
         self._wakeup.set()
 
     def sources_changed(self) -> None:
-        """Take note that something changed that the pod may refer to: try again, and bring volumes up to date."""
+        """Note that something changed that the pod may refer to: retry, and update volumes."""
         now = self._services.clock.monotonic()
         for life in self.life.containers.values():
             if life.stage is Stage.NEW and life.trouble is not None:
                 life.due = now
         for run in self.runs.values():
-            # What is there stays as it is when the new state is impossible, as in a kubelet.
+            # Content stays unchanged when the new state is impossible, as in a kubelet.
             with contextlib.suppress(StartError):
                 self._volumes().refresh(
                     run.context.container, run.context.mounts, self._tokens[run.context.container.name]
@@ -111,7 +111,7 @@ class PodRunner:
         return str(self._volumes().root_of(name))
 
     def change_address(self) -> str:
-        """Restart everything under another address, as if the pod's network had been lost, and give that."""
+        """Restart everything under another address, as if the pod's network had been lost, and return that."""
         self._services.give_back_address(self.pod, for_good=True)
         self._address_wanted = self._services.address_of(self.pod)
         for run in self.runs.values():
@@ -122,7 +122,7 @@ class PodRunner:
     # Life.
 
     async def run(self) -> None:
-        """Run the pod until it is gone; cancelling leaves its object as it is and ends its processes."""
+        """Run the pod until it is removed; cancelling ends its processes and leaves its object unchanged."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -136,7 +136,7 @@ class PodRunner:
         await self._remove()
 
     async def _step(self) -> bool:
-        """Do what is to be done now and wait for news; tells whether the pod is gone."""
+        """Carry out the current actions and wait for news; return whether the pod is removed."""
         clock = self._services.clock
         if self._is_frozen:
             await self._wakeup.wait()
@@ -158,7 +158,7 @@ class PodRunner:
         return False
 
     async def _move(self) -> bool:
-        """Begin anew at another address, once nothing runs any more; tells whether that is done."""
+        """Start again at another address, once nothing runs any more; return whether that is done."""
         if self.runs:
             await self._wakeup.wait()
             return False
@@ -202,7 +202,7 @@ class PodRunner:
                 await self._services.client.delete(self.pod, options=options, missing_ok=True)
 
     async def stop(self) -> None:
-        """Ask all containers to end, because the node itself is stopped; they have some seconds."""
+        """Stop all containers, because the node itself is stopped; they have some seconds."""
         self._is_frozen = True
         for run in self.runs.values():
             run.process.signal("SIGTERM")
@@ -278,7 +278,7 @@ class PodRunner:
             raise StartError(f"container {container.name} gets no place on this machine: {error}") from None
 
     async def context_of(self, container: Container) -> ContainerContext:
-        """Return what the container's processes see; ``StartError`` says what is missing."""
+        """Return what the container's processes see; raise ``StartError`` if something is missing."""
         pod = self.pod
         image = self._services.images.find(container.image or "")
         variables = environment(pod, container, self._services.inventory, self._around)

@@ -59,7 +59,7 @@ class _Pod:
         self._ctx = ctx
         self._host_ip = host_ip
         self._addresses = addresses
-        #: What is wrong with its annotations.
+        #: Error in its annotations.
         self._complaint = ""
 
     async def live(self) -> None:
@@ -104,7 +104,7 @@ class _Pod:
         return self._addresses.address_of(self._pod.uid, self._pod.status.pod_ip)
 
     async def _end(self, script: Script) -> None:
-        """Let the pod go when its time has come: nobody but its node can finish a graceful deletion."""
+        """Finish the deletion of a pod in time: only its node can finish a graceful deletion."""
         pod, ctx, now = self._pod, self._ctx, self._ctx.now()
         left = (stopped_at(pod, script, now) - now).total_seconds()
         if left > 0:

@@ -1,6 +1,6 @@
-"""How a pod stands at any moment of its simulated life. Pure: when it began and what it shall do say everything.
+"""The state of a simulated pod at any moment, as a function of its start and its script. Pure.
 
-Nothing has to be remembered between two looks, so a node that is started anew goes on where it was.
+Nothing has to be stored between two moments, so a restarted node continues where it was.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def pod_at(pod: Pod, script: Script, began: datetime, now: datetime, *, host_ip:
     moments: dict[str, TimelineStep] = {}
     start = began + script.start_after
     if not script.pull_failure:
-        # What runs before the others takes no time here; sidecars go on.
+        # Init containers take no time here; sidecars keep running.
         for container in pod.spec.init_containers or ():
             moments[container.name] = _init(pod, container, start, now)
         for container in pod.spec.containers:
@@ -59,7 +59,7 @@ def pod_at(pod: Pod, script: Script, began: datetime, now: datetime, *, host_ip:
 
 
 def container_at(pod: Pod, container: Container, script: Script, start: datetime, now: datetime) -> TimelineStep:
-    """Return how a container stands that begins its first run at ``start``."""
+    """Return the state of a container whose first run begins at ``start``."""
     if now < start:
         return TimelineStep(ContainerReport(), start)
     policy = container.restart_policy or pod.spec.restart_policy or "Always"
@@ -119,7 +119,7 @@ def _identity(pod: Pod, container: Container, restarts: int) -> str:
 
 
 def stopped_at(pod: Pod, script: Script, now: datetime) -> datetime:
-    """Return when a pod ends whose deletion was asked for: when it is done, and at the latest when its time is up."""
+    """Return when a deleted pod ends: when it is done, and at the latest after its grace period."""
     deadline = pod.metadata.deletion_timestamp or now
     asked = deadline - timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
     return min(asked + script.stop_after, deadline)

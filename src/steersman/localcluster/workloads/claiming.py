@@ -1,4 +1,4 @@
-"""Who belongs to a workload: what its selector matches and nobody else controls is adopted, the rest released."""
+"""Adopts objects that a workload's selector matches and that have no controller, and releases the others."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""What all workload controllers know about pods: how they are made of a template, and how far they are. Pure."""
+"""What all workload controllers know about pods: how they are created from a template, and their state. Pure."""
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
@@ -9,7 +9,7 @@ from steersman.kinds.meta_v1 import LabelSelector as SelectorSpec
 from steersman.objects.meta import ObjectMeta
 from steersman.objects.selectors import LabelSelector
 
-#: How readily a pod is given up, lowest first.
+#: Deletion cost of a pod; the lowest is deleted first.
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 #: Earlier than any pod; a pod that never was ready counts as ready for the shortest time.
@@ -24,7 +24,7 @@ def selector_of(spec: SelectorSpec | None) -> LabelSelector:
 
 
 def pod_from(template: PodTemplateSpec, *, prefix: str, labels: Mapping[str, str] | None = None) -> Pod:
-    """Make a pod of a template; the server ends its name."""
+    """Return a pod of a template; the server completes its name."""
     metadata = template.metadata or ObjectMeta()
     return Pod(
         ObjectMeta(
@@ -43,12 +43,12 @@ def is_finished(pod: Pod) -> bool:
 
 
 def is_active(pod: Pod) -> bool:
-    """Return whether it counts as one that runs or will run."""
+    """Return whether it runs or will run."""
     return not is_finished(pod) and not pod.is_deleting
 
 
 def ready_condition(pod: Pod) -> PodCondition | None:
-    """Return what its node says about its readiness."""
+    """Return its Ready condition."""
     return next((condition for condition in pod.status.conditions or () if condition.type == "Ready"), None)
 
 
@@ -81,10 +81,10 @@ def next_available(pods: Iterable[Pod], min_ready_seconds: int | None, now: date
 
 
 def by_dispensability(pods: Iterable[Pod], now: datetime) -> list[Pod]:
-    """Sort pods so that those come first whose end does the least harm, as the ReplicaSet controller does.
+    """Return pods in the order in which the ReplicaSet controller deletes them.
 
-    Not bound before bound, not running before running, not ready before ready, cheap before dear, then what was ready
-    for the shortest time, what was restarted most, what is youngest.
+    Not bound before bound, not running before running, not ready before ready, low deletion cost before high, then
+    ready for the shortest time, restarted most often, youngest.
     """
     return sorted(pods, key=lambda pod: _rank(pod, now))
 

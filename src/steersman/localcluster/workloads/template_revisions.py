@@ -25,7 +25,7 @@ class Revisions:
 
 
 def new_revision(owner: StatefulSet | DaemonSet, number: int, hash_label: str) -> ControllerRevision:
-    """Make the revision of the present template."""
+    """Return the revision of the current template."""
     name = template_hash(owner.spec.template, owner.status.collision_count)
     template = decode_json(encode_json(owner.spec.template))
     labels = dict(owner.spec.template.metadata.labels) if owner.spec.template.metadata is not None else {}

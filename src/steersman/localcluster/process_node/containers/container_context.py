@@ -20,10 +20,10 @@ class ContainerContext:
     image: Image
     #: What every process of this machine has.
     base: Mapping[str, str]
-    #: What the container declares, secrets among it; paths below mounts are not replaced yet.
+    #: The variables that the container declares, including secrets; paths below mounts are not replaced yet.
     variables: Mapping[str, str] = field(repr=False)
     mounts: Mounts
-    #: Where it works unless it says otherwise.
+    #: The working directory by default.
     home: Path
 
     def command(self) -> Program:

@@ -11,9 +11,9 @@ from steersman.localcluster.process_node.containers.container_log import Contain
 from steersman.localcluster.process_node.processes.pipes import OutputPipe
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes, Streams
 
-#: Bytes that a probe's or hook's command may say.
+#: Maximum output of a probe's or hook's command in bytes.
 _MOST_SAID = 10 * 1024
-#: What a container may say about its end, in a file or with its last lines.
+#: Maximum size of a container's termination message, from its file or its last lines.
 _MESSAGE_BYTES, _FALLBACK_BYTES, _FALLBACK_LINES = 4096, 2048, 80
 
 
@@ -33,7 +33,7 @@ class ContainerRun:
     async def start(
         cls, context: ContainerContext, processes: Processes, log_path: Path, clock: Clock
     ) -> "ContainerRun":
-        """Start the container's command; ``StartError`` says why it cannot be."""
+        """Start the container's command; raise ``StartError`` if that is not possible."""
         program = context.command()
         pipes = OutputPipe(), OutputPipe()
         try:
@@ -50,7 +50,7 @@ class ContainerRun:
         return cls(context, process, log, log_path, pipes, processes, clock)
 
     async def wait(self) -> int:
-        """Wait until all of it has ended, and give the exit code of its command."""
+        """Wait until all its processes have ended, and return the exit code of its command."""
         try:
             code = await self.process.wait()
         finally:
@@ -61,14 +61,14 @@ class ContainerRun:
         return code
 
     def close(self) -> None:
-        """End everything at once: the node itself is ending."""
+        """Kill everything at once: the node itself is ending."""
         self._processes.ended(self.process)
         for pipe in self._pipes:
             pipe.close()
         self.log.close(self._clock.now())
 
     def last_words(self, code: int, path: Path) -> str:
-        """Return what the container says about its end."""
+        """Return the termination message of the container."""
         told = path.read_bytes()[:_MESSAGE_BYTES].decode("utf-8", "replace") if path.exists() else ""
         if not told and code != 0 and self.context.container.termination_message_policy == "FallbackToLogsOnError":
             lines = [entry.text for entry in read_log(self.log_path)][-_FALLBACK_LINES:]
@@ -81,7 +81,7 @@ def _note(log: ContainerLog, stream: str, clock: Clock, data: bytes) -> None:
 
 
 class RunLogs:
-    """The logs of a container's runs: that of the current one and the one before are kept."""
+    """The logs of a container's runs: the current one and the one before are kept."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -91,7 +91,7 @@ class RunLogs:
         return self._directory / f"{number}.log"
 
     def begin(self, number: int) -> Path:
-        """Make room for the log of another run."""
+        """Rotate the logs for another run, and return the path of the new one."""
         remove_log(self.path(number))
         if number > 1:
             remove_log(self.path(number - 2))
@@ -101,7 +101,7 @@ class RunLogs:
 async def execute(
     context: ContainerContext, processes: Processes, command: Sequence[str], clock: Clock
 ) -> tuple[int, str]:
-    """Run a command inside a container to its end; gives its exit code and what it wrote. Cancelling ends it."""
+    """Run a command inside a container to its end; return its exit code and output. Cancelling ends it."""
     program = context.program(command)
     pipe = OutputPipe()
     said = bytearray()

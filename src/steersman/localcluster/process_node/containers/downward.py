@@ -1,4 +1,4 @@
-"""The downward API: what a pod may know about itself. Pure."""
+"""The downward API: fields of the pod and its node for its containers. Pure."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ _KEYED = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What the node knows beside the pod itself."""
+    """What the node knows besides the pod itself."""
 
     pod_ip: str
     host_ip: str

@@ -45,7 +45,7 @@ class Images:
     """The map from images to what stands for them, by name or by a pattern such as ``redis:*``."""
 
     def __init__(self, entries: Mapping[str, Any], root: Path | None = None) -> None:
-        """Read a map; relative paths are below ``root``, the current directory unless told."""
+        """Parse an image map; relative paths are below ``root``, the current directory by default."""
         self._images = {pattern: _image(pattern, entry, root or Path()) for pattern, entry in entries.items()}
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class Images:
 
 
 def _spellings(image: str) -> list[str]:
-    """Return the names of an image: as written, without the place that is meant anyway, without its version."""
+    """Return the names of an image: as written, without the default registry, without its tag."""
     names = [image]
     for place in _DEFAULT_PLACES:
         if image.startswith(place):

@@ -28,7 +28,7 @@ class File:
 
     content: bytes = field(repr=False)
     mode: int = _MODE
-    #: Whether it speaks of paths of the container, so that those below mounts are to be replaced.
+    #: Whether it may contain paths of the container, so that those below mounts are replaced.
     is_text: bool = False
 
 
@@ -69,7 +69,7 @@ def tokens_wanted(volume: Volume) -> list[ProjectedToken]:
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that leads out of its volume."""
+    """Reject a path that leads out of its volume."""
     parts = path.split("/")
     if not path or path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
         raise MountError(f"{path!r} is not a path inside a volume")

@@ -41,10 +41,10 @@ class PodVolumes:
     facts: NodeFacts
 
     def mount(self, container: Container, variables: dict[str, str], tokens: dict[tuple[str, str], str]) -> Mounts:
-        """Provide what a container mounts; ``MountError`` says what is missing.
+        """Provide the mounts of a container; raise ``MountError`` if something is missing.
 
-        Content that comes from the API is written for each container anew: files of config maps speak of paths, and
-        another container may have mounted something else there.
+        Content that comes from the API is written for each container separately: files of config maps contain paths,
+        and another container may have mounted something else there.
         """
         places = {_termination_path(container): str(self.termination_log(container))}
         for mount in container.volume_mounts or ():
@@ -61,7 +61,7 @@ class PodVolumes:
         return mounts
 
     def refresh(self, container: Container, mounts: Mounts, tokens: dict[tuple[str, str], str]) -> None:
-        """Bring content that comes from the API up to date; what has become impossible stays as it is."""
+        """Update content that comes from the API; content that has become impossible stays unchanged."""
         for mount in container.volume_mounts or ():
             volume = self._volume(mount.name)
             if is_projected(volume) and not (mount.sub_path or mount.sub_path_expr):

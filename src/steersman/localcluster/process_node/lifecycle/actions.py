@@ -1,4 +1,4 @@
-"""What the rules of a pod's life ask for, as values: the node carries them out and reports what came of it."""
+"""The actions of a pod's life cycle as values: the node carries them out and reports the results."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -15,7 +15,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class RunProbe:
-    """Ask a probe; answered by `ContainerLifecycle.probed`."""
+    """Run a probe; its result goes to `ContainerLifecycle.probed`."""
 
     container: str
     kind: ProbeKind
@@ -41,7 +41,7 @@ class SendSignal:
 
 @dataclass(frozen=True, slots=True)
 class EmitEvent:
-    """Tell people of something, as an Event."""
+    """Emit an Event."""
 
     reason: str
     note: str

@@ -1,4 +1,4 @@
-"""The life of one container: started, probed, stopped, ended, started again. Pure; `pod_life` has the pod's rules."""
+"""The life cycle of one container: start, probe, stop, end, restart. Pure; `pod_lifecycle` has the pod's rules."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -24,7 +24,7 @@ class Role(Enum):
 
 
 class Stage(Enum):
-    """Where a container is in its life."""
+    """The stage of a container's life cycle."""
 
     NEW = "not started"
     STARTING = "being started"
@@ -66,19 +66,19 @@ class ContainerLifecycle:
     _image_id: str = ""
     _since: Instant | None = None
     _probes: dict[ProbeKind, ProbeWatch] = field(default_factory=dict)
-    #: Whether its postStart hook has yet to run, and the run for which it has been asked to.
+    #: Whether its postStart hook has yet to run, and the run for which it was requested.
     _post_start: bool = False
     _hooked: str = ""
     _stop: _Stop | None = None
 
     def restore(self, restarts: int, end: Terminated) -> None:
-        """Go on after a run that an earlier node, or this one before it was stopped, has seen."""
+        """Continue after a run that an earlier node, or this one before a restart, has recorded."""
         self._has_run, self.stage, self.restarts, self.end = True, Stage.ENDED, restarts, end
 
     # What happened.
 
     def starting(self, now: float) -> None:
-        """Take note that it is being started."""
+        """Note that it is being started."""
         if self._has_run:
             self.restarts += 1
             self.backoff.restarted(now)
@@ -87,7 +87,7 @@ class ContainerLifecycle:
         self.stage, self._stop = Stage.STARTING, None
 
     def started(self, instant: Instant, container_id: str, image_id: str = "") -> None:
-        """Take note that it runs."""
+        """Note that it runs."""
         self.stage, self.trouble, self._has_run = Stage.ALIVE, None, True
         self._since, self._container_id, self._image_id = instant, container_id, image_id
         lifecycle = self.spec.lifecycle
@@ -95,20 +95,20 @@ class ContainerLifecycle:
         self._probes = {} if self.role is Role.STEP else probes_of(self.spec, instant.at)
 
     def start_failed(self, now: float, reason: str, message: str, retry: float) -> None:
-        """Take note that it could not be started; it is tried again after some seconds."""
+        """Note that it could not be started; this is retried after some seconds."""
         self.stage, self.trouble, self.due = Stage.NEW, Waiting(reason, message), now + retry
         if self._has_run:
             self.restarts -= 1  # it did not come to another run
 
     def exited(self, instant: Instant, exit_code: int, message: str = "") -> None:
-        """Take note that all its processes are gone."""
+        """Note that all its processes have ended."""
         since = None if self._since is None else self._since.wall
         self.end = Terminated(exit_code, since, instant.wall, message=message, container_id=self._container_id)
         self.stage, self._stop, self._probes = Stage.ENDED, None, {}
         self.due = self.backoff.due(instant.at)
 
     def probed(self, kind: ProbeKind, now: float, grace: float, *, is_success: bool, why: str = "") -> list[Action]:
-        """Take note of a probe's answer: a container that does not live, or does not come up, is stopped."""
+        """Handle the result of a probe: a container that is not alive, or does not start up, is stopped."""
         watch = self._probes.get(kind)
         if watch is None or not watch.is_under_way:
             return []
@@ -125,7 +125,7 @@ class ContainerLifecycle:
         return told
 
     def hook_done(self, hook: str, now: float, grace: float, *, failure: str = "") -> list[Action]:
-        """Take note that a hook has run; a container whose postStart failed is stopped."""
+        """Handle the result of a hook; a container whose postStart failed is stopped."""
         name = self.spec.name
         if hook == "preStop":
             if self._stop is not None:
@@ -138,7 +138,10 @@ class ContainerLifecycle:
         return [EmitEvent("FailedPostStartHook", f"Container {name}: {failure}", is_warning=True)]
 
     def stop(self, now: float, grace: float) -> None:
-        """Stop it: its hook, a signal, and after its grace another one. A shorter grace than before takes force."""
+        """Stop it: its hook, a signal, and after the grace period another one.
+
+        A shorter grace period replaces a longer one.
+        """
         kill_at = now + grace
         if self._stop is None:
             self._stop = _Stop(kill_at)
@@ -159,7 +162,7 @@ class ContainerLifecycle:
 
     @property
     def is_started(self) -> bool:
-        """Whether others need not wait for it any more."""
+        """Whether other containers need not wait for it any longer."""
         startup = self._probes.get(ProbeKind.STARTUP)
         return self.stage is Stage.ALIVE and not self._post_start and (startup is None or startup.is_good)
 
@@ -180,7 +183,7 @@ class ContainerLifecycle:
         return policy == "Always" or (policy == "OnFailure" and not self.end.is_success)
 
     def actions(self, now: float) -> list[Action]:
-        """Return what is to be done with a container that runs."""
+        """Return the actions of a running container."""
         if self.stage is not Stage.ALIVE:
             return []
         if self._stop is not None:
@@ -203,7 +206,7 @@ class ContainerLifecycle:
         return [watch.due for watch in self._asked() if not watch.is_under_way]
 
     def report(self, now: float, *, restarts: bool) -> ContainerReport:
-        """Say how it stands; ``restarts``: whether it will run again when it has ended."""
+        """Return its state; ``restarts``: whether it will run again after it has ended."""
         state: Waiting | Running | Terminated = self.trouble or Waiting()
         last = self.last
         if self.stage is Stage.ALIVE and self._since is not None and not self._post_start:

@@ -1,4 +1,4 @@
-"""One look at the clock: what people read, and what durations are measured by."""
+"""One reading of the clock: wall-clock time for people, monotonic time for durations."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,5 +17,5 @@ class Instant:
 
     @classmethod
     def now(cls, clock: Clock) -> "Instant":
-        """Look at a clock."""
+        """Return the current instant of a clock."""
         return cls(clock.monotonic(), clock.now().replace(microsecond=0))

@@ -1,7 +1,7 @@
-"""The life of a pod on its node, as rules without processes: what to start, ask and stop now, and when to look again.
+"""The life cycle of a pod on its node as rules: what to start, probe and stop now, and when to decide again. Pure.
 
-Init containers run one after another, sidecars begin among them and go on; then all containers run. A pod that is
-deleted, or has been active for too long, is stopped: containers first, then sidecars, the last one first. Pure.
+Init containers run one after another, sidecars start among them and keep running; then all containers run. A pod that
+is deleted, or has exceeded its deadline, is stopped: containers first, then sidecars, the last one first.
 """
 
 from steersman.kinds.core_v1 import Container, ContainerStateTerminated, ContainerStatus, Pod
@@ -14,7 +14,7 @@ from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
 from steersman.localcluster.process_node.lifecycle.restart_backoff import RestartBackoff
 
 _GRACE = 30
-#: What a kubelet says of a container that ran when the node itself was stopped.
+#: Message of a kubelet about a container that ran when the node itself was stopped.
 _LOST = Terminated(137, reason="ContainerStatusUnknown", message="the node was stopped while the container ran")
 
 
@@ -47,7 +47,7 @@ class PodLifecycle:
         self.containers[container.name] = ContainerLifecycle(container, role, label, backoff)
 
     def _restore(self, status: ContainerStatus) -> None:
-        """Count on from what the status says that an earlier node has done."""
+        """Continue the counts of an earlier node from the status."""
         life = self.containers.get(status.name)
         state = status.state
         if life is None or state is None:
@@ -62,7 +62,7 @@ class PodLifecycle:
     # What happened.
 
     def ask_to_stop(self, now: float, grace: float) -> None:
-        """Stop the pod: it is being deleted. Asking again can only make it faster."""
+        """Stop the pod, because it is being deleted. Another call can only shorten the grace period."""
         stop_by = now + grace
         self._stop_by = stop_by if self._stop_by is None else min(self._stop_by, stop_by)
         for life in self.containers.values():
@@ -70,7 +70,7 @@ class PodLifecycle:
                 life.stop(now, self._stop_by - now)
 
     def exited(self, name: str, instant: Instant, exit_code: int, message: str = "") -> list[Action]:
-        """Take note that a container ended."""
+        """Note that a container ended."""
         life = self.containers[name]
         life.exited(instant, exit_code, message)
         if self._is_restarted(life) and life.due > instant.at:
@@ -79,11 +79,11 @@ class PodLifecycle:
         return []
 
     def probed(self, name: str, kind: ProbeKind, now: float, *, is_success: bool, why: str = "") -> list[Action]:
-        """Take note of a probe's answer."""
+        """Handle the result of a probe."""
         return self.containers[name].probed(kind, now, self._grace, is_success=is_success, why=why)
 
     def hook_done(self, name: str, hook: str, now: float, *, failure: str = "") -> list[Action]:
-        """Take note that a hook has run."""
+        """Handle the result of a hook."""
         return self.containers[name].hook_done(hook, now, self._grace, failure=failure)
 
     # What follows from it.
@@ -109,7 +109,7 @@ class PodLifecycle:
         return (self.is_stopping or self.is_finished) and all(life.is_gone for life in self.containers.values())
 
     def decide(self, now: float) -> list[Action]:
-        """Return what is to be done now; what was given is not given again."""
+        """Return the actions to carry out now; each is returned once."""
         self._check_deadline(now)
         actions: list[Action] = []
         if self.is_stopping or self.is_finished:
@@ -133,7 +133,7 @@ class PodLifecycle:
         return min(times, default=None)
 
     def reports(self, now: float) -> dict[str, ContainerReport]:
-        """Say how each container stands."""
+        """Return the state of each container."""
         return {name: life.report(now, restarts=self._is_restarted(life)) for name, life in self.containers.items()}
 
     @property
@@ -160,7 +160,7 @@ class PodLifecycle:
         return life.wants_restart(self._policy) and not self.is_stopping and not self.is_finished
 
     def _to_start(self) -> list[ContainerLifecycle]:
-        """Return the containers that shall run now, as far as the one that all others wait for."""
+        """Return the containers that should run now, up to the one that all others wait for."""
         wanted: list[ContainerLifecycle] = []
         lives = self.containers.values()
         has_begun = any(life.role is Role.MAIN and life.stage is not Stage.NEW for life in lives)
@@ -174,7 +174,7 @@ class PodLifecycle:
         return wanted
 
     def _stop(self, now: float) -> list[Action]:
-        """Stop what runs: sidecars only when all others have ended, and one after another."""
+        """Return the actions that stop what runs: sidecars only when all others have ended, and one after another."""
         stop_by = now + self._grace if self._stop_by is None else self._stop_by
         others = [life for life in self.containers.values() if life.role is not Role.SIDECAR and not life.is_gone]
         sidecars = [life for life in self.containers.values() if life.role is Role.SIDECAR and not life.is_gone]

@@ -1,4 +1,4 @@
-"""A terminal for a command: both ends of it, and the program that makes it the command's own.
+"""A terminal for a command: both ends of it, and the program that makes it the controlling one.
 
 As a program (``python terminal.py PROGRAM ARGUMENT…``) it makes its standard input the terminal that controls the
 session, which only a process of the session can do, and becomes the command.
@@ -18,7 +18,7 @@ def open_terminal() -> tuple[int, int]:
 
 
 def resize(descriptor: int, width: int, height: int) -> None:
-    """Tell whoever is on a terminal how large it is."""
+    """Set the size of a terminal."""
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", height & 0xFFFF, width & 0xFFFF, 0, 0))
 
 

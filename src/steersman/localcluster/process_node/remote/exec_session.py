@@ -1,4 +1,4 @@
-"""One command that somebody runs inside a container, over a WebSocket: `kubectl exec`."""
+"""One command that a client runs inside a container over a WebSocket: `kubectl exec`."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ from steersman.protocol.remote.websocket import WebSocket
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecRequest:
-    """What is to be run, and what of it is wanted."""
+    """The command to run, and which of its streams are wanted."""
 
     command: Sequence[str]
     stdin: bool = False
@@ -30,7 +30,7 @@ class ExecRequest:
 
 
 class ExecSession:
-    """A command and who speaks with it."""
+    """A command and its client."""
 
     def __init__(self, socket: WebSocket, request: ExecRequest, clock: Clock) -> None:
         self._socket = socket
@@ -42,7 +42,7 @@ class ExecSession:
         self._terminal = -1
 
     async def run(self, context: ContainerContext, processes: Processes) -> None:
-        """Run the command to its end and tell how it ended; when nobody listens any more it is ended."""
+        """Run the command to its end and send its exit status; it is ended when the client disconnects."""
         try:
             process = await self._start(context, processes)
         except StartError as error:
@@ -91,7 +91,7 @@ class ExecSession:
             code = await process.wait()
             processes.ended(process)
             for task in speaking:
-                # What somebody else holds open does not hold up the end.
+                # A pipe that another process holds open does not delay the end.
                 with suppress(TimeoutError):
                     async with self._clock.timeout(1.0):
                         await asyncio.wait({task})
@@ -100,7 +100,7 @@ class ExecSession:
         return code
 
     async def _listen(self, process: LocalProcess) -> None:
-        """Hand over what the other side says; when it goes, the command goes too."""
+        """Pass on the client's input; end the command when the client disconnects."""
         with suppress(DecodeError):
             while (said := await self._socket.receive()) is not None:
                 await self._heed(said)

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class PodAccess:
-    """The way into the pods of one node; the API server has checked who is asking, and that there is such a pod."""
+    """Access to the pods of one node; the API server has authorized the request and found the pod."""
 
     def __init__(self, node: "ProcessNode") -> None:
         self._node = node
 
     def handle(self, part: str, pod: JsonObject, call: Call, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer a request to a part of a pod."""
+        """Handle a request to a subresource of a pod."""
         runner = self._node.pods.get(pod["metadata"]["uid"])
         if runner is None:
             raise Refusal(500, "InternalError", f"pod {pod['metadata']['name']} is not on its node yet, or no more")

@@ -62,12 +62,12 @@ class DaemonSetPlan:
 
     create: list[Node]
     delete: list[Pod]
-    #: Those of the deleted ones that had ended by themselves.
+    #: Those of the deleted pods that had ended by themselves.
     failed: list[Pod]
 
 
 def daemon_pod(daemon_set: DaemonSet, node: Node | None, update: str) -> Pod:
-    """Make a pod that only one node takes, whatever is wrong with that node."""
+    """Return a pod that only one node takes, whatever the state of that node."""
     labels = {HASH_LABEL: update, GENERATION_LABEL: str(template_generation(daemon_set))}
     pod = pod_from(daemon_set.spec.template, prefix=f"{daemon_set.name}-", labels=labels)
     spec = pod.spec
@@ -167,7 +167,7 @@ def _replace(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSet
 
 
 def _surge(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPlan, surge: int) -> None:
-    """Make new pods beside the old ones, which go when the new ones are up."""
+    """Create new pods beside the old ones, which are deleted when the new ones are ready."""
     room = surge
     waiting = []
     for node in chosen:
@@ -207,5 +207,5 @@ def status_of(situation: DaemonSetState) -> DaemonSetStatus:
 
 
 def _newest(situation: DaemonSetState, pods: Sequence[Pod]) -> Pod:
-    """Return the pod that counts for its node: one that is up, else the newest."""
+    """Return the pod that counts for its node: an available one, otherwise the newest."""
     return max(pods, key=lambda pod: (situation.is_updated(pod), situation.is_up(pod)))

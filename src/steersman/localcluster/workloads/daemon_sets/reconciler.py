@@ -34,7 +34,7 @@ def _every(_daemon_set: DaemonSet, _node: Any) -> bool:
     DaemonSet, owns=[Pod, ControllerRevision], watches=[orphans(Pod, _selects), Chosen(Node, by=_every)]
 )
 async def reconcile(daemon_set: DaemonSet, ctx: Context[DaemonSet]) -> None:
-    """Make and delete pods until each chosen node has one of the present template."""
+    """Create and delete pods until each chosen node has one of the current template."""
     revisions = await synced_revisions(daemon_set, ctx, hash_label=HASH_LABEL)
     mine = await claimed(daemon_set, ctx, Pod, selector_of(daemon_set.spec.selector))
     by_node: dict[str, list[Pod]] = {}

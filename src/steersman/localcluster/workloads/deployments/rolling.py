@@ -1,7 +1,7 @@
 """How far a rollout may go in one step: sizes of ReplicaSets, given those of all. Pure.
 
-Two promises are kept by every step: no more pods than ``replicas + maxSurge``, and no fewer available ones than
-``replicas - maxUnavailable``.
+Every step keeps two promises: no more pods than ``replicas + maxSurge``, and no fewer available ones than ``replicas -
+maxUnavailable``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ def is_rolling(deployment: Deployment) -> bool:
 
 
 def limits(deployment: Deployment) -> Limits:
-    """Return the limits in pods; without any room at all one pod may be missing."""
+    """Return the limits in pods; if both are zero, one pod may be unavailable."""
     if not is_rolling(deployment):
         return Limits(0, 0)
     rolling = deployment.spec.strategy.rolling_update if deployment.spec.strategy is not None else None
@@ -53,12 +53,12 @@ def max_replicas(deployment: Deployment) -> int:
 
 
 def available(replica_sets: Iterable[ReplicaSet]) -> int:
-    """Count available pods. Those that a ReplicaSet is about to lose do not count, though its status has them still."""
+    """Return the number of available pods, without those that a ReplicaSet is about to delete."""
     return sum(min(one.status.available_replicas or 0, replicas_of(one)) for one in replica_sets)
 
 
 def wanted_pods(replica_sets: Iterable[ReplicaSet]) -> int:
-    """Count the pods that ReplicaSets shall have."""
+    """Return the number of pods that ReplicaSets should have."""
     return sum(map(replicas_of, replica_sets))
 
 
@@ -97,13 +97,13 @@ def old_sizes(deployment: Deployment, old: Sequence[ReplicaSet], new: ReplicaSet
 
 
 def is_scaled(deployment: Deployment, replica_sets: Iterable[ReplicaSet]) -> bool:
-    """Return whether somebody changed the number of replicas since the ReplicaSets got their sizes."""
+    """Return whether the number of replicas was changed since the ReplicaSets got their sizes."""
     sizes = (noted(one, DESIRED) for one in replica_sets if replicas_of(one))
     return any(size is not None and size != replicas_of(deployment) for size in sizes)
 
 
 def scaled_sizes(deployment: Deployment, old: Sequence[ReplicaSet], new: ReplicaSet | None) -> list[Resize]:
-    """Return every ReplicaSet its share of a changed number of replicas.
+    """Return the share of each ReplicaSet in a changed number of replicas.
 
     The only one that has pods, or the newest, gets all; during a rollout each keeps its proportion.
     """

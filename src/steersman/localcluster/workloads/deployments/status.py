@@ -11,7 +11,7 @@ from steersman.localcluster.workloads.deployments.rolling import limits, wanted_
 AVAILABLE, PROGRESSING, FAILURE = "Available", "Progressing", "ReplicaFailure"
 NEW_AVAILABLE, TIMED_OUT = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
 PAUSED, RESUMED = "DeploymentPaused", "DeploymentResumed"
-#: The largest number of seconds there is stands for no deadline at all.
+#: The largest number of seconds means no deadline.
 _NO_DEADLINE = 2**31 - 1
 
 
@@ -43,7 +43,7 @@ def set_condition(status: DeploymentStatus, kind: str, value: str, reason: str, 
 
 
 def drop_condition(status: DeploymentStatus, kind: str) -> None:
-    """Take a condition away."""
+    """Remove a condition."""
     status.conditions = [one for one in status.conditions or () if one.type != kind] or None
 
 
@@ -75,7 +75,7 @@ def judge_availability(deployment: Deployment, status: DeploymentStatus, now: da
 
 
 def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
-    """Return whether all pods are those of the newest template, and available."""
+    """Return whether all pods are of the newest template, and available."""
     wanted = replicas_of(deployment) or None
     return status.updated_replicas == status.replicas == status.available_replicas == wanted
 
@@ -112,7 +112,7 @@ def _progressed(before: DeploymentStatus, after: DeploymentStatus) -> bool:
 
 
 def _note_progress(status: DeploymentStatus, told: DeploymentCondition | None, text: str, now: datetime) -> None:
-    """Set the condition anew, even if it says what it said: its time of update is when progress was last seen."""
+    """Set the condition with a new update time, even if it is unchanged: that is when progress was last seen."""
     drop_condition(status, PROGRESSING)
     set_condition(status, PROGRESSING, "True", "ReplicaSetUpdated", text, now=now)
     condition = condition_of(status, PROGRESSING)
@@ -137,7 +137,7 @@ def seconds_to_deadline(deployment: Deployment, status: DeploymentStatus, now: d
 
 
 def judge_pausing(deployment: Deployment, status: DeploymentStatus, now: datetime) -> None:
-    """Say that a rollout was paused or resumed: while it is paused no time runs against it."""
+    """Report that a rollout was paused or resumed: while it is paused the deadline does not run."""
     if deadline_of(deployment) is None:
         return
     told = condition_of(status, PROGRESSING)
@@ -151,7 +151,7 @@ def judge_pausing(deployment: Deployment, status: DeploymentStatus, now: datetim
 
 
 def judge_failure(status: DeploymentStatus, replica_sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> None:
-    """Pass on why pods cannot be made: what the new ReplicaSet says, or else any."""
+    """Report why pods cannot be created: the error of the new ReplicaSet, or else of any."""
     drop_condition(status, FAILURE)
     for one in [*([new] if new is not None else []), *replica_sets]:
         for condition in one.status.conditions or ():

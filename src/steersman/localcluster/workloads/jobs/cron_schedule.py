@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from steersman.kinds.batch_v1 import CronJob
 from steersman.objects.cron import CronSchedule, zone_named
 
-#: More missed times than this are not even counted: somebody's clock is wrong, or nobody looked for long.
+#: Limit of missed times: beyond, a clock is wrong, or the controller did not run for long.
 TOO_MANY = 100
 _EARLIEST = timedelta(days=3650)
 
@@ -24,12 +24,12 @@ class DueRuns:
 
 
 def schedule_of(cron_job: CronJob) -> CronSchedule:
-    """Read a CronJob's schedule; ``ScheduleError`` says what is wrong with it."""
+    """Parse a CronJob's schedule; raises ``ScheduleError``."""
     return CronSchedule.parse(cron_job.spec.schedule, zone=zone_named(cron_job.spec.time_zone or "UTC"))
 
 
 def due(cron_job: CronJob, now: datetime) -> DueRuns:
-    """Look which times have passed since the CronJob last ran, or was made."""
+    """Return the scheduled times since the CronJob last ran, or was created."""
     schedule = schedule_of(cron_job)
     since = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
     limit = cron_job.spec.starting_deadline_seconds

@@ -9,7 +9,7 @@ from steersman.kinds.core_v1 import Pod
 from steersman.localcluster.workloads.jobs.counts import Counts
 
 COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
-#: A Job that is about to end says so first; it has ended when its last pod has.
+#: A Job that is about to end has this condition first; it has ended when its last pod has.
 ABOUT_TO = {COMPLETE: "SuccessCriteriaMet", FAILED: "FailureTarget"}
 _DEFAULT_BACKOFF_LIMIT = 6
 
@@ -33,7 +33,7 @@ def is_over(job: Job) -> bool:
 
 
 def verdict(job: Job, counts: Counts, pods: Sequence[Pod], active: int, now: datetime) -> JobOutcome | None:
-    """Say how a Job ends; ``None`` while it goes on."""
+    """Return how a Job ends; ``None`` while it runs."""
     for kind, about in ABOUT_TO.items():
         decided = condition_of(job.status, about)
         if decided is not None:
@@ -56,7 +56,7 @@ def _is_done(job: Job, counts: Counts, active: int) -> bool:
 
 
 def _restarts(job: Job, pods: Sequence[Pod]) -> int:
-    """Count the restarts inside pods; where nothing is restarted each failure is a pod of its own."""
+    """Return the restarts inside pods; where nothing is restarted each failure is a separate pod."""
     spec = job.spec.template.spec
     if spec is None or spec.restart_policy != "OnFailure":
         return 0

@@ -1,4 +1,4 @@
-"""Jobs that ended and asked not to be kept: they go when their time has come."""
+"""Deletes finished Jobs after their ``ttlSecondsAfterFinished``."""
 
 from datetime import datetime, timedelta
 

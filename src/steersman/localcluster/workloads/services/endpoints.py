@@ -42,7 +42,7 @@ def selects(service: Service, pod: Pod) -> bool:
 
 
 def groups(service: Service, pods: Iterable[Pod]) -> list[Group]:
-    """Put the reachable pods together by the ports that they have for the Service, in a fixed order."""
+    """Return the reachable pods grouped by the ports that they have for the Service, in a fixed order."""
     found: dict[tuple[Port, ...], list[Pod]] = {}
     for pod in sorted(pods, key=lambda pod: pod.name):
         if not is_finished(pod) and _is_reachable(pod):
@@ -56,7 +56,7 @@ def _is_reachable(pod: Pod) -> bool:
 
 
 def ports_of(service: Service, pod: Pod) -> tuple[Port, ...]:
-    """Return the ports of a pod that a Service leads to; those that it does not have are left out."""
+    """Return the ports of a pod that a Service selects, without those that it does not have."""
     ports = []
     for port in service.spec.ports or ():
         number = _number(port, pod)
@@ -77,7 +77,7 @@ def _number(port: ServicePort, pod: Pod) -> int | None:
 
 
 def is_headless(service: Service) -> bool:
-    """Return whether a Service has no address of its own."""
+    """Return whether a Service has no cluster IP."""
     return service.spec.cluster_ip == "None"
 
 
@@ -86,7 +86,7 @@ def _labels(service: Service) -> dict[str, str]:
 
 
 def slices_of(service: Service, found: Sequence[Group]) -> list[discovery_v1.EndpointSlice]:
-    """Return the EndpointSlices of a Service: one where there is nothing to reach, so that everybody knows."""
+    """Return the EndpointSlices of a Service; an empty one if there is nothing to reach."""
     labels = {
         **_labels(service),
         _NAME: service.name,
@@ -141,7 +141,7 @@ def _target(pod: Pod) -> core_v1.ObjectReference:
 
 
 def endpoints_of(service: Service, found: Sequence[Group]) -> core_v1.Endpoints:
-    """Return the older form of the same, for those who still read it."""
+    """Return the same as Endpoints, for clients of the older API."""
     published = bool(service.spec.publish_not_ready_addresses)
     subsets = []
     for group in found:

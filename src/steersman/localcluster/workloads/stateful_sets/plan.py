@@ -13,7 +13,7 @@ from steersman.objects.int_or_string import scaled
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make the pod of a number, of a revision."""
+    """Create the pod with an ordinal, of a revision."""
 
     ordinal: int
     revision: str
@@ -21,7 +21,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete a pod; the same number is made anew if it is wanted."""
+    """Delete a pod; its ordinal is created again if it is wanted."""
 
     pod: Pod
     #: Whether it is deleted because it ended.
@@ -79,7 +79,7 @@ class StatefulSetState:
 
 
 def next_steps(situation: StatefulSetState) -> list[Create | Delete]:
-    """Return what can be done now: make what is missing, delete what is too much, then replace what is outdated."""
+    """Return what can be done now: create missing pods, delete surplus ones, then replace outdated ones."""
     steps, is_settled = _fill(situation)
     if situation.is_ordered and not is_settled:
         return steps

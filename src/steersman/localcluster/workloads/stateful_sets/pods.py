@@ -1,4 +1,4 @@
-"""The pods of a StatefulSet: each has a number, a name and volumes of its own, which it keeps. Pure."""
+"""The pods of a StatefulSet: each has an ordinal, a name and volumes, which it keeps. Pure."""
 
 import re
 
@@ -33,7 +33,7 @@ def ordinal_of(stateful_set: StatefulSet, name: str) -> int | None:
 
 
 def stateful_pod(stateful_set: StatefulSet, revision: ControllerRevision, ordinal: int) -> Pod:
-    """Make the pod of a number, of the template of a revision."""
+    """Return the pod with an ordinal, of the template of a revision."""
     name = f"{stateful_set.name}-{ordinal}"
     labels = {NAME_LABEL: name, INDEX_LABEL: str(ordinal), REVISION_LABEL: revision.name}
     pod = pod_from(template_of(revision), prefix=f"{stateful_set.name}-", labels=labels)
@@ -65,7 +65,7 @@ def claim_name(stateful_set: StatefulSet, template: PersistentVolumeClaim, ordin
 
 
 def claims_of(stateful_set: StatefulSet, ordinal: int) -> list[PersistentVolumeClaim]:
-    """Make the claims of the pod of a number."""
+    """Return the claims of the pod with an ordinal."""
     labels = stateful_set.spec.selector.match_labels or {}
     return [
         PersistentVolumeClaim(
@@ -84,9 +84,9 @@ def claims_of(stateful_set: StatefulSet, ordinal: int) -> list[PersistentVolumeC
 def claim_owners(
     stateful_set: StatefulSet, pod: Pod | None, ordinal: int, present: list[OwnerReference]
 ) -> list[OwnerReference]:
-    """Return the owners that a claim should have: what it goes with, as the set's retention policy says.
+    """Return the owners that a claim should have by the set's retention policy.
 
-    Deleted with the set: the set owns it. Deleted when scaled down: the pod that is about to go owns it.
+    Deleted with the set: the set owns it. Deleted when scaled down: the pod that is about to be deleted owns it.
     """
     policy = stateful_set.spec.persistent_volume_claim_retention_policy
     with_set = policy is not None and policy.when_deleted == "Delete"

@@ -1,4 +1,4 @@
-"""StatefulSets: pods that are told apart by their numbers, made, replaced and deleted in their order."""
+"""StatefulSets: pods with ordinals, created, replaced and deleted in order."""
 
 from typing import Any
 
@@ -36,12 +36,12 @@ def _nobody(_claim: PersistentVolumeClaim) -> list[str]:
 @operator.reconciler(
     StatefulSet,
     owns=[Pod, ControllerRevision],
-    # Claims are looked up and kept; their changes concern nobody here.
+    # Claims are read from a cache; their changes do not trigger a reconcile.
     watches=[orphans(Pod, _selects), Watch(PersistentVolumeClaim, to=_nobody)],
     workers=2,
 )
 async def reconcile(stateful_set: StatefulSet, ctx: Context[StatefulSet]) -> None:
-    """Take the steps that can be taken now, and count."""
+    """Take the steps that are possible now, and count."""
     revisions = await synced_revisions(stateful_set, ctx, hash_label=_HASH)
     mine = await claimed(stateful_set, ctx, Pod, selector_of(stateful_set.spec.selector))
     numbered = ((ordinal_of(stateful_set, pod.name), pod) for pod in mine)
