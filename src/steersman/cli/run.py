@@ -127,7 +127,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 
 
 class _Cluster:
-    """Which cluster is meant."""
+    """The chosen cluster."""
 
     def __init__(self, *, embedded: bool, kubeconfig: Path | None, context: str | None) -> None:
         if embedded and (kubeconfig or context):
@@ -138,7 +138,7 @@ class _Cluster:
 
     @contextlib.asynccontextmanager
     async def config(self) -> AsyncIterator["ClusterConfig"]:
-        """Yield the configuration of the cluster; an embedded one lives as long as the block."""
+        """Yield the configuration of the cluster; an embedded one exists as long as the block."""
         from steersman.transport.config import ClusterConfig
 
         if not self._embedded:
@@ -163,7 +163,7 @@ class _Cluster:
 async def _run(
     operators: list["Operator"], options: "ManagerOptions", cluster: _Cluster, lease_namespace: str | None
 ) -> None:
-    """Run until stopped; with a namespace for the lease, even an empty one, an election decides who works."""
+    """Run until stopped; with a namespace for the lease, even an empty one, only the leader works."""
     from dataclasses import replace
 
     from steersman.manager.forced_exit import AFTER_GRACE, force_exit_after

@@ -17,7 +17,7 @@ from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalOptions
 
-#: Objects between collections: a server makes many short-lived ones and hardly any cycles.
+#: Objects between garbage collections: a server creates many short-lived ones and hardly any cycles.
 _COLLECT_AFTER = (50_000, 20, 50)
 
 
@@ -171,7 +171,7 @@ def import_command(file: Path, data: Path) -> None:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Put a whole file in place that nobody else can ever have read, not even while it was being written."""
+    """Write a whole file that no other user can ever have read, not even while it was being written."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -33,7 +33,7 @@ _OPTIONS = (
 
 
 def webhook_serving_options(function: F) -> F:
-    """Add the options that say how webhooks are reached."""
+    """Add the options about how webhooks are reached."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -41,7 +41,7 @@ def webhook_serving_options(function: F) -> F:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookServing:
-    """What the options said."""
+    """The values of the options."""
 
     service: str | None = None
     url: str | None = None
@@ -59,9 +59,9 @@ class WebhookServing:
             raise click.UsageError("--webhook-secret and --webhook-certs exclude each other: pass one of them")
 
     def front(self, operators: Sequence["Operator"], *, is_local: bool) -> "Front | None":
-        """Return how webhooks are reached; nothing if there are none, or nobody said how.
+        """Return how webhooks are reached; ``None`` if there are none, or no option says how.
 
-        On a server of this very machine they are called there, without being told.
+        If the server runs on this machine they are called directly, without any option.
         """
         from steersman.manager.webhooks import need_webhooks
 

@@ -1,4 +1,4 @@
-"""What a write would change, as a diff of YAML that people can read. Values of Secrets are never shown."""
+"""The changes of a write as a readable YAML diff. Values of Secrets are never shown."""
 
 import difflib
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ class _Hidden:
 
 
 def _sorted(value: Any) -> Any:
-    """Put all fields into one order: servers answer in different ones, and that is no change."""
+    """Return all fields in one order: servers respond in different ones, which is not a change."""
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value

@@ -70,7 +70,7 @@ class Addition:
         """Return the text of ``main.py`` with the kind registered."""
         if self.controller:
             return register_reconciler(main, project.package, self._reconciler)
-        # Several versions of one kind can be declared side by side, so each class is imported under a name of its own.
+        # Several versions of one kind can be declared side by side, so each class is imported under a separate name.
         kind = Import(self._class_module(project), self.api.kind, self.api.versioned_kind if self._is_custom else "")
         return declare_kind(main, kind, f"{project.package}.operator")
 
@@ -101,7 +101,7 @@ class Addition:
 
 
 def check_known(api: Api) -> None:
-    """Refuse a built-in kind that there is no class for."""
+    """Reject a built-in kind without a class."""
     module = MODULES.get(api.api_version)
     if module is not None and not hasattr(import_module(f"steersman.kinds.{module}"), api.kind):
         raise ConfigError(f"Kubernetes has no {api.kind} in {api.api_version}")

@@ -1,4 +1,4 @@
-"""`Project`: one operator's folder, as its ``pyproject.toml`` tells it. Names are checked before they are paths."""
+"""`Project`: one operator's folder, as its ``pyproject.toml`` describes it. Names are checked before they are paths."""
 
 import keyword
 import sys
@@ -14,7 +14,7 @@ from steersman.validation.names import dns1035_faults, label_faults, subdomain_f
 DEFAULT_DOMAIN: Final = "example.com"
 #: Packages that a project's own would hide or be hidden by.
 _TAKEN: Final = frozenset({"steersman", "tests", "samples", "manifests", *sys.stdlib_module_names})
-#: Letters of a project's name: the longest name derived from it ends in 24 more and is a DNS label.
+#: Maximum length of a project's name: the longest name derived from it has 24 more characters and is a DNS label.
 _LONGEST_NAME: Final = 39
 
 

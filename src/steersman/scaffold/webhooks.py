@@ -1,4 +1,4 @@
-"""What is added to a project for the webhooks of a kind: functions, tests, and the way between its versions."""
+"""What is added to a project for the webhooks of a kind: functions, tests, and the conversion between its versions."""
 
 import re
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ class WebhookAddition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookRequest:
-    """What somebody asked for on the command line."""
+    """The arguments of the command."""
 
     kind: str
     group: str = ""
@@ -100,7 +100,7 @@ class WebhookRequest:
     convert: bool = False
 
     def found_in(self, tree: Tree, project: Project) -> WebhookAddition:
-        """Find the kind: among those of the project, or the built-in ones."""
+        """Return the kind: one of the project, or a built-in one."""
         if not (self.validate or self.default or self.convert):
             raise ConfigError("pass at least one of --validate, --default or --convert")
         wanted = Api(group=self.group, version=self.version or "v1", kind=self.kind)
@@ -144,7 +144,7 @@ def _versions(files: Sequence[str], variable: str) -> list[str]:
 
 
 def _oldest_first(versions: Sequence[str]) -> tuple[str, ...]:
-    """Order versions by their age: v1alpha1, v1beta1, v1, v2."""
+    """Return versions by their age: v1alpha1, v1beta1, v1, v2."""
     return tuple(sorted(versions, key=lambda version: (_major(version), _maturity(version), version)))
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong between an operator and its cluster: each check gives findings, each bad one with what to do."""
+"""What can be wrong between an operator and its cluster: each check yields findings, each bad one with advice."""
 
 import enum
 from collections.abc import AsyncIterator, Iterator
@@ -47,22 +47,22 @@ class Finding:
 
 
 def good(what: str) -> Finding:
-    """Make a finding that all is well."""
+    """Return a finding that something works."""
     return Finding(Level.GOOD, what)
 
 
 def bad(what: str, advice: str) -> Finding:
-    """Make a finding that keeps the operator from working."""
+    """Return a finding that keeps the operator from working."""
     return Finding(Level.BAD, what, advice)
 
 
 def note(what: str, advice: str = "") -> Finding:
-    """Make a finding that is worth knowing."""
+    """Return a finding that is worth knowing."""
     return Finding(Level.NOTE, what, advice)
 
 
 async def definition_findings(client: Client, definitions: list[JsonObject]) -> AsyncIterator[Finding]:
-    """Compare the definitions in the cluster with those that `steer deploy` would apply."""
+    """Compare the CRDs in the cluster with those that `steer deploy` would apply."""
     for wanted in definitions:
         name = wanted["metadata"]["name"]
         try:
@@ -80,7 +80,7 @@ async def definition_findings(client: Client, definitions: list[JsonObject]) -> 
 
 
 def definition_state(found: JsonObject, wanted: JsonObject) -> Iterator[Finding]:
-    """Yield what is wrong with one definition as the server has it, compared with what `steer deploy` would apply."""
+    """Yield what is wrong with one CRD in the cluster, compared with the one that `steer deploy` would apply."""
     name = wanted["metadata"]["name"]
     status = found.get("status") or {}
     conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
@@ -134,9 +134,9 @@ def _foreign_kinds(operator: Operator) -> dict[type[KubeObject], bool]:
 
 
 def conversion_finding(found: JsonObject, wanted: JsonObject) -> Finding | None:
-    """Return what is wrong with the conversion between versions of a definition; ``None`` if it is as wanted.
+    """Return what is wrong with the conversion between versions of a CRD; ``None`` if it is as wanted.
 
-    Whether the webhook answers is not asked: the API server calls it, not this machine.
+    The webhook is not called: the API server calls it, not this machine.
     """
     name, there, needed = wanted["metadata"]["name"], client_config_of(found), client_config_of(wanted)
     if needed and not there:
@@ -165,7 +165,7 @@ def place_of(client_config: JsonObject) -> str:
 async def permission_findings(
     client: Client, grants: list[Grant], *, namespaces: tuple[str, ...], account: str = ""
 ) -> AsyncIterator[Finding]:
-    """Ask the server whether everything is allowed that the operator does: to us, or to another account."""
+    """Check that the server allows everything that the operator does, for this user or another account."""
     denied = []
     for grant in grants:
         places = namespaces if grant.namespaced and namespaces else ("",)
@@ -183,7 +183,7 @@ async def permission_findings(
 
 
 async def lease_findings(client: Client, name: str, namespace: str, account: str) -> AsyncIterator[Finding]:
-    """Ask the server whether the deployed operator may take part in its election: without that it does nothing."""
+    """Check that the deployed operator may take part in its leader election: without that it does nothing."""
     created = Grant("coordination.k8s.io", "leases", ("create",))
     kept = Grant("coordination.k8s.io", "leases", ("get", "list", "watch", "patch"))
     denied = [verb for verb in created.verbs if not await _may(client, created, verb, namespace, account)]
@@ -210,7 +210,7 @@ async def _may(client: Client, grant: Grant, verb: str, namespace: str, account:
 
 
 async def deployment_finding(client: Client, name: str, namespace: str) -> Finding:
-    """Return how the deployed operator is: whether the pods of the last rollout are ready, not only those before."""
+    """Return the state of the deployed operator: whether the pods of the last rollout are ready."""
     try:
         found = await client.get(Deployment, name, namespace)
     except NotFound:

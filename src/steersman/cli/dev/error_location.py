@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def place_of(error: BaseException, root: Path) -> str:
-    """Name the file and line of the project that a failure comes from; empty where it has no part in it."""
+    """Return the file and line of the project that a failure comes from; empty if it comes from elsewhere."""
     if isinstance(error, SyntaxError) and error.filename and (own := _own(error.filename, root)):
         return f"{own}:{error.lineno or 1}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
@@ -15,7 +15,7 @@ def place_of(error: BaseException, root: Path) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Say what went wrong without the place, which `place_of` gives."""
+    """Return the text of a failure without its location, which `place_of` returns."""
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 

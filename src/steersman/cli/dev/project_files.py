@@ -1,7 +1,7 @@
-"""The files of a project whose change starts the operator anew, found by looking: no daemon, no dependency.
+"""The files of a project whose change restarts the operator, found by polling: no daemon, no dependency.
 
-These are the Python files and the ``pyproject.toml`` of the folder, and whatever lies in the operator's own package:
-templates, manifests. Tests and what tools make are left out.
+These are the Python files and the ``pyproject.toml`` of the folder, and all files of the operator's own package, such
+as templates and manifests. Tests and generated files are left out.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from steersman.clock import Clock
 
-#: Folders that nobody edits, or whose files the operator does not import.
+#: Folders that are not edited, or whose files the operator does not import.
 _IGNORED = frozenset({"__pycache__", "node_modules", "venv", "build", "dist", "tests"})
 _SUFFIX = ".py"
 _SETTINGS = "pyproject.toml"
@@ -20,7 +20,7 @@ Snapshot = dict[str, tuple[int, int]]
 
 
 class ProjectFiles:
-    """Looks at a folder; what is hidden, or begins no Python package, is passed over."""
+    """Scans a folder; hidden files, and folders that cannot be a Python package, are skipped."""
 
     def __init__(self, root: Path, package: str) -> None:
         self._root = root
@@ -58,7 +58,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _is_looked_into(entry: os.DirEntry[str]) -> bool:
-    """Return whether a folder can hold the author's files; links are not followed, so there are no circles."""
+    """Return whether a folder can contain the author's files; links are not followed, so there are no cycles."""
     return (
         not entry.is_symlink()
         and entry.name not in _IGNORED
@@ -67,7 +67,7 @@ def _is_looked_into(entry: os.DirEntry[str]) -> bool:
 
 
 def changed_files(before: Snapshot, after: Snapshot) -> list[str]:
-    """Name the files that are new, gone or written since."""
+    """Return the files that were added, removed or written."""
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 
 
@@ -84,9 +84,9 @@ class FileWatch:
         self._known = files.look()
 
     async def wait_changed(self) -> list[str]:
-        """Wait for a change, and until two looks in a row are equal; give the names of the files.
+        """Wait for a change, and until two scans in a row are equal; return the names of the files.
 
-        An editor or a checkout that writes many files leads to one start, not to many.
+        An editor or a checkout that writes many files leads to one restart, not to many.
         """
         before, last = self._known, self._known
         while True:

@@ -1,7 +1,7 @@
-"""One `steer dev`: a cluster in this process, the operator in another, started anew when a file changes.
+"""One `steer dev`: a cluster in this process, the operator in another, restarted when a file changes.
 
-The kubeconfig is claimed first. Then the operator's process loads its modules while the server starts here, and works
-as soon as the server answers. The operator is stopped first, the server last, and afterwards nothing is left but what
+The kubeconfig is locked first. Then the operator's process loads its modules while the server starts here, and starts
+as soon as the server is ready. The operator is stopped first, the server last, and afterwards nothing is left but what
 the user asked to keep.
 """
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from steersman.cli.dev.view.screen import Screen, ServerAddress
     from steersman.localcluster.process_node.options import ProcessNodeOptions
 
-#: Objects between collections: a server makes many short-lived ones and hardly any cycles.
+#: Objects between garbage collections: a server creates many short-lived ones and hardly any cycles.
 _COLLECT_AFTER = (50_000, 20, 50)
 #: Seconds between two pictures at least, and at most.
 _FASTEST, _SLOWEST = 0.1, 1.0
@@ -63,9 +63,9 @@ _GIVEN = {"services": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevOptions:
-    """What the user said."""
+    """The options of the command."""
 
-    #: The project's folder, and ``module:name`` of its operator; without it, what ``pyproject.toml`` says.
+    #: The project's folder, and ``module:name`` of its operator; by default as in ``pyproject.toml``.
     root: Path
     target: str | None
     kubeconfig: Path
@@ -78,7 +78,7 @@ class DevOptions:
 
 
 class Session:
-    """Runs it. What is shown is the board; reports change it."""
+    """Runs `steer dev`. Reports change the dashboard, which the view shows."""
 
     def __init__(self, options: DevOptions, clock: Clock) -> None:
         self._options = options
@@ -140,7 +140,7 @@ class Session:
     # The operator.
 
     async def _supervise(self) -> None:
-        """Start the operator, and again whenever a file has changed."""
+        """Start the operator, and restart it whenever a file has changed."""
         options = self._options
         while True:
             target = self._target()
@@ -175,7 +175,7 @@ class Session:
         self._news.set()
 
     async def _draw_again(self) -> None:
-        """Draw when there is news, and every second, because time is shown; but not more often than one can look."""
+        """Draw when there is news, and every second, because time is shown; but no more often than the fastest rate."""
         while True:
             with suppress(TimeoutError):
                 async with self._clock.timeout(_SLOWEST):
@@ -203,7 +203,7 @@ class Session:
         return Screen(self._dashboard, address, self._counts(), self._clock.monotonic() - self._started)
 
     def _counts(self) -> list[tuple[str, Count]]:
-        """Count the kinds that the operator looks at, then the workloads that there are."""
+        """Count the kinds that the operator watches, then the existing workloads."""
         if self._object_counts is None:
             return []
         shown = [(kind.kind, kind.resource) for kind in self._dashboard.kinds]
@@ -213,7 +213,7 @@ class Session:
         return found + [(kind, count) for kind, count, given in counts if count.total > given]
 
     def _farewell(self) -> str:
-        """Say in the end what is worth to know after the screen is gone."""
+        """Return the summary that is printed after the screen is closed."""
         done = sum(work.runs for work in self._dashboard.work.values())
         problem = self._dashboard.problem
         last = "" if problem is None else f"; last error: {failure(Failed(0, problem.text, problem.place))}"
@@ -221,7 +221,7 @@ class Session:
         return f"{self._dashboard.name}: stopped after {done} reconciles{last}{kept}"
 
     def _log_here(self) -> None:
-        """Let the log lines of this process, the server's, come where the operator's do."""
+        """Show the log lines of this process, those of the server, with those of the operator."""
         level = logging.INFO if self._options.verbose else logging.WARNING
         logging.getLogger().handlers[:] = [ReportHandler(self._take, self._options.root, level)]
         logging.getLogger().setLevel(level)
@@ -230,7 +230,7 @@ class Session:
         return self._clock.now().timestamp()
 
     def _abandon(self) -> None:
-        """Leave at once: nothing is finished, but nothing is left behind either."""
+        """Exit at once: nothing is finished, but nothing is left behind either."""
         self._view.close()
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
@@ -240,12 +240,12 @@ class Session:
 
 
 def _collect_seldom() -> None:
-    """Look for garbage as seldom as a server should; what was made so far stays."""
+    """Collect garbage rarely, as a server should; existing objects are frozen."""
     gc.freeze()
     gc.set_threshold(*_COLLECT_AFTER)
     gc.enable()
 
 
 def _name_of(options: DevOptions) -> str:
-    """Name the operator before it is loaded."""
+    """Return the name of the operator before it is loaded."""
     return options.root.resolve().name

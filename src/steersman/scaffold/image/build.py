@@ -1,4 +1,7 @@
-"""From a base image, packages and code to an image. The same inputs give the same digest, anywhere and at any time."""
+"""Builds an image from a base image, packages and code.
+
+The same inputs produce the same digest, anywhere and any time.
+"""
 
 import os
 from collections.abc import Sequence
@@ -35,7 +38,7 @@ class Recipe:
 
 
 def epoch_from(environ: "os._Environ[str]" = os.environ) -> int:
-    """Return the time that ``SOURCE_DATE_EPOCH`` says, else 1970."""
+    """Return the time of ``SOURCE_DATE_EPOCH``, otherwise 1970."""
     text = environ.get("SOURCE_DATE_EPOCH", "0")
     if not text.isdecimal():
         raise ConfigError(f"SOURCE_DATE_EPOCH must be a number of seconds, not {text!r}")
@@ -43,7 +46,7 @@ def epoch_from(environ: "os._Environ[str]" = os.environ) -> int:
 
 
 def build(base: Layout, layers: Sequence[Layer], recipe: Recipe, out: Layout) -> str:
-    """Write the image as a layout of its own; give the digest of its manifest."""
+    """Write the image as a separate layout; return the digest of its manifest."""
     parent = base.manifest(recipe.platform)
     config = _config(base.document(parent["config"]["digest"]), layers, recipe)
     for descriptor in parent["layers"]:

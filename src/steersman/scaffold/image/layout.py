@@ -21,7 +21,7 @@ REF_NAME: Final = "org.opencontainers.image.ref.name"
 _INDEXES: Final = (INDEX, "application/vnd.docker.distribution.manifest.list.v2+json")
 _MANIFESTS: Final = (MANIFEST, "application/vnd.docker.distribution.manifest.v2+json")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
-#: An index may name indexes, but not for ever.
+#: An index may refer to indexes, up to this depth.
 _DEPTH: Final = 4
 
 
@@ -32,7 +32,7 @@ class Layout:
     root: Path
 
     def check(self) -> None:
-        """Refuse a folder that is none."""
+        """Reject a folder that is not a layout."""
         if not (self.root / "oci-layout").is_file() or not (self.root / "index.json").is_file():
             raise ConfigError(f"{self.root} is not an OCI image layout: it has no oci-layout and index.json")
 
@@ -65,7 +65,7 @@ class Layout:
         return descriptor
 
     def manifest(self, platform: str) -> JsonObject:
-        """Find the manifest for a platform such as ``linux/amd64``."""
+        """Return the manifest for a platform such as ``linux/amd64``."""
         descriptor = self._find(self.index(), platform, _DEPTH)
         if descriptor is None:
             raise ConfigError(f"{self.root} has no image for {platform}")
@@ -89,7 +89,7 @@ class Layout:
         return f"{named.get('os')}/{named.get('architecture')}" == platform
 
     def put(self, data: bytes) -> str:
-        """Write content; give its digest."""
+        """Write content; return its digest."""
         digest = digest_of(data)
         path = self._path(digest)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ _PARAMETER: Final = re.compile(r'([a-z]+)="([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class _Login:
-    """What is sent with each request, and who we are if a token must be fetched first."""
+    """The header of each request, and the credentials if a token must be fetched first."""
 
     now: Authentication
     kept: Authentication
@@ -42,7 +42,7 @@ class Registry:
         self._login = _Login(Anonymous(), login)
 
     async def push(self, layout: Layout, tell: Callable[[str], None]) -> str:
-        """Push the only image of a layout under the reference's tag; give its digest."""
+        """Push the only image of a layout under the reference's tag; return its digest."""
         descriptor = layout.only()
         data = layout.blob(descriptor["digest"])
         manifest = json.loads(data)
@@ -79,7 +79,7 @@ class Registry:
         tell(f"{digest[:19]} pushed, {len(data):,} bytes")
 
     async def _send(self, request: Request) -> Response:
-        """Send a request; if the registry asks who we are, tell it and send again."""
+        """Send a request; if the registry asks for authentication, log in and send again."""
         answer = await self._once(self._server, request, self._login.now)
         if answer.status != _UNAUTHORIZED:
             return answer

@@ -24,7 +24,7 @@ def bundle_files(
 ) -> dict[str, str]:
     """Return the files of the bundle; samples become the examples that consoles offer."""
     name = name_of(operator)
-    # The manager grants permissions in the cluster or in its own namespace: a bundle looks at all namespaces.
+    # The manager grants permissions in the cluster or in its own namespace: a bundle watches all namespaces.
     everywhere = replace(shape, watch=(), webhook_secret="", webhook_certs=CERTIFICATES)
     annotations = _annotations(name)
     service = service_object(operator, everywhere)

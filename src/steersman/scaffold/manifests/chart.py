@@ -28,7 +28,7 @@ from steersman.scaffold.manifests.workload import (
 
 #: Stands for the namespace of the release while objects are made; it must be a label.
 _NAMESPACE: Final = "the-namespace-of-the-release"
-#: What stands in the objects for a value, and what the template says there.
+#: A placeholder in the objects, and the template expression that replaces it.
 _SCALARS: Final = {
     _NAMESPACE: "{{ .Release.Namespace }}",
     "'@image@'": "{{ .Values.image | quote }}",
@@ -52,12 +52,12 @@ _OPEN: Final[Mapping[str, Any]] = {
 
 
 def chart_files(operator: Operator, shape: Shape, *, version: str) -> dict[str, str]:
-    """Return the files of the chart; names of objects are those of the operator, whatever the release is called."""
+    """Return the files of the chart; names of objects are those of the operator, whatever the name of the release."""
     name = name_of(operator)
     there = replace(shape, image="@image@", namespace=_NAMESPACE, **_OPEN)
     definitions = definition_objects(operator, there)
     templates = {
-        # Helm puts what lies in crds/ into no namespace: definitions that name one are templates, and are kept.
+        # Helm puts files of crds/ into no namespace: CRDs that name one are templates, and are kept.
         "definitions": [_kept(obj) for obj in definitions if _is_converted(obj)],
         "admission-policies": admission_policies(operator),
         "permissions": _permissions(operator, there),
@@ -87,7 +87,7 @@ def _is_converted(definition: JsonObject) -> bool:
 
 
 def _kept(definition: JsonObject) -> JsonObject:
-    """Let a definition stay when the release goes: its objects would go with it."""
+    """Return a CRD that stays when the release is deleted: its objects would be deleted with it."""
     meta = definition["metadata"]
     annotations = {**meta.get("annotations", {}), "helm.sh/resource-policy": "keep"}
     return {**definition, "metadata": {**meta, "annotations": annotations}}
@@ -151,7 +151,7 @@ def _deployment(operator: Operator, shape: Shape) -> JsonObject:
 
 
 def _opened(text: str) -> str:
-    """Put template expressions where values were left open."""
+    """Replace placeholders by template expressions."""
     text = text.replace("{{", '{{ "{{" }}')
     for mark, expression in _SCALARS.items():
         text = text.replace(mark, expression)

@@ -1,4 +1,4 @@
-"""What watches over a deployed operator: a ServiceMonitor and alert rules for Prometheus, a dashboard for Grafana.
+"""Monitoring of a deployed operator: a ServiceMonitor and alert rules for Prometheus, a dashboard for Grafana.
 
 The kinds are those of the Prometheus operator, which many clusters have and some do not, so all of this is optional.
 Every expression uses only metrics that ``manager.metrics`` and ``manager.webhook_metrics`` serve.
@@ -50,7 +50,7 @@ def _rules(operator: Operator, shape: Shape) -> JsonObject:
 
 
 def _selector(name: str, shape: Shape) -> str:
-    """Return the labels that Prometheus gives to what it scrapes from this operator."""
+    """Return the labels that Prometheus adds to the metrics of this operator."""
     return f'{{namespace="{shape.namespace}",job="{name}-metrics"}}'
 
 
@@ -190,7 +190,7 @@ def dashboard(operator: Operator, shape: Shape) -> JsonObject:
 
 
 def _panel(title: str, unit: str, targets: dict[str, str]) -> JsonObject:
-    """Return a panel of time series: expressions by what their legend says."""
+    """Return a panel of time series: expressions by their legend."""
     source = {"type": "prometheus", "uid": "${datasource}"}
     return {
         "type": "timeseries",

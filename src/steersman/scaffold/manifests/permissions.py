@@ -1,4 +1,4 @@
-"""An operator's account and roles as objects: what it must be allowed is said by ``manager.permissions``."""
+"""An operator's account and roles as objects, from the permissions of ``manager.permissions``."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def permission_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
-    """Make the account of an operator and everything that it may do."""
+    """Return the account of an operator and its roles."""
     name = name_of(operator)
     made: list[JsonObject] = [
         {
@@ -33,7 +33,7 @@ def _roles(operator: Operator, shape: Shape) -> list[Role]:
 
 
 def _objects(role: Role, account: str, shape: Shape) -> list[JsonObject]:
-    """Make a role and bind it to the operator's account."""
+    """Return a role and its binding to the operator's account."""
     kind = "Role" if role.namespace else "ClusterRole"
     meta = metadata(role.name, of=account, namespace=role.namespace)
     return [
@@ -49,7 +49,7 @@ def _objects(role: Role, account: str, shape: Shape) -> list[JsonObject]:
 
 
 def user_role_objects(operator: Operator) -> list[JsonObject]:
-    """Make roles for people: to see the operator's custom kinds, and to edit them; the built-in roles gather them."""
+    """Return roles to view and to edit the operator's custom kinds; the built-in user roles aggregate them."""
     name = name_of(operator)
     resources: dict[str, list[str]] = {}
     for kind in operator.kinds:

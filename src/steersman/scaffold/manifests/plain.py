@@ -23,12 +23,12 @@ from steersman.scaffold.manifests.workload import (
     service_object,
 )
 
-#: The first line of every file that is made: such a file may be replaced and removed.
+#: The first line of every generated file: such a file may be replaced and removed.
 HEADER: Final = "# Made by `steer` from what the operator declares: edit that.\n"
 
 
 def definition_objects(operator: Operator, shape: Shape | None = None) -> list[JsonObject]:
-    """Make the definitions of an operator's custom kinds; where it is deployed, webhooks convert between versions."""
+    """Return the CRDs of an operator's custom kinds; in a cluster, webhooks convert between versions."""
     address = address_of(operator, shape) if shape is not None else None
     return [definition.content for definition in operator_definitions([operator], address)]
 
@@ -46,7 +46,7 @@ def parts_of(operator: Operator, shape: Shape) -> dict[str, list[JsonObject]]:
         "disruption-budget.yaml": [budget_object(operator, shape)],
         "deployment.yaml": [deployment_object(operator, shape)],
         "monitoring.yaml": monitoring_objects(operator, shape) if shape.monitoring else [],
-        # Last, and first to go: nobody is to be asked who is not there.
+        # Last when applied, first when deleted: a webhook must not be called while its operator does not run.
         "webhooks.yaml": webhook_configurations(operator, shape),
     }
 
@@ -57,7 +57,7 @@ def all_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
 
 
 def manifest_files(operator: Operator, shape: Shape) -> dict[str, str]:
-    """Return the files; the same declarations always give the same bytes."""
+    """Return the files; the same declarations always produce the same bytes."""
     parts = {name: objects for name, objects in parts_of(operator, shape).items() if objects}
     files = {name: HEADER + dump(objects) for name, objects in parts.items()}
     files["kustomization.yaml"] = HEADER + dump([_kustomization(list(parts))])

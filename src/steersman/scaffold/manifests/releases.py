@@ -1,4 +1,4 @@
-"""What changed between the definitions of a release and those of today, and whether it breaks anybody."""
+"""The changes between the CRDs of a release and the current ones, and whether they break users."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from steersman.schema.schema_diff import Change, breaking
 
 
 def release_changes(before: Iterable[JsonObject], after: Iterable[JsonObject]) -> dict[str, list[Change]]:
-    """Return the changes of each definition by its name; one that is gone breaks whoever has objects of it."""
+    """Return the changes of each CRD by its name; a removed one breaks everyone who has objects of it."""
     new = {definition["metadata"]["name"]: definition for definition in after}
     found: dict[str, list[Change]] = {}
     for definition in before:

@@ -1,7 +1,7 @@
-"""`[tool.steersman]`: how an operator is deployed, read from ``pyproject.toml`` and checked key by key.
+"""`[tool.steersman]`: how an operator is deployed, read from ``pyproject.toml`` and validated key by key.
 
-Keys are written in snake case; what they become has the names of Kubernetes. Each error names the key, the value and
-what to write instead. A key that is not known is an error: a typo must not deploy something else than was meant.
+Keys are in snake case; the generated fields have the names of Kubernetes. Each error names the key, the value and what
+to write instead. An unknown key is an error: a typo must not deploy something else than intended.
 """
 
 import difflib
@@ -15,7 +15,7 @@ from steersman.json_types import JsonObject
 from steersman.objects.quantity import Quantity
 from steersman.validation.names import label_value_faults, qualified_name_faults, subdomain_faults
 
-#: Keys that say what the project is, not how it is deployed: read elsewhere.
+#: Keys about the project rather than its deployment: read elsewhere.
 _OF_PROJECT: Final = ("name", "domain", "operator", "images")
 #: Options of ``steer run`` that follow from other settings, with the key or the reason.
 _OWN_OPTIONS: Final = {
@@ -46,7 +46,7 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """What is mounted into the pods."""
+    """A volume that is mounted into the pods."""
 
     #: The source, as Kubernetes writes it: ``{"secret": {"secretName": "a"}}``.
     source: JsonObject
@@ -69,7 +69,7 @@ def _wrong(place: str, what: str) -> ConfigError:
 
 
 def _meant(key: str, known: tuple[str, ...]) -> str:
-    """Return a hint at the key that was probably meant: a Kubernetes name in snake case, or a similar one."""
+    """Return a hint at the key that was probably intended: a Kubernetes name in snake case, or a similar one."""
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
     close = [snake] if snake in known else difflib.get_close_matches(key, known, n=1)
     return f": write {close[0]}" if close else f": there are {', '.join(known)}"
@@ -111,7 +111,7 @@ def _members(value: Any, place: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def _table(value: Any, place: str, readers: "Mapping[str, _Reader]") -> JsonObject:
-    """Read a table whose keys are known."""
+    """Read a table with a fixed set of keys."""
     found = {}
     for key, inner_place, inner in _members(value, place):
         if key not in readers:

@@ -18,7 +18,7 @@ _DEFAULT_REPLICAS: Final = 2
 #: Seconds of ``steer run --grace``, and those that a pod gets beyond it to end.
 _GRACE: Final = 30.0
 _BEYOND_GRACE: Final = 10.0
-#: What the operator's container asks for and is limited to, unless the project says otherwise.
+#: Default resource requests and limits of the operator's container.
 RESOURCES: Final = {
     "requests": {"cpu": "10m", "memory": "64Mi"},
     "limits": {"cpu": "500m", "memory": "256Mi"},
@@ -33,11 +33,11 @@ class Shape:
     namespace: str
     #: Replicas, of which one leads.
     replicas: int = _DEFAULT_REPLICAS
-    #: The namespaces that the operator looks at; none of them means all, and needs permissions for the whole cluster.
+    #: The namespaces that the operator watches; empty means all, and needs permissions for the whole cluster.
     watch: tuple[str, ...] = ()
-    #: A Secret of somebody else's with the certificate of the webhooks; without one the operator makes its own.
+    #: An existing Secret with the certificate of the webhooks; without one the operator creates its own.
     webhook_secret: str = ""
-    #: The folder of a container in which somebody else puts that certificate.
+    #: The folder of a container in which another program puts that certificate.
     webhook_certs: str = ""
     #: What the pods mount, by folder: all that an operator can keep.
     volumes: Mapping[str, Volume] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Shape:
 
     @property
     def termination_seconds(self) -> int:
-        """Seconds that a pod gets to end: those of ``--grace`` among the arguments, and some."""
+        """Grace period of a pod in seconds: that of ``--grace`` among the arguments, and some."""
         return int(_grace_in(self.args) + _BEYOND_GRACE)
 
 
@@ -86,7 +86,7 @@ def _grace_in(args: tuple[str, ...]) -> float:
 
 
 def shape_from(settings: JsonObject, name: str, *, version: str, image: str = "") -> Shape:
-    """Return the shape that ``[tool.steersman]`` of a project says; ``ConfigError`` names the key that is wrong."""
+    """Return the shape of ``[tool.steersman]`` of a project; ``ConfigError`` names the key that is wrong."""
     found = parsed(settings)
     if "resources" in found:
         found["resources"] = RESOURCES | found["resources"]
@@ -113,6 +113,6 @@ def selector_of(name: str) -> dict[str, str]:
 
 
 def metadata(name: str, *, of: str, namespace: str = "") -> JsonObject:
-    """Make the metadata of an object of an operator."""
+    """Return the metadata of an object of an operator."""
     place = {"namespace": namespace} if namespace else {}
     return {"name": name, **place, "labels": labels_of(of)}

@@ -1,4 +1,4 @@
-"""An operator's webhooks in a cluster: the Service that leads to them, who is asked about what, and the policies."""
+"""An operator's webhooks in a cluster: their Service, their configurations, and the admission policies."""
 
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
@@ -15,7 +15,7 @@ def address_of(operator: Operator, shape: Shape) -> ServiceAddress | None:
 
 
 def arguments_of(operator: Operator, shape: Shape) -> list[str]:
-    """Return what the image's ``steer run`` is told about webhooks."""
+    """Return the arguments of the image's ``steer run`` about webhooks."""
     address = address_of(operator, shape)
     if address is None:
         return []
@@ -25,7 +25,7 @@ def arguments_of(operator: Operator, shape: Shape) -> list[str]:
 
 
 def service_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
-    """Make the Service of the webhooks; none if there are none."""
+    """Return the Service of the webhooks; empty if there are none."""
     address = address_of(operator, shape)
     if address is None:
         return []
@@ -44,7 +44,7 @@ def service_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
 
 
 def webhook_configurations(operator: Operator, shape: Shape) -> list[JsonObject]:
-    """Make the configurations; whom to trust is set by the operator itself, once it runs."""
+    """Return the configurations; the operator itself sets the CA bundle, once it runs."""
     address = address_of(operator, shape)
     if address is None:
         return []
@@ -52,7 +52,7 @@ def webhook_configurations(operator: Operator, shape: Shape) -> list[JsonObject]
 
 
 def admission_policies(operator: Operator) -> list[JsonObject]:
-    """Make the policies of rules that no definition can hold."""
+    """Return the policies of rules that no CRD can hold."""
     return _labelled(operator, policy_objects(operator.name, operator.kinds, operator))
 
 

@@ -7,9 +7,9 @@ from steersman.manager.operator import Operator
 from steersman.scaffold.manifests import webhooks
 from steersman.scaffold.manifests.shape import PORT, WEBHOOK_PORT, Shape, metadata, name_of, selector_of
 
-#: Seconds until API servers have heard that a pod is going.
+#: Seconds until API servers have noticed that a pod is ending.
 _FAREWELL: Final = 5
-#: A user that no image gives a name to.
+#: A user without a name in any image.
 _NOBODY: Final = 65532
 
 
@@ -21,7 +21,7 @@ def arguments_of(operator: Operator, shape: Shape) -> list[str]:
 
 
 def namespace_object(operator: Operator, shape: Shape) -> JsonObject:
-    """Make the namespace of an operator; it admits only pods that can do no harm."""
+    """Return the namespace of an operator; it admits only pods of the restricted security standard."""
     meta = metadata(shape.namespace, of=name_of(operator))
     meta["labels"]["pod-security.kubernetes.io/enforce"] = "restricted"
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
@@ -39,7 +39,7 @@ def _ports(operator: Operator, shape: Shape) -> list[JsonObject]:
 
 
 def _farewell(operator: Operator, shape: Shape) -> JsonObject:
-    """Let a pod with webhooks answer until everybody has heard that it is going."""
+    """Return the hook that keeps a pod with webhooks responding until API servers have noticed that it is ending."""
     if webhooks.address_of(operator, shape) is None:
         return {}
     return {"lifecycle": {"preStop": {"sleep": {"seconds": _FAREWELL}}}}
@@ -69,7 +69,7 @@ def _container(operator: Operator, shape: Shape) -> JsonObject:
 
 
 def _environment(shape: Shape) -> JsonObject:
-    """Return the fields of the environment; those that would be empty are left out."""
+    """Return the fields of the environment, without empty ones."""
     fields = {"env": shape.env, "envFrom": shape.env_from}
     return {key: [dict(entry) for entry in value] for key, value in fields.items() if value}
 
@@ -88,7 +88,7 @@ def volumes_of(shape: Shape) -> list[JsonObject]:
 
 
 def pod_template(operator: Operator, shape: Shape) -> JsonObject:
-    """Make the template of the operator's pods."""
+    """Return the template of the operator's pods."""
     name = name_of(operator)
     return {
         "metadata": {"labels": metadata(name, of=name)["labels"]},
@@ -122,7 +122,7 @@ def _placement(shape: Shape) -> JsonObject:
 
 
 def deployment_object(operator: Operator, shape: Shape) -> JsonObject:
-    """Make the operator's Deployment."""
+    """Return the operator's Deployment."""
     name = name_of(operator)
     return {
         "apiVersion": "apps/v1",
@@ -137,7 +137,7 @@ def deployment_object(operator: Operator, shape: Shape) -> JsonObject:
 
 
 def service_object(operator: Operator, shape: Shape) -> JsonObject:
-    """Make the Service of the operator's metrics."""
+    """Return the Service of the operator's metrics."""
     name = name_of(operator)
     return {
         "apiVersion": "v1",
@@ -151,7 +151,7 @@ def service_object(operator: Operator, shape: Shape) -> JsonObject:
 
 
 def budget_object(operator: Operator, shape: Shape) -> JsonObject:
-    """Make the budget that keeps a drain from taking all replicas at once."""
+    """Return the budget that keeps a drain from evicting all replicas at once."""
     name = name_of(operator)
     return {
         "apiVersion": "policy/v1",
@@ -162,9 +162,9 @@ def budget_object(operator: Operator, shape: Shape) -> JsonObject:
 
 
 def network_object(operator: Operator, shape: Shape) -> JsonObject:
-    """Make the policy that lets only namespaces labelled ``metrics: enabled`` read the metrics.
+    """Return the policy that lets only namespaces labelled ``metrics: enabled`` read the metrics.
 
-    Webhooks can be asked from anywhere: an API server is no pod that a policy could name.
+    Webhooks can be called from anywhere: an API server is not a pod that a policy could select.
     """
     name = name_of(operator)
     allowed = [{"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}]

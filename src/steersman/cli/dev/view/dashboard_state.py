@@ -1,4 +1,4 @@
-"""What is known about the operator at this moment: every report changes it, and the screen shows it."""
+"""The state of the operator: every report changes it, and the screen shows it."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from steersman.cli.dev.reports import (
     Running,
 )
 
-#: How much is remembered: no screen is higher.
+#: Number of entries that are kept: no screen is higher.
 _REMEMBERED = 200
 
 
@@ -43,7 +43,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The last thing that went wrong and is not known to be right again."""
+    """The last error that is not known to be resolved."""
 
     at: float
     text: str
@@ -69,7 +69,7 @@ class DashboardState:
     problem: Problem | None = None
 
     def take(self, report: Report) -> None:
-        """Take in a report."""
+        """Update the state with a report."""
         match report:
             case Loaded():
                 self._on_loaded(report)
@@ -91,7 +91,7 @@ class DashboardState:
                 assert_never(report)
 
     def _on_loaded(self, report: Loaded) -> None:
-        """Begin anew: other code counts from zero, and may have other controllers."""
+        """Start again: new code counts from zero, and may have other controllers."""
         self.name = report.operator
         self.kinds = tuple(report.kinds)
         self.work = {controller: Work() for controller in report.controllers}
@@ -118,7 +118,7 @@ class DashboardState:
             self._work_of(controller).queue = queue
 
     def _stop(self, phase: Phase, problem: Problem | None) -> None:
-        """Note that the process is gone, and its queues with it."""
+        """Note that the process has ended, and its queues with it."""
         self.phase = phase
         self.problem = problem
         self._on_queues(dict.fromkeys(self.work, Queue()))

@@ -1,4 +1,4 @@
-"""The screen that changes: drawn on the terminal's second page, so that the first is as it was when it ends."""
+"""The live screen: drawn on the terminal's alternate page, so that the first page is restored when it ends."""
 
 import sys
 import termios
@@ -26,16 +26,16 @@ class LiveView:
         self._keyboard = _Keyboard()
 
     def open(self) -> None:
-        """Take the terminal."""
+        """Switch to the alternate page."""
         self._keyboard.hush()
         self._live.start()
         self.refresh()
 
     def take(self, report: Report) -> None:
-        """Do nothing: it is seen when the screen is drawn next."""
+        """Do nothing: the report is visible in the next drawing."""
 
     def refresh(self) -> None:
-        """Draw."""
+        """Draw the screen."""
         if self._live.is_started:
             self._live.update(self._draw(), refresh=True)
 
@@ -49,13 +49,13 @@ class LiveView:
 
 
 class _Keyboard:
-    """Keeps what is typed from being written over the screen."""
+    """Keeps keystrokes from being echoed over the screen."""
 
     def __init__(self) -> None:
         self._before: list[Any] | None = None
 
     def hush(self) -> None:
-        """Stop the echo, where there is a terminal to type at."""
+        """Stop the echo, if there is a terminal."""
         with suppress(termios.error, ValueError, OSError):
             descriptor = sys.stdin.fileno()
             before = termios.tcgetattr(descriptor)
@@ -65,7 +65,7 @@ class _Keyboard:
             self._before = before
 
     def restore(self) -> None:
-        """Let what is typed be seen again."""
+        """Restore the echo."""
         if self._before is not None:
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
             self._before = None

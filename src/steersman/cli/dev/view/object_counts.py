@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Objects of one resource; ``ready`` of the ``judged`` ones are ready, the others do not say."""
+    """Objects of one resource; ``ready`` of the ``judged`` ones are ready, the status of the others does not tell."""
 
     total: int = 0
     judged: int = 0
@@ -33,7 +33,7 @@ class ObjectCounts:
         ledger.observers.append(self._observe)
 
     def count(self, resource: str) -> Count:
-        """Count the objects of a resource (``pods``, ``deployments.apps``)."""
+        """Return the number of objects of a resource (``pods``, ``deployments.apps``)."""
         known = self._known.get(resource)
         if known is None:
             known = {record.path: is_ready(record.decode()) for record in self._ledger.records_of(resource)}

@@ -15,7 +15,7 @@ class PlainView:
         self._greeting = greeting
 
     def open(self) -> None:
-        """Say where the API is and what to type."""
+        """Print the address of the API and the command to use it."""
         click.echo(self._greeting)
 
     def take(self, report: Report) -> None:
@@ -26,7 +26,7 @@ class PlainView:
             click.echo(click.style(text, fg=_COLOURS[level]) if level in _COLOURS else text, err=True)
 
     def refresh(self) -> None:
-        """Do nothing: what was written stays."""
+        """Do nothing: printed lines stay."""
 
     def close(self) -> None:
         """Do nothing: there is nothing to restore."""

@@ -1,15 +1,15 @@
-"""Whether an object is as it should be, as far as its own status tells."""
+"""Whether an object is ready, as far as its own status tells."""
 
 from steersman.json_types import JsonObject
 
-#: Conditions that say so, the first that an object has counts.
+#: Conditions of readiness; the first that an object has counts.
 _CONDITIONS = ("Ready", "Available", "Complete", "Established")
-#: Kinds whose conditions say less than their numbers: they are available long before all of it is ready.
+#: Kinds whose conditions say less than their numbers: they are available long before everything is ready.
 _BY_NUMBER = frozenset({"Deployment", "ReplicaSet", "StatefulSet"})
 
 
 def is_ready(obj: JsonObject) -> bool | None:
-    """Return whether an object is ready; ``None`` for one whose status says nothing about it."""
+    """Return whether an object is ready; ``None`` if its status does not tell."""
     status = obj.get("status")
     if not isinstance(status, dict):
         return None

@@ -19,7 +19,7 @@ _LEVELS = {"error": "red", "critical": "red", "warning": "yellow", "debug": "dim
 _HEADING = "bold cyan"
 #: Columns from which counts and controllers stand side by side.
 _WIDE = 64
-#: Lines beside those that depend on what there is to show: title, address, headings, blank ones, the last.
+#: Lines besides those that depend on the content: title, address, headings, blank ones, the last.
 _FIXED = 9
 #: Columns from which the objects that caused a run are named.
 _ROOMY = 110
@@ -70,7 +70,7 @@ class Screen:
         return _line(title, Text(elapsed(self.age), style="dim"))
 
     def _history(self, room: int, width: int) -> Iterable[RenderableType]:
-        """Share the lines that are left between the last runs and the log: a third for the log, or what is free."""
+        """Return the last runs and the log within the lines that are left: a third for the log, or what is free."""
         runs, lines = list(self.dashboard.runs), list(self.dashboard.lines)
         for_lines = min(len(lines), max(room // 3, room - max(len(runs), 1)))
         shown = runs[-(room - for_lines) :]
@@ -82,7 +82,7 @@ class Screen:
 
 
 def _line(left: Text, right: Text) -> Table:
-    """Return one line with something at both ends; the left end is cut off where there is no room."""
+    """Return one line with text at both ends; the left end is truncated if there is no room."""
     grid = Table.grid(expand=True, padding=(0, 1, 0, 0))
     grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     grid.add_column(justify="right", no_wrap=True)
@@ -91,7 +91,7 @@ def _line(left: Text, right: Text) -> Table:
 
 
 def _folded(text: str, width: int) -> list[Text]:
-    """Return all of a text that is there to be copied, broken only where the terminal ends."""
+    """Return a text that users copy in full, folded only at the width of the terminal."""
     starts = range(0, len(text), max(width, 1))
     return [Text(text[start : start + width], style="bold", no_wrap=True) for start in starts]
 

@@ -1,4 +1,4 @@
-"""How reports read: times, durations, results and log lines as people write them."""
+"""Reports as text: times, durations, results and log lines."""
 
 import re
 from datetime import UTC, datetime
@@ -17,11 +17,11 @@ from steersman.cli.dev.reports import (
 )
 
 _RESULTS = {"success": "ok", "error": "failed", "requeue": "retry", "requeue_after": "later"}
-#: Fields of a log line that say which run it is from: the object is enough.
+#: Fields of a log line that identify its run: the object is enough.
 _OF_THE_RUN = frozenset({"controller", "reconcile", "kind", "key"})
 #: A cause that begins with the kind and the key of an object, as `Cause` writes it.
 _NAMED_CAUSE = re.compile(r"^([A-Z]\w*) \S+ (.+)$")
-#: Causes of a run that are told.
+#: Number of causes of a run that are shown.
 _CAUSES = 3
 _SECOND, _MINUTE, _HOUR = 1.0, 60.0, 3600.0
 
@@ -46,12 +46,12 @@ def elapsed(seconds: float) -> str:
 
 
 def result(run: Reconciled) -> str:
-    """Say in one word how a run ended."""
+    """Return the result of a run in one word."""
     return _RESULTS.get(run.result, run.result)
 
 
 def why(run: Reconciled) -> str:
-    """Say why there was a run: the object itself needs no name, its namespace is told once, and many are too many."""
+    """Return the causes of a run, without the name of the object itself; long lists are cut."""
     own, namespace = f"{run.kind} {run.key} ", run.key.rpartition("/")[0]
     causes = dict.fromkeys(cause.removeprefix(own).replace(f" {namespace}/", " ", 1) for cause in run.why)
     told = list(causes)[:_CAUSES]
@@ -60,14 +60,14 @@ def why(run: Reconciled) -> str:
 
 
 def why_briefly(run: Reconciled) -> str:
-    """Say why there was a run where there is little room: what happened to which kinds, without names."""
+    """Return the causes of a run in short: what happened to which kinds, without names."""
     own = f"{run.kind} {run.key} "
     brief = (_NAMED_CAUSE.sub(r"\1 \2", cause.removeprefix(own)) for cause in run.why)
     return ", ".join(dict.fromkeys(brief))
 
 
 def subject(line: LogLine) -> str:
-    """Name the object that a log line is about; empty if it is about none."""
+    """Return the object that a log line is about; empty if there is none."""
     return f"{line.fields.get('kind', '')} {line.fields.get('key', '')}".strip()
 
 
@@ -85,12 +85,12 @@ def _shown(value: Any) -> str:
 
 
 def failure(report: Failed) -> str:
-    """Say why the operator does not run, beginning with the place where to look."""
+    """Return why the operator does not run, beginning with the location."""
     return f"{report.place}: {report.error}" if report.place else report.error
 
 
 def line_of(report: Report) -> tuple[str, str] | None:
-    """Return a report as one line of text and its level; ``None`` for what is no news by itself."""
+    """Return a report as one line of text and its level; ``None`` if it is not worth a line."""
     match report:
         case Reconciled():
             level = "error" if report.result == "error" else "info"
@@ -114,5 +114,5 @@ def line_of(report: Report) -> tuple[str, str] | None:
 
 
 def names(files: list[str] | tuple[str, ...]) -> str:
-    """Name a file, or one of several."""
+    """Return the name of a file, or of one of several."""
     return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"

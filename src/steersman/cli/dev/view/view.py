@@ -9,16 +9,16 @@ class View(Protocol):
     """Shows what happens."""
 
     def open(self) -> None:
-        """Begin: the server answers, and the kubeconfig is written."""
+        """Open the view: the server is ready, and the kubeconfig is written."""
 
     def take(self, report: Report) -> None:
         """Show one report, or note that there is something to show."""
 
     def refresh(self) -> None:
-        """Show the state as it is now, if it is shown at all."""
+        """Show the current state."""
 
     def close(self) -> None:
-        """Leave the terminal as it was; harmless when it was left already."""
+        """Restore the terminal; harmless if that was done already."""
 
 
 class DeferredView:
@@ -29,7 +29,7 @@ class DeferredView:
         self._early: list[Report] = []
 
     def open(self, view: View) -> None:
-        """Begin to show, with what has come so far."""
+        """Open the view, and show the reports so far."""
         self._view = view
         view.open()
         for report in self._early:
@@ -37,18 +37,18 @@ class DeferredView:
         self._early.clear()
 
     def take(self, report: Report) -> None:
-        """Show one report, now or when there is a face."""
+        """Show one report, now or when there is a view."""
         if self._view is None:
             self._early.append(report)
         else:
             self._view.take(report)
 
     def refresh(self) -> None:
-        """Show the state as it is now, if there is a face."""
+        """Show the current state, if there is a view."""
         if self._view is not None:
             self._view.refresh()
 
     def close(self) -> None:
-        """Leave the terminal as it was, if it was taken."""
+        """Restore the terminal, if there is a view."""
         if self._view is not None:
             self._view.close()
