@@ -200,7 +200,7 @@ async def test_an_operator_that_a_function_makes_is_made_for_each_instance() -> 
 
 async def test_an_operator_that_would_keep_its_memory_is_refused() -> None:
     """Rather than survive for the wrong reason."""
-    with pytest.raises(ConfigError, match="operator 'local' cannot be imported afresh"):
+    with pytest.raises(ConfigError, match="operator 'local' cannot be imported again"):
         await survive_crashes(Operator("local"), _a_box_is_filled)
 
 

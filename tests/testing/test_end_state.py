@@ -47,7 +47,7 @@ def test_whom_a_uid_belongs_to_matters() -> None:
     """A child of an owner that is gone is not the child of the one that is there."""
     held = _pod("web-abcde", UID_B, ownerReferences=[{"uid": UID_A}])
     lost = _pod("web-abcde", UID_B, ownerReferences=[{"uid": "33333333-3333-4333-8333-333333333333"}])
-    assert "something gone" in difference(_state(_owner(), held), _state(_owner(), lost))
+    assert "a deleted object" in difference(_state(_owner(), held), _state(_owner(), lost))
 
 
 def test_names_that_are_made_of_a_uid_do_not_matter() -> None:

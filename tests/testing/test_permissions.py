@@ -54,7 +54,7 @@ async def test_an_operator_that_needs_more_than_it_declares_fails_its_test(clust
     with pytest.raises(AssertionError) as caught:
         await _live(cluster, _reader())
     assert str(caught.value) == (
-        "operator 'reader' was refused what it does not declare:\n"
+        "operator 'reader' was denied requests that it does not declare:\n"
         '  get secrets in namespace default: add operator.permit(Secret, "get")'
     )
 
@@ -95,7 +95,7 @@ async def test_a_right_that_nobody_used_is_named(cluster: Cluster) -> None:
 async def test_a_right_that_was_missed_is_named_too(cluster: Cluster) -> None:
     """Also for a test that expects the failure of its run."""
     operator = _reader()
-    with pytest.raises(AssertionError, match="was refused"):
+    with pytest.raises(AssertionError, match="was denied"):
         await _live(cluster, operator)
     with pytest.raises(
         AssertionError, match=r'get secrets in namespace default: add operator\.permit\(Secret, "get"\)'

@@ -109,7 +109,7 @@ async def test_an_endless_head_is_cut_off(connected: Connect) -> None:
             await connection.send(b"x-header: " + b"y" * 1000 + b"\r\n")
 
     async with scripted(script) as peer, connected(peer.url, limits=Limits(head=20_000)) as transport:
-        with pytest.raises(BadAnswer, match="head of the answer exceeds 20000"):
+        with pytest.raises(BadAnswer, match="head of the response exceeds 20000"):
             await transport.request(GET)
 
 

@@ -131,7 +131,7 @@ class _Cluster:
 
     def __init__(self, *, embedded: bool, kubeconfig: Path | None, context: str | None) -> None:
         if embedded and (kubeconfig or context):
-            raise click.UsageError("--embedded starts a cluster of its own: remove --kubeconfig and --context")
+            raise click.UsageError("--embedded starts its own cluster: remove --kubeconfig and --context")
         self._embedded = embedded
         self._kubeconfig = kubeconfig
         self._context = context

@@ -123,7 +123,7 @@ class BuiltinModules:
             if name not in self._done and _handmade(name) is None:
                 self._done[name] = self._class(name)
         described = {module: f"The kinds of {version} and their parts." for version, module in self.index().items()}
-        described["meta_v1"] = "Parts that kinds of all groups share, and what servers answer beside objects."
+        described["meta_v1"] = "Types that kinds of all groups share, and other responses of servers."
         modules = {name: ModuleOutline(f"{_PACKAGE}.{name}", text) for name, text in sorted(described.items())}
         for name, outline in sorted(self._done.items(), key=lambda item: item[1].name):
             modules[self._modules[_package(name)]].classes.append(outline)

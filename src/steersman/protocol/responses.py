@@ -126,7 +126,7 @@ def error_of(response: Response) -> ApiError | BadAnswer:
         return BadAnswer(f"the server redirects ({response.status}) to {place!r}: is its URL right?")
     if _is_html(content_type, response.body):
         return BadAnswer(
-            f"not a Kubernetes API: the answer with status {response.status} is an HTML page that begins with "
+            f"not a Kubernetes API: the response with status {response.status} is an HTML page that begins with "
             f"{_first_words(response.body)!r}"
         )
     return error_from_status(response.body, code=response.status, retry_after=_seconds(response.header("retry-after")))

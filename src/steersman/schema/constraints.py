@@ -223,7 +223,7 @@ class ListMap(_Keyword):
 
     def __init__(self, *keys: str) -> None:
         if not keys:
-            raise DeclarationError("ListMap(): name the fields that tell items apart")
+            raise DeclarationError("ListMap(): name the fields that identify items")
         self.value = list(keys)
 
     def apply(self, schema: JsonObject) -> None:

@@ -43,7 +43,7 @@ def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[
         objects = own + list(generated(source.schema, gvk.api_version, gvk.kind, count=count, seed=seed))
         if not objects:
             raise DeclarationError(
-                f"{gvk}: no valid object can be made up from its schema: hand an example of it to assert_round_trips"
+                f"{gvk}: no valid object can be generated from its schema: pass an example of it to assert_round_trips"
             )
         for target in versions.all:
             if target is not source and (loss := _first_loss(versions, source, target, objects)) is not None:

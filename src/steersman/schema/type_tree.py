@@ -167,9 +167,7 @@ class TypeTree:
         if set(members) == {int, str}:
             return dict(_INT_OR_STRING)
         names = " | ".join(_name(member) for member in members)
-        raise DeclarationError(
-            f"{origin}: Kubernetes has no schema for {names}; the one union that it knows is int | str"
-        )
+        raise DeclarationError(f"{origin}: Kubernetes has no schema for {names}; the only supported union is int | str")
 
     def _embedded(self, kind: type[KubeObject], path: str) -> Schema:
         schema = self.model(kind, path)

@@ -218,7 +218,7 @@ class HttpExchange:
 
     def _begin(self) -> None:
         if self.is_begun:
-            raise RuntimeError("this request has been answered already")
+            raise RuntimeError("this request already has a response")
         self.is_begun = True
 
     def _connection_line(self, *, keep_alive: bool) -> str:

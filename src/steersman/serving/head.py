@@ -46,7 +46,7 @@ def encode_head(status: int, headers: Sequence[tuple[str, str]], framing: str) -
 def _lines(headers: tuple[tuple[str, str], ...]) -> str:
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
     if not len(headers) == lines.count("\n") == lines.count("\r"):
-        raise ValueError("a header of the answer contains a line break")
+        raise ValueError("a header of the response contains a line break")
     for name, _ in headers:
         if name in _RESERVED:
             raise ValueError(f"header {name} is set by the server")

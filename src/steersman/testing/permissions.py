@@ -149,7 +149,7 @@ def _missing_text(operators: Sequence[Operator], refused: list[Use], namespaces:
         for verb in grant.verbs
     }
     names = ", ".join(repr(operator.name) for operator in operators)
-    lines = [f"operator {names} was refused what it does not declare:"]
+    lines = [f"operator {names} was denied requests that it does not declare:"]
     together: dict[tuple[str, ...], list[Use]] = {}
     for use in refused:
         together.setdefault((use.group, use.target, use.namespace), []).append(use)

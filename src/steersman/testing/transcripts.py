@@ -134,7 +134,7 @@ async def _background(command: str, folder: Path, environment: Mapping[str, str]
                 lambda: ">" in command or os.fstat(said.fileno()).st_size or process.returncode is not None,
                 clock=RealClock(),
                 within=within,
-                message=f"$ {command}& says nothing",
+                message=f"$ {command}& prints nothing",
             )
             yield
         finally:

@@ -82,7 +82,7 @@ class InMemoryTransport:
         exchange = self._begin(request)
         timer = None
         if deadline is not None:
-            late = NoAnswer("the answer was not complete within the time limit")
+            late = NoAnswer("the response was not complete within the timeout")
             left = deadline - self._clock.monotonic()
             timer = self._clock.call_later(max(left, 0.0), lambda: exchange.break_off(late))
         try:
@@ -146,7 +146,7 @@ class InMemoryTransport:
 
 def _as_stream(answer: Response | InMemoryUpgraded) -> ResponseStream:
     if not isinstance(answer, Response):
-        raise ConnectionLost("the app switched protocols although nobody asked for it")
+        raise ConnectionLost("the app switched protocols without a request for it")
     stream = ResponseStream(answer.status, answer.headers)
     if answer.body:
         stream.feed(answer.body)
@@ -161,4 +161,4 @@ async def _as_whole(answer: Response | ResponseStream | InMemoryUpgraded) -> Res
         case ResponseStream():
             return Response(answer.status, answer.headers, b"".join([chunk async for chunk in answer]))
         case InMemoryUpgraded():
-            raise ConnectionLost("the app switched protocols although nobody asked for it")
+            raise ConnectionLost("the app switched protocols without a request for it")

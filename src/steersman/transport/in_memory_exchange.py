@@ -47,7 +47,7 @@ class InMemoryStream:
 
     def abort(self) -> None:
         """Break the connection in the middle of the response."""
-        self.end(ConnectionLost("the connection was lost in the middle of the answer"))
+        self.end(ConnectionLost("the connection was lost in the middle of the response"))
 
     def on_writable(self, callback: Callable[[], None]) -> None:
         """Call back each time the peer has caught up."""
@@ -155,7 +155,7 @@ class InMemoryExchange:
 
     def reset(self) -> None:
         """Break the connection without a response, or in the middle of it."""
-        self.break_off(ConnectionLost("the connection was lost before an answer came"))
+        self.break_off(ConnectionLost("the connection was lost before a response arrived"))
 
     def break_off(self, error: TransportError) -> None:
         """Fail the call under way."""
@@ -182,7 +182,7 @@ class InMemoryExchange:
         if self.answer.cancelled():  # the caller is gone; over HTTP the bytes would go nowhere
             return
         if self.is_answered:
-            raise RuntimeError("this request has been answered already")
+            raise RuntimeError("this request already has a response")
         self.is_answered = True
         self.answer.set_result(answer)
 

@@ -104,7 +104,7 @@ class ResponseStream:
         async for chunk in self:
             size += len(chunk)
             if size > limit:
-                raise BadAnswer(f"the answer exceeds {limit} bytes")
+                raise BadAnswer(f"the response exceeds {limit} bytes")
             parts.append(chunk)
         return b"".join(parts)
 

@@ -87,13 +87,13 @@ def definition_state(found: JsonObject, wanted: JsonObject) -> Iterator[Finding]
     for type_ in ("NamesAccepted", "Established"):
         condition = conditions.get(type_, {})
         if condition.get("status") != "True":
-            why = condition.get("message") or "the server says no more"
+            why = condition.get("message") or "the server gives no reason"
             yield bad(f"definition {name} is not {type_}: {why}", "see 'kubectl describe crd'")
             return
     known = {version["name"] for version in wanted["spec"]["versions"]}
     if left := [version for version in status.get("storedVersions") or () if version not in known]:
         yield bad(
-            f"objects of {name} may be stored as {', '.join(left)}, which is not declared any more",
+            f"objects of {name} may be stored as {', '.join(left)}, which is no longer declared",
             "migrate them before you install",
         )
     changes, conversion = crd_diff(found, wanted), conversion_finding(found, wanted)
@@ -102,7 +102,7 @@ def definition_state(found: JsonObject, wanted: JsonObject) -> Iterator[Finding]
     if not changes and conversion is None:
         yield good(f"definition {name} is as declared")
     elif any(change.severity is Severity.BREAKING for change in changes):
-        what = f"definition {name} differs from the declared one, and that breaks somebody"
+        what = f"definition {name} differs from the declared one in a breaking way"
         yield bad(what, "see 'steer install --dry-run'")
     elif changes:
         yield note(f"definition {name} differs from the declared one", "run 'steer install'")

@@ -14,7 +14,7 @@ _MADE_BY = "steer generate models"
 _WEB = ("https://", "http://")
 
 
-@click.group("generate", short_help="Write classes for other people's kinds.")
+@click.group("generate", short_help="Write classes for kinds that are defined elsewhere.")
 def command() -> None:
     """Generate code from existing CRDs. Your own kinds need no generated code.
 

@@ -54,7 +54,7 @@ class Script:
         for name in instructions:
             if name not in _READERS:
                 known = ", ".join(sorted(_READERS))
-                raise ScriptError(f"{PREFIX}{name} is not known: a simulated node understands {known}")
+                raise ScriptError(f"{PREFIX}{name} is unknown: a simulated node supports {known}")
         for name, read in _READERS.items():
             try:
                 script = replace(script, **read(instructions[name])) if name in instructions else script

@@ -64,7 +64,7 @@ def read_end(status: bytes) -> tuple[int | None, str]:
     """Parse how a command ended: its exit code, and the message; no code if it could not be run."""
     told: Any = decode_json(status)
     if not isinstance(told, dict):
-        return None, "the server told no status"
+        return None, "the server sent no status"
     if told.get("status") == "Success":
         return 0, ""
     text = str(told.get("message") or "")

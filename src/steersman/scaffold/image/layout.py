@@ -44,7 +44,7 @@ class Layout:
         except OSError as error:
             raise ConfigError(f"{self.root} lacks {digest}: {error.strerror}") from None
         if digest_of(data) != digest:
-            raise ConfigError(f"{path} is damaged: its content is not what its name says")
+            raise ConfigError(f"{path} is damaged: its content does not match its digest")
         return data
 
     def document(self, digest: str) -> JsonObject:

@@ -97,7 +97,7 @@ class Registry:
     async def _token(self, challenge: dict[str, str]) -> Secret:
         realm = urlsplit(challenge.get("realm", ""))
         if not realm.scheme or not realm.netloc:
-            raise RegistryError(f"{self._reference}: the registry does not say where tokens are")
+            raise RegistryError(f"{self._reference}: the registry does not name its token server")
         scope = challenge.get("scope") or f"repository:{self._reference.repository}:pull,push"
         query = urlencode({"service": challenge.get("service", ""), "scope": scope})
         request = Request("GET", f"{realm.path or '/'}?{query}", {"accept": "application/json"})

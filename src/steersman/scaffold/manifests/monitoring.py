@@ -82,7 +82,7 @@ def _alerts(operator: Operator, of: str) -> Iterator[JsonObject]:
         severity="warning",
         summary=f"Reconciles of {name} fail",
         description="{{ $value | humanizePercentage }} of the reconciles of {{ $labels.controller }} fail. The objects"
-        " have events and conditions that say why.",
+        " have events and conditions with the reason.",
     )
     yield _alert(
         "OperatorQueueStuck",
@@ -140,7 +140,7 @@ def _webhook_alerts(name: str, of: str) -> Iterator[JsonObject]:
         lasting="1h",
         severity="critical",
         summary=f"The certificate of the webhooks of {name} is not renewed",
-        description="It ends in {{ $value | humanizeDuration }}; afterwards writes of its kinds are refused.",
+        description="It ends in {{ $value | humanizeDuration }}; afterwards writes of its kinds are rejected.",
     )
     yield _alert(
         "OperatorWebhookFails",

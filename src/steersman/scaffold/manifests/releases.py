@@ -16,7 +16,7 @@ def release_changes(before: Iterable[JsonObject], after: Iterable[JsonObject]) -
         if name in new:
             changes = crd_diff(definition, new[name])
         else:
-            changes = [breaking("spec", "the definition is gone: its objects would go with it")]
+            changes = [breaking("spec", "the CRD is gone: its objects would be deleted with it")]
         if changes:
             found[name] = changes
     return found

@@ -146,7 +146,7 @@ def _arguments(value: Any, place: str) -> tuple[str, ...]:
     for inner, item in _items(value, place):
         option = _text(item, inner).partition("=")[0]
         if option in _OWN_OPTIONS:
-            raise _wrong(inner, f"is {item!r}, which cannot be given: {_OWN_OPTIONS[option]}")
+            raise _wrong(inner, f"is {item!r}, which cannot be set: {_OWN_OPTIONS[option]}")
     return _texts(value, place)
 
 

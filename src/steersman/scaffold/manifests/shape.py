@@ -56,9 +56,9 @@ class Shape:
     def __post_init__(self) -> None:
         for namespace in (self.namespace, *self.watch):
             if faults := label_faults(namespace):
-                raise ConfigError(f"{namespace!r} is no namespace: {faults[0]}")
+                raise ConfigError(f"{namespace!r} is not a namespace: {faults[0]}")
         if not self.image or any(letter.isspace() for letter in self.image):
-            raise ConfigError(f"{self.image!r} is no image: write one such as registry.example.com/operator:1.0")
+            raise ConfigError(f"{self.image!r} is not an image: write one such as registry.example.com/operator:1.0")
         if self.replicas < 1:
             raise ConfigError(f"an operator needs at least one replica, not {self.replicas}")
         _grace_in(self.args)

@@ -125,5 +125,5 @@ class Placeholders:
             return "<time>"
         if self._pattern is not None:
             text = self._pattern.sub(lambda found: self._assigned[found[0]], text)
-        text = _UID.sub(lambda found: self._uids.get(found[0], "<uid of something gone>"), text)
+        text = _UID.sub(lambda found: self._uids.get(found[0], "<uid of a deleted object>"), text)
         return _UID_BEGIN.sub(lambda found: self._uid_begins.get(found[0], found[0]), text)

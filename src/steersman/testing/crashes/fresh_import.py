@@ -52,8 +52,8 @@ class ImportedOperator:
         for module, name in _holders(operator, frozenset(_packages_of(operator))):
             return cls(module, name)
         raise ConfigError(
-            f"operator {operator.name!r} cannot be imported afresh, because no module of its own has it as a global: "
-            "after a crash it would remember what it kept in memory; pass a function that makes it, or "
+            f"operator {operator.name!r} cannot be imported again, because it is not a global of a module: "
+            "after a crash it would keep its memory; pass a function that creates it, or "
             "'module:operator'"
         )
 
@@ -80,7 +80,7 @@ class ImportedOperator:
             except Exception as error:
                 raise ConfigError(
                     f"{self.module} cannot be imported a second time ({type(error).__name__}: {error}); "
-                    "a crash test does so for every instance of the operator: pass a function that makes it instead"
+                    "a crash test does so for every instance of the operator: pass a function that creates it instead"
                 ) from error
             self._check(operator)
             yield operator
@@ -96,8 +96,8 @@ class ImportedOperator:
         after = [one.name for one in operator.reconcilers]
         if sorted(before) != sorted(after):
             raise ConfigError(
-                f"{self.module}:{self.name} has reconcilers {after} when it is imported afresh, and {before} now: "
-                "pass 'module:operator' of the module that registers all of them, or a function that makes it"
+                f"{self.module}:{self.name} has reconcilers {after} when it is imported again, and {before} now: "
+                "pass 'module:operator' of the module that registers all of them, or a function that creates it"
             )
 
 
@@ -134,7 +134,7 @@ def _can_be_imported(module: ModuleType) -> bool:
 def _set_aside(packages: frozenset[str], codes: dict[str, CodeType]) -> Iterator[None]:
     """Import the modules of packages again inside the block; restore the earlier ones afterwards."""
     if both := sorted(_active & packages):
-        raise ConfigError(f"two operators of package {', '.join(both)} cannot be imported afresh at the same time")
+        raise ConfigError(f"two operators of package {', '.join(both)} cannot be imported again at the same time")
     before = {name: module for name, module in sys.modules.items() if _top(name) in packages}
     aside = {name: module for name, module in before.items() if _can_be_imported(module)}
     _resolve_types(packages)

@@ -238,7 +238,7 @@ class InstanceMaker:
     def original(self) -> Operator:
         """The operator as the test imported it; ``ConfigError`` if a function creates it."""
         if self._imported is None:
-            raise ConfigError("the operator is made by a function: there is no original")
+            raise ConfigError("the operator is created by a function: there is no original")
         return self._imported.original
 
     async def install(self, cluster: Cluster) -> None:
@@ -268,7 +268,7 @@ class InstanceMaker:
 
     def _create(self, switch: CrashSwitch) -> Operator:
         if self._function is None:
-            raise ConfigError("the operator is imported: no function makes it")
+            raise ConfigError("the operator is imported: no function creates it")
         return self._function(switch) if _takes_switch(self._function) else self._function()
 
 

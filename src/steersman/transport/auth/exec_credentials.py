@@ -90,7 +90,7 @@ def read_output(plugin: ExecPlugin, output: bytes) -> Issued:
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise ConfigError(f"{plugin.origin}: {plugin.command} did not print an ExecCredential with a status") from None
     if (credential.kind, credential.api_version) != ("ExecCredential", plugin.api_version):
-        raise ConfigError(f"{plugin.origin}: {plugin.command} did not answer as ExecCredential {plugin.api_version}")
+        raise ConfigError(f"{plugin.origin}: {plugin.command} did not print an ExecCredential {plugin.api_version}")
     status = credential.status
     if bool(status.client_certificate_data) != bool(status.client_key_data):
         raise ConfigError(f"{plugin.origin}: {plugin.command} gave only one half of a client certificate")

@@ -171,7 +171,7 @@ class Kubeconfig:
         """Return the configuration of a context (the current one by default)."""
         name = context or self.current_context
         if not name:
-            raise ConfigError(f"{self._where()}: current-context is not set and no context was asked for")
+            raise ConfigError(f"{self._where()}: current-context is not set and no context was given")
         entry = self._find(self._contexts, name, "context")
         origin = f"{entry.file}: context {name!r}"
         cluster = self._find(self._clusters, entry.value.cluster, f"{origin}: cluster")

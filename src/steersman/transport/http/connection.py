@@ -245,7 +245,7 @@ class Connection(asyncio.Protocol):
         if not self._head_done:
             self._head_size += size
             if self._head_size > self._limits.head:
-                self.break_off(BadAnswer(f"the head of the answer exceeds {self._limits.head} bytes"))
+                self.break_off(BadAnswer(f"the head of the response exceeds {self._limits.head} bytes"))
 
     def _expect_bytes(self) -> None:
         at = None if self._silence is None else self._clock.monotonic() + self._silence
@@ -274,7 +274,7 @@ class Connection(asyncio.Protocol):
     def _loss(self, exc: Exception | None) -> TransportError:
         if isinstance(exc, ssl.SSLError):
             return TlsError(f"the TLS connection failed: {exc.reason or exc}")
-        where = "in the middle of the answer" if self._head_done else "before an answer came"
+        where = "in the middle of the response" if self._head_done else "before a response arrived"
         return ConnectionLost(f"the connection was lost {where}" + (f": {exc}" if exc else ""))
 
     def _on_silence(self) -> None:
@@ -283,7 +283,7 @@ class Connection(asyncio.Protocol):
         elif self._paused and self._silence is not None:  # the peer is quiet because we made it wait
             self._deadline.set(self._silence)
         elif self._due is not None and self._due <= self._clock.monotonic():
-            self.break_off(NoAnswer("the answer was not complete within the time limit"))
+            self.break_off(NoAnswer("the response was not complete within the timeout"))
         else:
             self.break_off(NoAnswer(f"not a byte came for {self._silence or 0:g} s: the connection is taken for dead"))
 

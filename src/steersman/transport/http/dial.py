@@ -142,7 +142,7 @@ class _Tunnel(asyncio.Protocol):
             else:
                 self._settle(f"refused the connection: {words[1:2]!r}")
         elif len(self._answer) > _LONGEST_PROXY_ANSWER:
-            self._settle("answered with something else than HTTP")
+            self._settle("did not answer in HTTP")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail, unless the tunnel was established already."""

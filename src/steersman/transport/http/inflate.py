@@ -29,9 +29,9 @@ class Inflater:
                     self._left = data
                     return plain
         except zlib.error as error:
-            raise BadAnswer(f"the answer is not the gzip it claims to be: {error}") from None
+            raise BadAnswer(f"the response is not valid gzip: {error}") from None
 
     def finish(self) -> None:
         """Reject a body that ended too early."""
         if not self._member.eof:
-            raise BadAnswer("the compressed answer ends in the middle")
+            raise BadAnswer("the compressed response is truncated")

@@ -91,7 +91,7 @@ class WholeResponse:
             self._connection.break_off(error)
 
     def _too_large(self) -> BadAnswer:
-        return BadAnswer(f"the body of the answer exceeds {self._limit} bytes")
+        return BadAnswer(f"the body of the response exceeds {self._limit} bytes")
 
 
 class StreamedResponse:
@@ -125,7 +125,7 @@ class StreamedResponse:
         if self._stream is not None:
             self._stream.finish()
         else:
-            self.fail(ConnectionLost("the connection was lost before an answer came"))
+            self.fail(ConnectionLost("the connection was lost before a response arrived"))
 
     def fail(self, error: TransportError) -> None:
         """Break the stream."""

@@ -83,7 +83,7 @@ def _keyed(variable: str, source: EnvVarSource, namespace: str, sources: Sources
         found = None if raw is None else _text(raw, f"key {wanted.key} of secret {name}")
         is_there, key, is_optional = secret is not None, wanted.key, wanted.optional
     else:
-        raise SourceError(f"variable {variable} comes from something that a process node does not know")
+        raise SourceError(f"variable {variable} has a source that a process node does not support")
     if found is None and not is_optional:
         if not is_there:
             raise SourceError(f'{kind.lower()} "{name}" not found')

@@ -124,5 +124,7 @@ def _located(program: str, root: Path) -> str:
     # A name is looked up in PATH; a path is a path.
     found = shutil.which((root / program).absolute() if "/" in program else program)
     if found is None:
-        raise ProgramError(f'"{program}" is no program on this machine: install it, or correct [tool.steersman.images]')
+        raise ProgramError(
+            f'"{program}" is not a program on this machine: install it, or correct [tool.steersman.images]'
+        )
     return str(found)

@@ -27,7 +27,7 @@ class Prober:
     async def ask(self, probe: Probe, timeout: float) -> str:  # noqa: ASYNC109 - it is measured by the injected clock
         """Run a probe; return what is wrong, empty if it succeeded."""
         if probe.grpc is not None:
-            return "gRPC probes are not asked by a process node: use exec, httpGet or tcpSocket"
+            return "a process node does not support gRPC probes: use exec, httpGet or tcpSocket"
         return await self.run(
             LifecycleHandler(exec=probe.exec, http_get=probe.http_get, tcp_socket=probe.tcp_socket), timeout
         )

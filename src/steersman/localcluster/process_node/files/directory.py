@@ -67,7 +67,9 @@ class NodeDirectory:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(lock)
-            raise ConfigError(f"{self.root}: another process node uses this directory: give each its own") from None
+            raise ConfigError(
+                f"{self.root}: another process node uses this directory: use a separate one for each"
+            ) from None
         try:
             yield
         finally:
