@@ -78,7 +78,7 @@ async def _wait_to_the_end(task: asyncio.Task[Any]) -> None:
             cancelled = stop
     if cancelled is not None:
         if not task.cancelled():
-            task.exception()  # nobody hears of it: the cancellation goes before
+            task.exception()  # mark it as retrieved: the cancellation takes precedence
         raise cancelled
 
 

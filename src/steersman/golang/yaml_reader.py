@@ -299,7 +299,7 @@ class _Builder:
         return anchor
 
     def _complete(self, anchor: _Anchor | None, value: Any) -> None:
-        assert anchor is not None  # noqa: S101 - whoever calls has looked
+        assert anchor is not None  # noqa: S101 - the caller has checked
         anchor.value, anchor.is_complete = value, True
         anchor.steps, anchor.text = self._steps - anchor.steps, self._text - anchor.text
 

@@ -200,7 +200,7 @@ class HttpExchange:
         self._connection.abort()
 
     def drain(self) -> None:
-        """Let a complete response finish and end an endless one: the server is closing."""
+        """End an endless response, and keep the connection until a complete one is sent: the server is closing."""
         self._keep_alive = False
         if self.open_stream is not None:
             self.open_stream.close()

@@ -59,7 +59,7 @@ class WebhookGate:
         self._opened.clear()
 
     def close(self) -> None:
-        """Refuse calls: no instance will follow."""
+        """Reject calls: no instance will follow."""
         self._app = None
         self._is_closed = True
 

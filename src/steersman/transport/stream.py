@@ -68,7 +68,7 @@ class ResponseStream:
             self._failure = failure
             self._wake()
             if self._on_drained is not None:
-                self._on_drained()  # whoever waits to write need not wait any more
+                self._on_drained()  # the writer may continue
 
     def on_drained(self, callback: Callable[[], None]) -> None:
         """Call back each time the reader has consumed the buffer."""

@@ -178,7 +178,7 @@ class ProcessNode:
     # Requests of the API server.
 
     def serve(self, api: ApiServer) -> None:
-        """Give an API server in this process access to the logs, shells and ports of this node's pods."""
+        """Grant an API server in this process access to the logs, shells and ports of this node's pods."""
         api.nodes[self.options.name] = PodAccess(self)
 
     @property

@@ -219,7 +219,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse the bytes; events are acted upon only after all of them were parsed."""
-        if self._receiver is None:  # nobody asked for anything: a 408, or a server gone astray
+        if self._receiver is None:  # no request is under way: a 408, or a broken server
             self.abort()
             return
         self.is_answered = True
