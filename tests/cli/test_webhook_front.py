@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from steersman import Admission, Operator
 from steersman.cli import main
-from steersman.cli.webhook_front import WebhookServing
+from steersman.cli.webhook_listener import WebhookServing
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.webhook.serving.address import ServiceAddress, UrlAddress
 from steersman.webhook.serving.tls_listener import TlsListener

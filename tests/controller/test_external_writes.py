@@ -13,7 +13,7 @@ from steersman.controller.run.external_writes import ExternalWrites, carry_out_a
 from steersman.errors import LeadershipLost
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import survive_crashes
+from steersman.testing.crashes.scenarios import survive_crashes
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.services import HttpServices
 from tests.support.peer import outcome

@@ -233,8 +233,10 @@ async def reconcile_secrets(canaries: Canaries, cluster: Cluster, advance: Calla
         await advance(30)
         broken = secret("malformed", data=canaries.plant("data that is no object"))
         broken["metadata"] |= {"namespace": "default", "uid": "u", "resourceVersion": "99999"}
-        cluster.faults.say(encode_json({"type": "ADDED", "object": broken}) + b"\n", path="/secrets")
-        cluster.faults.say(f'{{"type":"ADDED","object":{{"kind":"{canaries.plant("half a frame")}'.encode(), "/secrets")
+        cluster.faults.send(encode_json({"type": "ADDED", "object": broken}) + b"\n", path="/secrets")
+        cluster.faults.send(
+            f'{{"type":"ADDED","object":{{"kind":"{canaries.plant("half a frame")}'.encode(), "/secrets"
+        )
         cluster.faults.hold("/secrets")
         await cluster.client.create(ConfigMap(meta("quiet")))
         await advance(30)

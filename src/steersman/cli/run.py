@@ -15,8 +15,8 @@ import click
 from steersman.cli.loop import loop_factory
 from steersman.cli.parameters import PORT, SECONDS
 from steersman.cli.target import load_operator, project_target
-from steersman.cli.webhook_front import WebhookServing, webhook_serving_options
-from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.cli.webhook_listener import WebhookServing, webhook_serving_options
+from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 
 if TYPE_CHECKING:
     from steersman.manager.manager import ManagerOptions
@@ -142,18 +142,18 @@ def _history(port: int | None) -> tuple["Listen", ...]:
 
 
 class _Cluster:
-    """Which cluster is meant."""
+    """The chosen cluster."""
 
     def __init__(self, *, embedded: bool, kubeconfig: Path | None, context: str | None) -> None:
         if embedded and (kubeconfig or context):
-            raise click.UsageError("--embedded starts a cluster of its own: remove --kubeconfig and --context")
+            raise click.UsageError("--embedded starts its own cluster: remove --kubeconfig and --context")
         self._embedded = embedded
         self._kubeconfig = kubeconfig
         self._context = context
 
     @contextlib.asynccontextmanager
     async def config(self) -> AsyncIterator["ClusterConfig"]:
-        """Yield the configuration of the cluster; an embedded one lives as long as the block."""
+        """Yield the configuration of the cluster; an embedded one exists as long as the block."""
         from steersman.transport.config import ClusterConfig
 
         if not self._embedded:
@@ -163,7 +163,7 @@ class _Cluster:
 
         from steersman.apiserver.local import LocalOptions, local_server
 
-        calls = LateCalls()
+        calls = DeferredWebhookCalls()
         options = LocalOptions(webhooks=webhook_options(calls))
         async with local_server(options) as server, contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(calls.close)
@@ -178,7 +178,7 @@ class _Cluster:
 async def _run(
     operators: list["Operator"], options: "ManagerOptions", cluster: _Cluster, lease_namespace: str | None
 ) -> None:
-    """Run until stopped; with a namespace for the lease, even an empty one, an election decides who works."""
+    """Run until stopped; with a namespace for the lease, even an empty one, only the leader works."""
     from dataclasses import replace
 
     from steersman.manager.leader.election import ElectionOptions

@@ -9,9 +9,9 @@ from steersman.concurrency import background
 from steersman.errors import BadAnswer, ConnectionLost, DecodeError, InternalError
 from steersman.protocol.http import Response, Upgraded
 from steersman.protocol.options import ExecOptions
-from steersman.protocol.remote_command import PROTOCOLS, Channel, end_of_input, message, read_end
+from steersman.protocol.remote.remote_command import PROTOCOLS, Channel, end_of_input, message, read_end
+from steersman.protocol.remote.websocket import WebSocket, request_headers
 from steersman.protocol.responses import error_of
-from steersman.protocol.websocket import WebSocket, request_headers
 
 _CHUNK = 32 * 1024
 #: Maximum bytes that a command may write.

@@ -1,4 +1,4 @@
-"""`steer doctor`: what is well and what is not, from Python to the cluster, and what to do about it."""
+"""`steer doctor`: checks everything from Python to the cluster, and gives advice."""
 
 import asyncio
 import platform
@@ -87,7 +87,7 @@ def _here() -> Iterator["Finding"]:
 
 
 def _project(target: str | None) -> tuple["Declared | None", list["Finding"]]:
-    """Give what the project declares, where that can be told, and findings about it."""
+    """Return what the project declares, if it can be loaded, and findings about it."""
     from steersman.cli.cluster.diagnosis import bad, good, note
     from steersman.cli.target import declared
     from steersman.errors import SteersmanError

@@ -1,8 +1,8 @@
 """`steer undeploy`: remove the operator from a cluster; the CRDs and their objects stay.
 
-The order: first what leads to the operator, then its pods. Permissions go only after the pods have ended, because an
-operator that ends still writes: the status of what it was doing, and its lease. The namespace goes last, if `steer`
-created it and nothing else is in it.
+The order: first what leads to the operator, then its pods. Permissions are deleted only after the pods have ended,
+because an ending operator still writes its last status and its lease. The namespace is deleted last, if `steer` created
+it and nothing else is in it.
 """
 
 from collections.abc import AsyncIterator
@@ -113,7 +113,7 @@ async def _remove(client: "Client", found: "Declared", *, dry_run: bool, wait: b
             click.echo(f"{shown(obj)} kept: it was there before the operator")
             continue
         is_workload = obj.gvk.kind == "Deployment"
-        # In the foreground: it is gone only after its pods are.
+        # In the foreground: it is deleted only after its pods are.
         options = DeleteOptions(propagation_policy="Foreground") if is_workload else None
         await delete_one(client, obj, dry_run=dry_run, options=options)
         if is_workload and wait and not dry_run:
