@@ -188,7 +188,9 @@ async def test_warnings_reach_whoever_writes(cluster: Cluster, caplog: pytest.Lo
 
     async with cluster.running(operator):
         await cluster.client.create(Quota(meta("a")))
-    warnings = [record.getMessage() for record in caplog.records if "warning from the API server" in record.getMessage()]
+    warnings = [
+        record.getMessage() for record in caplog.records if "warning from the API server" in record.getMessage()
+    ]
     assert warnings[0].endswith("limits are going away")
     assert warnings[1].endswith(f"{'x' * 255}…")
 
