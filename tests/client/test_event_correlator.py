@@ -27,7 +27,7 @@ class Recorder:
         self.now = 0.0
 
     def add(self, note: str = "n", reason: str = "Failed", name: str = "a") -> Write | None:
-        """Let something happen now."""
+        """Record an event now."""
         event = RecordedEvent(Regarding("v1", "Pod", name, "default", f"uid-{name}"), "Warning", reason, note)
         return self.correlator.add(event, now=self.now, wall=START + timedelta(seconds=self.now))
 
@@ -112,7 +112,7 @@ def test_different_reasons_and_objects_are_different_events() -> None:
 
 
 def test_eleventh_similar_event_within_ten_minutes_stands_for_all_that_follow() -> None:
-    """Notes with counters or addresses in them would be new events for ever."""
+    """Notes with counters or addresses in them would be new events forever."""
     recorder = Recorder()
     writes = [recorder.add(note=f"try {number}") for number in range(12)]
     assert [type(write).__name__ for write in writes] == ["Create"] * 11 + ["Extend"]

@@ -38,7 +38,7 @@ class Kite(Resource[KiteSpec, Status]):
 
 
 def flyer() -> Operator:
-    """Make an operator of that kind."""
+    """Create an operator of that kind."""
     operator = Operator("flyer")
 
     @operator.reconciler(Kite)

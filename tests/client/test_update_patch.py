@@ -68,7 +68,7 @@ READ: dict[str, Any] = {
 
 
 def gadget() -> Gadget:
-    """Give a gadget as it was read."""
+    """Return a gadget as it was read."""
     return decode(Gadget, encode_json(READ))
 
 
@@ -78,7 +78,7 @@ def test_object_that_did_not_change_gives_an_empty_patch() -> None:
 
 
 def test_value_that_is_only_written_otherwise_did_not_change() -> None:
-    """The server's ``1024Mi`` reads as ``1Gi``: sending that would be a change nobody made."""
+    """The server's ``1024Mi`` reads as ``1Gi``: sending that would be an unintended change."""
     obj = gadget()
     obj.spec.note = "new"
     assert change_since_read(obj) == {"spec": {"note": "new"}}
@@ -173,7 +173,7 @@ _trees = st.recursive(
 
 
 def view(value: Any) -> Any:
-    """Give what a class without the fields ``u1`` and ``u2`` shows of a document."""
+    """Return what a class without the fields ``u1`` and ``u2`` shows of a document."""
     if isinstance(value, dict):
         return {name: view(member) for name, member in value.items() if not name.startswith("u")}
     return [view(item) for item in value] if isinstance(value, list) else value

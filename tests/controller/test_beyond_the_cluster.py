@@ -87,7 +87,7 @@ async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
 
 
 def looking(told: list[str]) -> Operator:
-    """Give an operator that follows the kinds which its objects name, and writes down what it hears."""
+    """Return an operator that follows the kinds which its objects name, and writes down what it hears."""
     operator = Operator("beyond")
     operator.permit(ConfigMap, "list", "watch")
 

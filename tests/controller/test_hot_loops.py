@@ -26,7 +26,7 @@ def test_updating_one_object_again_and_again_because_of_that_is_a_loop() -> None
 
 
 def test_the_wait_grows_while_the_loop_goes_on() -> None:
-    """A loop for ever costs less and less."""
+    """A loop forever costs less and less."""
     loops, state = HotLoops(threshold=1), KeyState(ObjectKey("ns", "a"))
     waits = []
     for _ in range(12):

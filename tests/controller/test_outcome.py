@@ -24,12 +24,12 @@ KEY = ObjectKey("ns", "a")
 
 
 def outcome(error: BaseException) -> Outcome:
-    """Give the outcome for the widget ns/a."""
+    """Return the outcome for the widget ns/a."""
     return outcome_of(error, resource_of(Widget), KEY)
 
 
 def missing(name: str, kind: str = "widgets", group: str = "runtime.example.com") -> NotFound:
-    """Give the server's answer for an object that is not there."""
+    """Return the server's answer for an object that is not there."""
     return NotFound("not found", code=404, reason="NotFound", name=name, kind=kind, group=group)
 
 

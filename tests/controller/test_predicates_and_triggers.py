@@ -27,7 +27,7 @@ OWNER = GroupVersionKind("runtime.example.com", "v1", "Widget")
 
 
 def reference(name: str = "parent", **more: Any) -> dict[str, Any]:
-    """Give a controller's owner reference."""
+    """Return a controller's owner reference."""
     return {
         "apiVersion": "runtime.example.com/v1",
         "kind": "Widget",

@@ -1,7 +1,7 @@
 """Workers survive whatever an author's code does to the task it runs in; only the end of the operator ends them.
 
 A worker cannot tell a cancellation that an author caused from the one that stops it: both are the same exception. So
-each test has a cancellation, or another end, that nobody outside asked for.
+each test has a cancellation, or another end, that the operator did not request.
 """
 
 import asyncio
@@ -93,7 +93,7 @@ async def leave_a_task_group_open() -> None:
     """Enter a group whose task fails after the run, which cancels the task that entered it."""
 
     async def fail() -> None:
-        raise RuntimeError("nobody waits for this")
+        raise RuntimeError("no task waits for this")
 
     group = asyncio.TaskGroup()
     await group.__aenter__()

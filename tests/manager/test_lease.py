@@ -12,7 +12,7 @@ WALL = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def leading(name: str = "me", at: float = 0.0) -> Candidate:
-    """Give a candidate that has just taken a fresh lease."""
+    """Return a candidate that has just taken a fresh lease."""
     candidate = Candidate(name)
     move = candidate.move(at, WALL)
     assert isinstance(move, Create)
@@ -28,7 +28,7 @@ def test_the_first_creates_the_lease_and_leads() -> None:
 
 
 def test_leadership_ends_at_the_renew_deadline_by_itself() -> None:
-    """A leader that cannot renew stops writing before anybody else may begin."""
+    """A leader that cannot renew stops writing before another process may begin."""
     candidate = leading()
     assert not candidate.leads(10.0)
     assert candidate.timing.renew_deadline < candidate.timing.lease
@@ -45,7 +45,7 @@ def test_leadership_counts_from_the_question_not_from_the_answer() -> None:
 
 
 def test_renewing_keeps_the_time_of_acquiring_and_the_transitions() -> None:
-    """Dashboards show since when somebody leads."""
+    """Dashboards show since when a process leads."""
     candidate = leading()
     move = candidate.move(2.0, WALL + timedelta(seconds=2))
     assert isinstance(move, Take)

@@ -32,7 +32,7 @@ from steersman.testing.fake_clock import FakeClock
 
 
 class QuotaSpec(Model):
-    """What somebody asks for."""
+    """A request of a user."""
 
     limit: Annotated[int, Rule("self <= 100", "at most 100")] = 0
     tags: list[str] = []
@@ -44,7 +44,7 @@ class QuotaSpec(Model):
 
 @custom_resource("quota.example.com/v1")
 class Quota(Resource[QuotaSpec, Status]):
-    """How much somebody may use."""
+    """The limit of a user."""
 
 
 async def _refused(client: Client, obj: Quota | ConfigMap) -> ApiError:
@@ -175,7 +175,7 @@ async def test_a_dry_run_is_told_and_stores_nothing(cluster: Cluster) -> None:
     assert [quota.name for quota in cluster.list(Quota)] == ["b"]
 
 
-async def test_warnings_reach_whoever_writes(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+async def test_warnings_reach_the_user_who_writes(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     """People see what kubectl prints, programs what our client logs; one line each, whatever the function wrote."""
     operator = Operator("quota")
 
@@ -297,7 +297,7 @@ async def test_a_function_can_look_at_other_objects(cluster: Cluster) -> None:
 
 
 async def test_a_rule_goes_where_it_can_be_kept(cluster: Cluster) -> None:
-    """A definition judges values, a policy whoever changes them; the author wrote both in the class."""
+    """A definition judges values, a policy the user who changes them; the author wrote both in the class."""
     operator = Operator("quota")
     operator.declare(Quota)
     async with cluster.running(operator):

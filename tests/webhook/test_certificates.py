@@ -87,7 +87,7 @@ async def test_replicas_that_start_at_once_agree(cluster: Cluster) -> None:
     assert len(cluster.list(Secret)) == 1
 
 
-async def test_a_renewal_that_somebody_else_made_is_taken_over(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_a_renewal_by_another_replica_is_taken_over(cluster: Cluster, fake_clock: FakeClock) -> None:
     """Two replicas renew in the same second: the Secret is written once."""
     sources = [
         OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=fake_clock) for _ in range(2)
@@ -100,7 +100,7 @@ async def test_a_renewal_that_somebody_else_made_is_taken_over(cluster: Cluster,
 
 
 async def test_a_secret_that_was_deleted_comes_back_as_it_was(cluster: Cluster) -> None:
-    """Making another authority would break whoever still trusts the former one."""
+    """Creating another CA would break clients that still trust the former one."""
     source = OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
     before = await source.current()
     await cluster.client.delete(Secret(meta("c")))
@@ -108,7 +108,7 @@ async def test_a_secret_that_was_deleted_comes_back_as_it_was(cluster: Cluster) 
     assert len(cluster.list(Secret)) == 1
 
 
-async def test_a_secret_of_somebody_else_is_not_overwritten(cluster: Cluster) -> None:
+async def test_a_secret_of_another_owner_is_not_overwritten(cluster: Cluster) -> None:
     """It may be the only copy of a key."""
     await cluster.client.create(Secret(meta("c"), data={"tls.crt": b"x", "tls.key": b"y"}))
     source = OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
@@ -117,7 +117,7 @@ async def test_a_secret_of_somebody_else_is_not_overwritten(cluster: Cluster) ->
     assert cluster.list(Secret)[0].data == {"tls.crt": b"x", "tls.key": b"y"}
 
 
-async def test_a_broken_authority_is_begun_anew(fake_clock: FakeClock) -> None:
+async def test_a_broken_authority_is_replaced(fake_clock: FakeClock) -> None:
     """A Secret that was edited by hand must not keep the operator from starting."""
     store = MemoryBundleStore()
     source = OwnCertificates(store, [NAME], clock=fake_clock)

@@ -131,7 +131,7 @@ def test_a_lossy_conversion_is_refused_before_the_first_review() -> None:
         Conversions([LossyV1, LossyBeta])
 
 
-def test_a_converter_that_raises_is_told_to_whoever_asked() -> None:
+def test_the_error_of_a_converter_is_returned_to_the_caller() -> None:
     """Kubectl shows this text: it must name the object and the function."""
 
     @custom_resource("raises.example.com/v1", kind="Raises", storage=True, into=KINDS)

@@ -72,7 +72,7 @@ def test_whatever_a_request_holds_it_is_read_or_refused(change: dict[str, Any]) 
 @given(body=st.binary(max_size=200))
 @settings(max_examples=50, deadline=None)
 def test_whatever_bytes_come_they_are_refused(body: bytes) -> None:
-    """The port can be reached by anybody in the cluster."""
+    """The port can be reached from the whole cluster."""
     with pytest.raises(ReviewFailed):
         request_of(body)
 

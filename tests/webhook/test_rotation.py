@@ -26,7 +26,7 @@ def test_nothing_is_begun_and_fresh_things_are_kept() -> None:
 
 
 def test_a_serving_certificate_is_renewed_after_two_thirds_of_its_life() -> None:
-    """A month of failing renewals must go by before anybody is hurt."""
+    """A month of failing renewals must pass before a certificate expires."""
     facts = CertificateFacts(signer=_span(0, 365), serving=_span(0, 90))
     assert _step(facts, 59) is RotationStep.KEEP
     assert _step(facts, 60) is RotationStep.ISSUE
@@ -64,7 +64,7 @@ def test_a_retired_authority_is_trusted_until_it_is_over() -> None:
 
 
 def test_an_authority_that_is_over_cannot_be_overlapped() -> None:
-    """An operator that slept for a year begins anew."""
+    """An operator that slept for a year starts over."""
     assert _step(CertificateFacts(signer=_span(0, 365), serving=_span(300, 65)), 365) is RotationStep.BEGIN
 
 

@@ -44,7 +44,7 @@ async def test_a_pure_function_and_a_waiting_one_can_both_be_mounted() -> None:
 
 
 async def test_what_is_not_a_posted_review_is_refused() -> None:
-    """The message reaches whoever tried to write an object."""
+    """The message reaches the user who tried to write an object."""
     routes = Routes(RealClock())
     routes.mount("/a", _echo)
     assert await _post(routes, "/b") == (404, "there is no webhook at /b")

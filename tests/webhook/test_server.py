@@ -36,14 +36,14 @@ from tests.webhook.reviews import response_of, review
 
 
 class QuotaSpec(Model):
-    """What somebody asks for."""
+    """A request of a user."""
 
     limit: int = 0
 
 
 @custom_resource("tls.example.com/v1")
 class Quota(Resource[QuotaSpec, Status]):
-    """How much somebody may use."""
+    """The limit of a user."""
 
 
 def _operator() -> Operator:
@@ -155,7 +155,7 @@ async def test_reviews_are_counted_and_the_end_of_the_certificate_is_told(cluste
 
 
 async def test_readiness_fails_when_the_certificate_is_over(cluster: Cluster) -> None:
-    """A replica that nobody can trust must not be asked."""
+    """A replica without a trusted certificate must not be called."""
     calendar = Calendar()
     front = ByHand(calendar, OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=calendar))
     async with cluster.running(_operator(), options=ManagerOptions(webhooks=front)) as manager:
@@ -277,7 +277,7 @@ async def test_a_new_certificate_waits_until_the_api_server_was_told(
 
 
 async def test_nothing_is_served_without_tls() -> None:
-    """A review holds whatever somebody writes, Secrets too."""
+    """A review contains whole objects, Secrets too."""
     async with _served(_operator()) as (_, address, __):
         host, _, port = str(address).removeprefix("https://").rpartition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -287,7 +287,7 @@ async def test_nothing_is_served_without_tls() -> None:
 
 
 async def test_a_certificate_that_is_not_trusted_fails_the_write_until_the_next_look(cluster: Cluster) -> None:
-    """Somebody else who answers at the address is not believed; a bundle that somebody broke is set again."""
+    """Another server at the address is not trusted; a CA bundle that was changed is set again."""
     front = ByHand(cluster.clock, OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=cluster.clock))
     async with cluster.running(_operator(), options=ManagerOptions(webhooks=front)):
         other = CertificateAuthority.create("other", clock=cluster.clock).certificate
@@ -321,7 +321,7 @@ class Moody:
         self._first = first
 
     async def current(self) -> ServingCertificates:
-        """Give always the same."""
+        """Return always the same."""
         if self.failing:
             raise ConfigError("the Secret is gone")
         return self._first

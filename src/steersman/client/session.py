@@ -1,10 +1,12 @@
 """`Session`: what all verbs of a client share: the transport, where kinds are served, and decoding of responses."""
 
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
 
 from steersman.client.discovery import Discovery
 from steersman.client.interfaces import Ref
-from steersman.client.warnings import Warnings
 from steersman.clock import Clock
 from steersman.errors import ApiError, NotFound, SteersmanError
 from steersman.kinds import class_for
@@ -18,6 +20,10 @@ from steersman.protocol.responses import body_of, kind_not_served, warnings_of
 from steersman.randomness import Randomness
 from steersman.transport.base import Transport
 
+_log = logging.getLogger("steersman.client")
+
+#: Number of warnings that are remembered; some contain names of objects, so that there can be any number of them.
+_REMEMBERED_WARNINGS = 1000
 #: A class of objects, or a kind that needs none.
 Kind = type[KubeObject] | type[Unstructured] | GroupVersionKind
 #: An object, or the name of one.
@@ -33,7 +39,7 @@ class Session:
         self.clock = clock
         self.randomness = randomness
         self.discovery = Discovery(transport, clock=clock)
-        self._warnings = Warnings()
+        self._warnings = _ServerWarnings()
         self._by_class: dict[type[KubeObject], Requests] = {}
         self._by_kind: dict[GroupVersionKind, Requests] = {}
 
@@ -105,6 +111,24 @@ class Session:
         if not requests.resource.namespaced:
             return namespace or ""
         return self.namespace if namespace is None else namespace
+
+
+class _ServerWarnings:
+    """Log each warning of the API server once, however often it is repeated."""
+
+    def __init__(self) -> None:
+        self._shown: OrderedDict[str, None] = OrderedDict()
+
+    def show(self, texts: Iterable[str]) -> None:
+        """Log the texts that are new."""
+        for text in texts:
+            if text in self._shown:
+                self._shown.move_to_end(text)
+                continue
+            self._shown[text] = None
+            if len(self._shown) > _REMEMBERED_WARNINGS:
+                self._shown.popitem(last=False)
+            _log.warning("warning from the API server: %s", text)
 
 
 def _resource_in(target: str) -> GroupVersionResource | None:

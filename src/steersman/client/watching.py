@@ -135,7 +135,7 @@ class Watcher(Generic[O]):
         return event
 
     async def _advance(self) -> None:
-        """Let the driver do one step; there may be events afterwards."""
+        """Advance the driver by one step; there may be events afterwards."""
         if self._driver is None:
             self._driver = await self._start()
         await self._driver.advance()

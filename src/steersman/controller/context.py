@@ -184,7 +184,7 @@ class Context(Generic[K]):
     ) -> Preconditions | None:
         """Return the preconditions of an apply if they are known without reading from the server."""
         if target == target_of(self._obj):
-            # The reconciled object is not a child: it may get fields of ours whoever created it.
+            # The reconciled object is not a child: it may get fields of ours, even if a user created it.
             return Preconditions(uid=self._obj.uid)
         if record is not None and (claim := claimant.claim_cached(intent, record)) is not None:
             return claim

@@ -2,8 +2,8 @@
 
 Order matters at both ends. ``serving`` opens the listener first, because the address may be known only then;
 ``registered`` then installs the configurations that lead to it and publishes the CA bundle. At the end the
-configurations of this process are deleted before the listener closes, so that the API server does not call a port that
-nobody serves.
+configurations of this process are deleted before the listener closes, so that the API server does not call a closed
+port.
 """
 
 import logging

@@ -39,7 +39,7 @@ class QueueObserver(Protocol):
 
 
 class QueueStatistics(Struct, frozen=True):
-    """How a queue stands at one moment."""
+    """State of a queue at one moment."""
 
     ready: dict[int, int]
     running: int
