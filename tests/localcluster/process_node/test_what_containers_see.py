@@ -233,7 +233,7 @@ def test_variables_come_from_config_maps_secrets_and_each_other() -> None:
         (EnvVarSource(secret_key_ref=SecretKeySelector(name="x", key="k")), 'secret "x" not found'),
         (EnvVarSource(secret_key_ref=SecretKeySelector(name="s", key="b")), "is not text"),
         (EnvVarSource(field_ref=ObjectFieldSelector(field_path="spec.x")), "unsupported fieldPath spec.x"),
-        (EnvVarSource(), "does not know"),
+        (EnvVarSource(), "does not support"),
     ],
 )
 def test_what_is_missing_is_named(source: EnvVarSource, message: str) -> None:

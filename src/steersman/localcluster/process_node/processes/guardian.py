@@ -70,7 +70,7 @@ def _pids() -> list[int]:
 def _environment(pid: int) -> list[bytes]:
     try:
         return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:  # somebody else's, or gone
+    except OSError:  # of another user, or ended
         return []
 
 

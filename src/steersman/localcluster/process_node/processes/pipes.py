@@ -65,7 +65,7 @@ class OutputPipe:
             return os.read(self._reading, _CHUNK)
         except BlockingIOError:
             return None
-        except OSError:  # nobody is on the other side of a terminal any more
+        except OSError:  # the other side of a terminal is closed
             return b""
 
     async def wait_end(self, clock: Clock) -> None:
