@@ -125,7 +125,7 @@ class App extends Component {
           ${live.status === "refused"
             ? html`<${Empty} title=${t("link.refused.title")} text=${live.error.message} />`
             : live.status === "lost" && !live.overview
-              ? html`<${Empty} title=${t("link.lost.title")} text=${live.error.message} />`
+              ? html`<${Empty} title=${t("link.lost.title")} text=${live.error.status ? live.error.message : t("link.lost.first")} />`
               : this.page(at)}
         </main>
         ${help && html`<${Help} close=${() => this.setState({ help: false })} />`}

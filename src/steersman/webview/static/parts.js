@@ -71,7 +71,7 @@ export const Loading = () => html`
 export const Failed = ({ error, again }) => html`
   <div class="empty failed" role="alert">
     <p class="empty-title">${error.status === 404 ? error.message : t("state.error")}</p>
-    ${error.status !== 404 && html`<p>${error.message}</p>`}
+    ${error.status !== 404 && html`<p>${error.status ? error.message : t("link.lost.title")}</p>`}
     ${error.status === 404
       ? html`<a class="button" href="#/objects">${t("object.back")}</a>`
       : html`<button class="button" onClick=${again}>${t("state.again")}</button>`}

@@ -13,10 +13,12 @@ export default {
   "link.lost": "Disconnected",
   "link.lost.title": "The operator does not answer",
   "link.lost.text": "What you see is {duration} old. This page connects again by itself.",
+  "link.lost.first": "This page connects by itself as soon as it does.",
   "link.refused.title": "No access",
 
   "state.loading": "Loading",
   "state.error": "This page could not be loaded",
+  "state.failed": "The operator answered with HTTP {status}; its log says why.",
   "state.again": "Try again",
 
   "unit.ms": "ms",
