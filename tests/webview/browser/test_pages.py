@@ -144,6 +144,14 @@ async def test_without_the_right_token_there_is_one_sentence(token: str, sentenc
         assert "website-operator" not in await view.text("body")
 
 
+async def test_what_is_refused_is_told_in_chinese_too() -> None:
+    """These sentences are the operator's, so the page has them in its own dictionary."""
+    async with viewed(showcase(RealClock()), Look(token="wrong-wrong-wrong", locale="zh-CN")) as view:
+        await view.see("令牌不正确")
+    async with viewed(showcase(RealClock()), Look(at="#/objects/Website/shop/none", locale="zh-CN")) as view:
+        await view.see("Website shop/none 不存在")
+
+
 class StatusApp:
     """Keeps the status of every answer of the view, by path."""
 
@@ -400,7 +408,7 @@ async def test_an_operator_without_objects_says_so() -> None:
         await view.see("This operator has no objects yet.")
         await view.see("Nothing fails, nothing is stuck, nothing runs hot.")
         await view.go("#/objects")
-        await view.see("Create one, and it appears here.")
+        await view.see("Create an object, and it appears here.")
         await view.go("#/queues")
         await view.see("This operator has no caches.")
         await view.go("#/objects/Website/shop/none")

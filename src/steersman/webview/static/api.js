@@ -18,6 +18,7 @@ function readToken() {
 }
 
 const token = readToken();
+export const hasToken = token !== "";
 const headers = { authorization: `Bearer ${token}` };
 
 /** A request that was answered with a failure; the message is the operator's own sentence. */
