@@ -7,7 +7,7 @@ import pytest
 import yaml
 from steersman import Invalid, meta
 from steersman.schema import crd_of
-from steersman.testing import Cluster
+from steersman.testing import Cluster, without_descriptions
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec
 from mgors.api.mgors_v1 import Mgors, MgorsSpec, Unsafe
@@ -15,16 +15,9 @@ from mgors.api.mgors_v1 import Mgors, MgorsSpec, Unsafe
 ORIGINAL = yaml.safe_load((Path(__file__).parent / "crd.yaml").read_text())
 
 
-def _without_words(value: Any) -> Any:
-    """Leave out what is only for people: descriptions."""
-    if isinstance(value, dict):
-        return {key: _without_words(item) for key, item in value.items() if key != "description"}
-    return [_without_words(item) for item in value] if isinstance(value, list) else value
-
-
 def test_the_classes_say_what_was_asked_for() -> None:
     """Every field, default and bound; the rules are stricter by now, and each of them has a test below."""
-    found, original = _without_words(crd_of(Mgors)), ORIGINAL
+    found, original = without_descriptions(crd_of(Mgors)), ORIGINAL
     for crd in (found, original):
         schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
         schema.pop("x-kubernetes-validations", None)

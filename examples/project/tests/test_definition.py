@@ -7,23 +7,16 @@ import pytest
 import yaml
 from steersman import GroupVersionKind, Invalid, Unstructured
 from steersman.schema import crd_of
-from steersman.testing import Cluster
+from steersman.testing import Cluster, without_descriptions
 
 from project.api.project_v1alpha1 import Project
 
 ARTICLE = yaml.safe_load((Path(__file__).parent / "crd.yaml").read_text())
 
 
-def _without_words(value: Any) -> Any:
-    """Leave out what is only for people: descriptions."""
-    if isinstance(value, dict):
-        return {key: _without_words(item) for key, item in value.items() if key != "description"}
-    return [_without_words(item) for item in value] if isinstance(value, list) else value
-
-
 def test_the_classes_say_what_the_article_says() -> None:
     """Beside the columns for kubectl, every word."""
-    ours = _without_words(crd_of(Project))
+    ours = without_descriptions(crd_of(Project))
     columns = ours["spec"]["versions"][0].pop("additionalPrinterColumns")
     assert ours == ARTICLE
     assert [column["name"] for column in columns] == ["Replicas", "Ready", "Age"]

@@ -1,10 +1,10 @@
 """The definition that the classes give, beside the one that it should be, and beside spotahome's."""
 
 from pathlib import Path
-from typing import Any
 
 import yaml
 from steersman.schema import crd_of
+from steersman.testing import without_descriptions
 
 from redisfailover.api.redis_failover_v1 import RedisFailover
 
@@ -17,14 +17,6 @@ README = (HERE.parent / "README.md").read_text(encoding="utf-8")
 OURS = {"spec.backup"}
 #: Theirs is a string, and their own example writes a number: both are taken.
 OTHERWISE = {"bootstrapNode.port"}
-
-
-def without_descriptions(value: Any) -> Any:
-    """Leave out what the classes say to people: the docstrings."""
-    if isinstance(value, dict):
-        kept = {key: item for key, item in value.items() if key != "description" or not isinstance(item, str)}
-        return {key: without_descriptions(item) for key, item in kept.items()}
-    return [without_descriptions(item) for item in value] if isinstance(value, list) else value
 
 
 def fields() -> dict[str, str | None]:

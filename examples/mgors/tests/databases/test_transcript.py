@@ -1,17 +1,12 @@
-"""The commands of the README, typed in a terminal: `steer dev` runs a replica set of three on this machine."""
+"""The commands of the README, run in a shell: `steer dev` runs a replica set of three on this machine."""
 
-import shutil
 from pathlib import Path
 
 from mongod_world import mongod
-from steersman.testing import console_blocks, replay
-
-PROJECT = Path(__file__).parents[2]
+from steersman.testing import replay_readme
 
 
-async def test_the_readme_shows_what_is_seen(tmp_path: Path) -> None:
+async def test_the_commands_of_the_readme_print_what_it_shows(tmp_path: Path) -> None:
     """Real kubectl, a real mongod, the operator in a process of its own."""
     mongod()
-    folder = shutil.copytree(PROJECT, tmp_path / "mgors", ignore=shutil.ignore_patterns("__pycache__", ".*cache"))
-    [story] = [block for block in console_blocks((PROJECT / "README.md").read_text()) if "steer dev" in block]
-    await replay(story, folder=folder)
+    await replay_readme(Path(__file__).parents[2], folder=tmp_path)

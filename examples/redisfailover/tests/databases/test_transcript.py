@@ -1,21 +1,16 @@
-"""The commands of the README, typed in a terminal."""
+"""The commands of the README, run in a shell."""
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
-from steersman.testing import console_blocks, replay
+from steersman.testing import replay_readme
 
 from redis_world.binaries import redis_programs
 
-PROJECT = Path(__file__).parents[2]
 
-
-async def test_the_readme_shows_what_is_seen(tmp_path: Path) -> None:
+async def test_the_commands_of_the_readme_print_what_it_shows(tmp_path: Path) -> None:
     """Real kubectl, real servers and sentinels, the operator in a process of its own."""
-    folder = shutil.copytree(PROJECT, tmp_path / "redisfailover", ignore=shutil.ignore_patterns("__pycache__", ".*"))
     here = [Path(sys.executable).parent, Path(redis_programs()["redis-server"]).parent]
     path = os.pathsep.join([*map(str, here), os.environ.get("PATH", "")])
-    blocks = "".join(console_blocks((PROJECT / "README.md").read_text()))
-    await replay(blocks, folder=folder, environment={"PATH": path})
+    await replay_readme(Path(__file__).parents[2], folder=tmp_path, environment={"PATH": path})
