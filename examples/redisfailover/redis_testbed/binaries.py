@@ -1,6 +1,6 @@
-"""Where redis-server and redis-sentinel are: REDIS_SERVER_BIN, this machine, or Debian's packages in a cache.
+"""Find redis-server and redis-sentinel: in REDIS_SERVER_BIN, in PATH, or in Debian's packages in a cache.
 
-Redis must be 7 or newer (``bind-source-addr``). Packages are unpacked, not installed, so nobody needs to be root.
+Redis must be 7 or newer (``bind-source-addr``). Packages are unpacked, not installed, which needs no root permissions.
 """
 
 import os
@@ -17,19 +17,19 @@ _PACKAGES = ("redis-server", "redis-sentinel", "redis-tools", "libjemalloc2", "l
 _OLDEST = 7
 
 
-class NoRedis(Exception):  # noqa: N818 - it says what is missing
-    """There is no Redis to test with; the text says why, in one line."""
+class RedisNotFound(Exception):  # noqa: N818 - named as the fact
+    """There is no Redis to test with; the message has the reason in one line."""
 
 
 @cache
 def redis_programs() -> dict[str, str]:
-    """Give the programs of the image ``redis``: server, sentinel, and what pods need beside them."""
+    """Return the programs of the image ``redis``: server, sentinel, and what else pods run."""
     server = _server()
     if _version(server) < _OLDEST:
-        raise NoRedis(f"{server} is older than Redis {_OLDEST}: name another one by REDIS_SERVER_BIN")
+        raise RedisNotFound(f"{server} is older than Redis {_OLDEST}: set REDIS_SERVER_BIN to a newer one")
     sentinel = server.with_name("redis-sentinel")
     if not sentinel.exists():
-        raise NoRedis(f"there is no redis-sentinel beside {server}")
+        raise RedisNotFound(f"there is no redis-sentinel beside {server}")
     return {"redis-server": str(server), "redis-sentinel": str(sentinel), "cp": "cp"}
 
 
@@ -45,29 +45,29 @@ def _server() -> Path:
 
 
 def _unpack(folder: Path) -> None:
-    """Fetch Debian's packages; a script for each program says where their libraries are.
+    """Download Debian's packages, and write a script for each program that sets the path of its libraries.
 
-    It is made beside its place and moved there as a whole: several tests may begin at the same time.
+    The folder is created under another name and then renamed, because several tests may start at the same time.
     """
     if shutil.which("apt-get") is None or shutil.which("dpkg") is None:
-        raise NoRedis("there is no redis-server, and no apt-get to fetch one: name one by REDIS_SERVER_BIN")
+        raise RedisNotFound("redis-server is not in PATH, and there is no apt-get to download it: set REDIS_SERVER_BIN")
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as place:
         made = Path(place) / folder.name
         made.mkdir()
         fetched = _run(["apt-get", "download", *_PACKAGES], made)
         if fetched.returncode:
-            raise NoRedis(f"apt-get download failed: {(fetched.stderr.strip().splitlines() or [''])[-1]}")
+            raise RedisNotFound(f"apt-get download failed: {(fetched.stderr.strip().splitlines() or [''])[-1]}")
         for package in made.glob("*.deb"):
             _run(["dpkg", "-x", str(package), "root"], made)
             package.unlink()
         _write_scripts(made, folder)
-        with suppress(OSError):  # somebody was faster: theirs is as good
+        with suppress(OSError):  # another process was faster; its folder has the same content
             made.rename(folder)
 
 
 def _write_scripts(made: Path, folder: Path) -> None:
-    """Write scripts that hold once everything has moved to its folder."""
+    """Write scripts with the paths that are valid after the folder was renamed."""
     found = {library.parent.relative_to(made) for library in (made / "root").rglob("*.so*")}
     libraries = ":".join(sorted(str(folder / one) for one in found))
     for program in ("redis-cli", "redis-sentinel", "redis-server"):
@@ -86,4 +86,4 @@ def _run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - named above
     except OSError as error:
-        raise NoRedis(f"{command[0]} cannot be run: {error}") from error
+        raise RedisNotFound(f"{command[0]} cannot be run: {error}") from error

@@ -1,4 +1,4 @@
-"""From objects to what is known of servers and sentinels before they are asked. Plain functions."""
+"""Read from Kubernetes objects what is known of servers and sentinels before they are queried: pure functions."""
 
 from datetime import datetime
 
@@ -17,28 +17,28 @@ _REVISION = "controller-revision-hash"
 
 
 def unknown_fields(failover: RedisFailover) -> list[str]:
-    """Give the fields of a spec that the classes do not know; the server lets them pass where it knows no better."""
+    """Return the fields of a spec that the classes do not declare; the API server accepts them in open schemas."""
     read = bytes_read(failover)
     lost = lost_fields(decode_json(read), to_json(failover), RedisFailover) if read is not None else []
     return [path.removeprefix(".") for path in lost if path.startswith(".spec.")]
 
 
 def goal_of(failover: RedisFailover, pods: list[Pod]) -> Goal:
-    """Say what is asked for. A master beyond the number of servers stays until another one took over."""
-    spec, outside = failover.spec, failover.spec.bootstrap_node
+    """Return the goal. A master whose ordinal is beyond the wanted replicas stays until another one has taken over."""
+    spec, external = failover.spec, failover.spec.bootstrap_node
     masters = [_ordinal(pod) + 1 for pod in pods if pod.labels.get(ROLE) == "master"]
     return Goal(
         replicas=max([spec.redis.replicas, *masters]),
-        stays=spec.redis.replicas,
+        final_replicas=spec.redis.replicas,
         sentinels=spec.sentinel.replicas,
-        outside=Address(outside.host, int(outside.port)) if outside else None,
-        watches_outside=outside is not None and outside.allow_sentinels,
+        external_master=Address(external.host, int(external.port)) if external else None,
+        watches_external=external is not None and external.allow_sentinels,
         write_quorum=split_write_quorum(parse_settings(spec.redis.custom_config))[1],
     )
 
 
 def redis_node(pod: Pod, stateful_set: StatefulSet, port: int) -> RedisNode:
-    """Say what a server's pod tells of it."""
+    """Return what the pod of a server shows."""
     status = stateful_set.status
     problem = _problem(pod)
     is_known = status.observed_generation == stateful_set.generation and bool(status.update_revision)
@@ -52,12 +52,12 @@ def redis_node(pod: Pod, stateful_set: StatefulSet, port: int) -> RedisNode:
 
 
 def sentinel_node(pod: Pod) -> SentinelNode:
-    """Say what a sentinel's pod tells of it."""
+    """Return what the pod of a sentinel shows."""
     return SentinelNode(pod=pod.name, uid=pod.uid, address=_address(pod, SENTINEL_PORT))
 
 
 def seconds_since(condition: Condition | None, statuses: set[str], now: datetime) -> float:
-    """Give for how long a condition has had one of these values; 0 if it has not."""
+    """Return for how many seconds a condition has had one of the statuses; 0 if it has another one."""
     if condition is None or condition.status not in statuses or condition.last_transition_time is None:
         return 0.0
     return (now - condition.last_transition_time).total_seconds()
@@ -68,7 +68,7 @@ def _ordinal(pod: Pod) -> int:
 
 
 def _address(pod: Pod, port: int) -> Address | None:
-    """Give where it listens; one that is on its way out is not asked any more."""
+    """Return the address of a pod; ``None`` if it has none yet or is being deleted."""
     if pod.is_deleting or not pod.status.pod_ip:
         return None
     return Address(pod.status.pod_ip, port)
@@ -78,11 +78,11 @@ def _problem(pod: Pod) -> str:
     if pod.is_deleting:
         return "is being deleted"
     statuses = [one for one in pod.status.container_statuses or [] if one.name == "redis"]
-    return _waiting(statuses[0]) if statuses else "its pod has not begun to run"
+    return _waiting(statuses[0]) if statuses else "its pod has not started"
 
 
 def _waiting(status: ContainerStatus) -> str:
-    """Say why a container does not run, in its own last words if it left some."""
+    """Return why a container does not run, with its last output if it left some."""
     if status.state is None or status.state.running is not None:
         return ""
     ended = status.state.terminated or (status.last_state.terminated if status.last_state else None)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from steersman.testing import replay_readme
 
-from redis_world.binaries import redis_programs
+from redis_testbed.binaries import redis_programs
 
 
 async def test_the_commands_of_the_readme_print_what_it_shows(tmp_path: Path) -> None:

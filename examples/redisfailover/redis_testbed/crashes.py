@@ -1,4 +1,4 @@
-"""An operator whose end a test decides: at a write to the API server, or at a command that changes Redis."""
+"""Create operators for crash tests, and decide at which write they crash: to the API server or to Redis."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,23 +10,23 @@ from redisfailover.operator import redis_operator
 from redisfailover.redis_servers import RedisServers
 
 
-def mortal_operator(backups: Path) -> Callable[[], Operator]:
-    """Return what creates an operator for each instance."""
+def operator_factory(backups: Path) -> Callable[[], Operator]:
+    """Return a function that creates one instance of the operator."""
     return lambda: redis_operator(RedisServers(), backups=backups)
 
 
-class SomeWriteLater:
-    """When to end an operator: right after that many writes, counted from when it is asked to count."""
+class CrashAfterWrites:
+    """Crash an operator right after a number of writes, counted from a given moment."""
 
     moment: Moment = "after"
 
     def __init__(self, number: int) -> None:
-        """Do not count yet."""
+        """Create it; it does not count yet."""
         self._number = number
         self._begin: int | None = None
 
     def count_from(self, fuse: Fuse) -> None:
-        """Begin to count: what was written until now does not."""
+        """Start to count: earlier writes do not count."""
         self._begin = len(fuse.writes)
 
     def comes(self, writes: Sequence[str]) -> bool:
