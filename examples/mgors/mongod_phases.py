@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mongod_world import NAME, World
+from mongod_testbed import NAME, MongodTestbed
 from steersman import meta
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod, Secret
@@ -28,12 +28,12 @@ class Phase:
 
     name: str
     #: What happens, and what people wait for.
-    happens: Callable[[World], Awaitable[None]]
+    happens: Callable[[MongodTestbed], Awaitable[None]]
     #: How many members there are before; none means that there is no set yet.
     members: int = 3
     fields: dict[str, Any] = field(default_factory=dict)
     #: What is done before, with an operator that lives.
-    prepare: Callable[[World], Awaitable[None]] | None = None
+    prepare: Callable[[MongodTestbed], Awaitable[None]] | None = None
     #: Whether clients write meanwhile.
     is_open: bool = True
     #: Whether the set is there afterwards.
@@ -41,7 +41,7 @@ class Phase:
     #: Writes at which operators must have died, by what is found in them.
     deaths: tuple[str, ...] = ("/status",)
 
-    def missing_deaths(self, writes: Iterable[str]) -> list[str]:
+    def missing_crashes(self, writes: Iterable[str]) -> list[str]:
         """Give what nobody has died at, of all that somebody must."""
         found = list(writes)
         return [death for death in self.deaths if not any(death in write for write in found)]
@@ -50,105 +50,105 @@ class Phase:
 # Members come and go.
 
 
-async def it_is_made(world: World) -> None:
+async def it_is_made(testbed: MongodTestbed) -> None:
     """Three members, from nothing."""
-    await world.create(3)
-    await world.until_ready(3, PATIENCE)
-    await world.until(lambda: "admin.admin" in world.users())
-    await world.write(0, BEFORE)
+    await testbed.create(3)
+    await testbed.until_ready(3, PATIENCE)
+    await testbed.until(lambda: "admin.admin" in testbed.users())
+    await testbed.write(0, BEFORE)
 
 
-async def it_grows(world: World) -> None:
+async def it_grows(testbed: MongodTestbed) -> None:
     """Two more members, one after the other."""
-    await world.patch({"members": 3})
-    await world.until_ready(3, PATIENCE)
+    await testbed.patch({"members": 3})
+    await testbed.until_ready(3, PATIENCE)
 
 
-async def another_leads(world: World) -> None:
+async def another_leads(testbed: MongodTestbed) -> None:
     """Let the primary be one of those that will have to go."""
-    async with world.connected() as client:
+    async with testbed.connected() as client:
         await client.admin.command({"replSetStepDown": 4, "secondaryCatchUpPeriodSecs": 3})
-    await world.until(lambda: world.primary in ("shop-1", "shop-2"), PATIENCE)
-    await world.until_ready(3, PATIENCE)
+    await testbed.until(lambda: testbed.primary in ("shop-1", "shop-2"), PATIENCE)
+    await testbed.until_ready(3, PATIENCE)
 
 
-async def it_shrinks(world: World) -> None:
+async def it_shrinks(testbed: MongodTestbed) -> None:
     """One member is left, and the disks of the others go."""
-    await world.patch({"members": 1})
-    await world.until_ready(1, PATIENCE)
-    await world.until(lambda: world.pods() == ["shop-0"], PATIENCE)
-    await world.until(lambda: disks(world) == ["data-shop-0"], PATIENCE)
+    await testbed.patch({"members": 1})
+    await testbed.until_ready(1, PATIENCE)
+    await testbed.until(lambda: testbed.pods() == ["shop-0"], PATIENCE)
+    await testbed.until(lambda: disks(testbed) == ["data-shop-0"], PATIENCE)
 
 
-async def it_is_updated(world: World) -> None:
+async def it_is_updated(testbed: MongodTestbed) -> None:
     """Every pod is another one afterwards."""
-    before = {pod.uid for pod in world.cluster.list(Pod)}
-    await world.patch({"image": "mongo:6.0.5"})
-    await world.until(lambda: not before & {pod.uid for pod in world.cluster.list(Pod)}, PATIENCE)
-    await world.until_ready(3, PATIENCE)
+    before = {pod.uid for pod in testbed.cluster.list(Pod)}
+    await testbed.patch({"image": "mongo:6.0.5"})
+    await testbed.until(lambda: not before & {pod.uid for pod in testbed.cluster.list(Pod)}, PATIENCE)
+    await testbed.until_ready(3, PATIENCE)
 
 
-async def its_features_are_raised(world: World) -> None:
+async def its_features_are_raised(testbed: MongodTestbed) -> None:
     """Give a set that came from an older version the features of this one."""
-    async with world.connected() as client:
+    async with testbed.connected() as client:
         await client.admin.command({"setFeatureCompatibilityVersion": "5.0"})
 
         async def is_raised() -> bool:
             told = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
             return bool(told["featureCompatibilityVersion"]["version"] == "6.0")
 
-        await world.until(is_raised, PATIENCE)
+        await testbed.until(is_raised, PATIENCE)
 
 
-async def it_rests(world: World) -> None:
+async def it_rests(testbed: MongodTestbed) -> None:
     """No pods for a while."""
-    await world.patch({"pause": True})
-    await world.until(lambda: world.pods() == [] and world.condition("Paused")[0] == "True", PATIENCE)
-    await world.patch({"pause": False})
-    await world.until_ready(1, PATIENCE)
+    await testbed.patch({"pause": True})
+    await testbed.until(lambda: testbed.pods() == [] and testbed.condition("Paused")[0] == "True", PATIENCE)
+    await testbed.patch({"pause": False})
+    await testbed.until_ready(1, PATIENCE)
 
 
-async def it_ends(world: World) -> None:
+async def it_ends(testbed: MongodTestbed) -> None:
     """Delete the object, and all that it had."""
-    mgors = world.mgors
-    await world.cluster.client.delete(mgors)
-    await world.cluster.client.wait_deleted(mgors, timeout=PATIENCE)
-    await world.until(lambda: disks(world) == [] and world.pods() == [], PATIENCE)
+    mgors = testbed.mgors
+    await testbed.cluster.client.delete(mgors)
+    await testbed.cluster.client.wait_deleted(mgors, timeout=PATIENCE)
+    await testbed.until(lambda: disks(testbed) == [] and testbed.pods() == [], PATIENCE)
 
 
-def disks(world: World) -> list[str]:
+def disks(testbed: MongodTestbed) -> list[str]:
     """Give the disks that are there."""
-    return sorted(claim.name for claim in world.cluster.list(PersistentVolumeClaim) if not claim.is_deleting)
+    return sorted(claim.name for claim in testbed.cluster.list(PersistentVolumeClaim) if not claim.is_deleting)
 
 
 # Users.
 
 
-async def users_change(world: World) -> None:
+async def users_change(testbed: MongodTestbed) -> None:
     """Ask for a user, give it another password, and take it out again."""
-    secret = await world.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"first"}))
+    secret = await testbed.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"first"}))
     user = {"name": "app", "db": "app", "passwordSecretRef": {"name": "app"}, "roles": [{"name": "read", "db": "app"}]}
-    await world.patch({"users": [user]})
-    await world.until(lambda: "app.app" in world.users(), PATIENCE)
-    await world.cluster.client.patch(secret, {"data": {"password": "c2Vjb25k"}})
-    await world.until(lambda: "second" in world.secret("shop-connection")["app.app"], PATIENCE)
-    async with world.connected("app.app") as client:
+    await testbed.patch({"users": [user]})
+    await testbed.until(lambda: "app.app" in testbed.users(), PATIENCE)
+    await testbed.cluster.client.patch(secret, {"data": {"password": "c2Vjb25k"}})
+    await testbed.until(lambda: "second" in testbed.secret("shop-connection")["app.app"], PATIENCE)
+    async with testbed.connected("app.app") as client:
         assert await client.app.things.count_documents({}) == 0
-    await world.patch({"users": []})
-    await world.until(lambda: "app.app" not in world.users(), PATIENCE)
-    async with world.connected() as client:
+    await testbed.patch({"users": []})
+    await testbed.until(lambda: "app.app" not in testbed.users(), PATIENCE)
+    async with testbed.connected() as client:
         assert (await client.app.command({"usersInfo": "app"}))["users"] == []
 
 
 # Disasters.
 
 
-async def a_disk_is_lost(world: World) -> None:
+async def a_disk_is_lost(testbed: MongodTestbed) -> None:
     """Take the disk of a secondary; it gets everything again from the others."""
-    [lost, *_] = world.secondaries
-    [host] = [one.host for one in world.mgors.status.replica_set if one.name == lost]
-    world.lose_disk(lost)
-    connector = Connector(world.secret("shop-keyfile")["keyfile"])
+    [lost, *_] = testbed.secondaries
+    [host] = [one.host for one in testbed.mgors.status.replica_set if one.name == lost]
+    testbed.lose_disk(lost)
+    connector = Connector(testbed.secret("shop-keyfile")["keyfile"])
 
     async def has_all() -> bool:
         try:
@@ -157,61 +157,61 @@ async def a_disk_is_lost(world: World) -> None:
         except MemberError:
             return False
 
-    await world.until(has_all, PATIENCE)
-    await world.until_ready(3, PATIENCE)
+    await testbed.until(has_all, PATIENCE)
+    await testbed.until_ready(3, PATIENCE)
 
 
-async def a_member_moves(world: World) -> None:
+async def a_member_moves(testbed: MongodTestbed) -> None:
     """Give a secondary another address; the configuration follows."""
-    [moved, *_] = world.secondaries
-    address = world.faults(moved).change_address()
-    await world.until(lambda: f"{address}:27017" in [one.host for one in world.mgors.status.replica_set], PATIENCE)
-    await world.until_ready(3, PATIENCE)
+    [moved, *_] = testbed.secondaries
+    address = testbed.faults(moved).change_address()
+    await testbed.until(lambda: f"{address}:27017" in [one.host for one in testbed.mgors.status.replica_set], PATIENCE)
+    await testbed.until_ready(3, PATIENCE)
 
 
-async def a_majority_is_gone(world: World) -> None:
+async def a_majority_is_gone(testbed: MongodTestbed) -> None:
     """Leave the primary alone, which has all that was acknowledged; the others return with less, and catch up."""
-    lost, survivor = world.secondaries, world.primary
+    lost, survivor = testbed.secondaries, testbed.primary
     for pod in lost:
-        world.take_down(pod)
-    await world.until(lambda: world.condition("QuorumAvailable") == ("False", "QuorumLost"), PATIENCE)
-    await world.consent(*lost)
-    await world.until(lambda: world.mgors.status.members == 1 and world.primary == survivor, PATIENCE)
+        testbed.take_down(pod)
+    await testbed.until(lambda: testbed.condition("QuorumAvailable") == ("False", "QuorumLost"), PATIENCE)
+    await testbed.consent(*lost)
+    await testbed.until(lambda: testbed.mgors.status.members == 1 and testbed.primary == survivor, PATIENCE)
     for pod in lost:
-        world.bring_up(pod)
-    await world.until_ready(3, PATIENCE)
+        testbed.bring_up(pod)
+    await testbed.until_ready(3, PATIENCE)
 
 
 # Backups.
 
 
-def backup_named(world: World, name: str = "by-hand") -> MgorsBackup:
+def backup_named(testbed: MongodTestbed, name: str = "by-hand") -> MgorsBackup:
     """Give a backup."""
-    return next(one for one in world.cluster.list(MgorsBackup) if one.name == name)
+    return next(one for one in testbed.cluster.list(MgorsBackup) if one.name == name)
 
 
-async def it_is_backed_up(world: World) -> None:
+async def it_is_backed_up(testbed: MongodTestbed) -> None:
     """By hand."""
     spec = MgorsBackupSpec(cluster_name=NAME)
-    await world.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
-    await world.until(lambda: backup_named(world).is_finished, PATIENCE)
-    assert backup_named(world).status.error == ""
-    await world.until(lambda: is_at_rest(world), PATIENCE)
-    assert backup_named(world).status.documents >= BEFORE
+    await testbed.cluster.client.create(MgorsBackup(meta("by-hand", namespace="default"), spec))
+    await testbed.until(lambda: backup_named(testbed).is_finished, PATIENCE)
+    assert backup_named(testbed).status.error == ""
+    await testbed.until(lambda: is_at_rest(testbed), PATIENCE)
+    assert backup_named(testbed).status.documents >= BEFORE
 
 
-def is_at_rest(world: World) -> bool:
+def is_at_rest(testbed: MongodTestbed) -> bool:
     """Tell whether nobody holds the Lease of backups and restores."""
-    return not [lease for lease in world.cluster.list(Lease) if lease.name == f"mgors-{NAME}"]
+    return not [lease for lease in testbed.cluster.list(Lease) if lease.name == f"mgors-{NAME}"]
 
 
-async def a_backup_is_made_and_removed(world: World) -> None:
+async def a_backup_is_made_and_removed(testbed: MongodTestbed) -> None:
     """Its data goes with it."""
-    await it_is_backed_up(world)
+    await it_is_backed_up(testbed)
     assert saved() == ["by-hand"]
-    backup = backup_named(world)
-    await world.cluster.client.delete(backup)
-    await world.cluster.client.wait_deleted(backup, timeout=PATIENCE)
+    backup = backup_named(testbed)
+    await testbed.cluster.client.delete(backup)
+    await testbed.cluster.client.wait_deleted(backup, timeout=PATIENCE)
     assert saved() == []
 
 
@@ -220,37 +220,37 @@ def saved() -> list[str]:
     return sorted(found.parent.name for found in Path(os.environ["MGORS_BACKUPS"]).rglob("manifest.json"))
 
 
-async def a_schedule_is_kept(world: World) -> None:
+async def a_schedule_is_kept(testbed: MongodTestbed) -> None:
     """Backups are made when they are due, none twice, and the newest is kept."""
-    await world.patch({"backup": {"schedule": "@every 2s", "keep": 1}})
+    await testbed.patch({"backup": {"schedule": "@every 2s", "keep": 1}})
 
     def names() -> list[str]:
-        return sorted(one.name for one in world.cluster.list(MgorsBackup) if one.name.startswith(NAME))
+        return sorted(one.name for one in testbed.cluster.list(MgorsBackup) if one.name.startswith(NAME))
 
-    await world.until(names, PATIENCE)
+    await testbed.until(names, PATIENCE)
     first = names()[0]
-    await world.until(lambda: first not in names(), PATIENCE)
-    await world.patch({"backup": {"schedule": None}})
-    await world.until(lambda: all(one.is_finished for one in world.cluster.list(MgorsBackup)), PATIENCE)
-    await world.until(lambda: len(names()) == 1, PATIENCE)
-    await world.until(lambda: [name for name in saved() if name.startswith(NAME)] == names(), PATIENCE)
+    await testbed.until(lambda: first not in names(), PATIENCE)
+    await testbed.patch({"backup": {"schedule": None}})
+    await testbed.until(lambda: all(one.is_finished for one in testbed.cluster.list(MgorsBackup)), PATIENCE)
+    await testbed.until(lambda: len(names()) == 1, PATIENCE)
+    await testbed.until(lambda: [name for name in saved() if name.startswith(NAME)] == names(), PATIENCE)
 
 
-async def all_is_lost_and_restored(world: World) -> None:
+async def all_is_lost_and_restored(testbed: MongodTestbed) -> None:
     """Every disk is gone; the backup has it all."""
-    for pod in world.pods():
-        world.lose_disk(pod)
-    await world.until(lambda: world.condition("Ready") == ("False", "DataLost"), PATIENCE)
+    for pod in testbed.pods():
+        testbed.lose_disk(pod)
+    await testbed.until(lambda: testbed.condition("Ready") == ("False", "DataLost"), PATIENCE)
     spec = MgorsRestoreSpec(cluster_name=NAME, backup_name="by-hand")
-    await world.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
+    await testbed.cluster.client.create(MgorsRestore(meta("again", namespace="default"), spec))
 
     def found() -> MgorsRestore:
-        return world.cluster.list(MgorsRestore)[0]
+        return testbed.cluster.list(MgorsRestore)[0]
 
-    await world.until(lambda: found().is_finished, PATIENCE)
+    await testbed.until(lambda: found().is_finished, PATIENCE)
     assert found().status.error == ""
-    await world.until(lambda: is_at_rest(world), PATIENCE)
-    await world.until_ready(1, PATIENCE)
+    await testbed.until(lambda: is_at_rest(testbed), PATIENCE)
+    await testbed.until_ready(1, PATIENCE)
 
 
 _RECONFIG = ("replSetReconfig", "/status")

@@ -38,7 +38,7 @@ def test_two_consents_are_not_the_same() -> None:
     ("text", "problem"),
     [
         (annotation(uid="of another"), "uid: of another is not the uid of this object, u"),
-        (annotation(expires="2026-01-01T11:59:59Z"), "it ended at"),
+        (annotation(expires="2026-01-01T11:59:59Z"), "it expired at"),
         (annotation(expires="2026-01-02T00:00:00Z"), "more than an hour ahead"),
         (annotation(expires="2026-01-01T12:30:00"), "no time zone"),
         ("true", "not a ForceConsent"),

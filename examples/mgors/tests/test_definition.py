@@ -91,7 +91,7 @@ async def test_some_things_stay_as_they_are(cluster: Cluster) -> None:
     with pytest.raises(Invalid, match="replicaSetName is immutable"):
         await cluster.client.patch(mgors, {"spec": {"replicaSetName": "two"}})
     backup = await cluster.client.create(MgorsBackup(meta("a"), MgorsBackupSpec(cluster_name="a")))
-    with pytest.raises(Invalid, match="make another one"):
+    with pytest.raises(Invalid, match="create another one"):
         await cluster.client.patch(backup, {"spec": {"clusterName": "b"}})
 
 

@@ -61,7 +61,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class MongodTestbed:
     """All members, and who is primary of whom."""
 
     members: tuple[Truth, ...]
@@ -131,7 +131,7 @@ def config_of(count: int, term: int) -> Config:
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw: st.DrawFn) -> MongodTestbed:
     """Draw a set of three or five that was healthy once, and what has become of it."""
     count = draw(st.sampled_from([3, 5]))
     common = tuple((1, number) for number in range(1, draw(st.integers(1, 4)) + 1))
@@ -155,22 +155,22 @@ def worlds(draw: st.DrawFn) -> World:
                 is_stale=draw(st.booleans()),
             )
         )
-    world = World(tuple(members))
+    testbed = MongodTestbed(tuple(members))
     if leader is not None:
         # A primary keeps its place only while a majority answers it, and those have heard of its term.
-        group = {one.number for one in members if one.number == leader or world.sees(members[leader], one)}
+        group = {one.number for one in members if one.number == leader or testbed.sees(members[leader], one)}
         if 2 * len(group) <= count:
             members[leader] = replace(members[leader], state=State.SECONDARY)
         for number in group:
             members[number] = replace(members[number], term=2)
-    return World(tuple(members))
+    return MongodTestbed(tuple(members))
 
 
-def situation_of(world: World) -> Situation:
+def situation_of(testbed: MongodTestbed) -> Situation:
     """Return what follows from looking at the world, with every consent given."""
-    everyone = frozenset(f"m-{one.number}" for one in world.members)
+    everyone = frozenset(f"m-{one.number}" for one in testbed.members)
     return Situation(
-        slots=world.observed(),
+        slots=testbed.observed(),
         was_initiated=True,
         may_force=True,
         consent=Consent(digest="a", without=everyone),
@@ -180,20 +180,20 @@ def situation_of(world: World) -> Situation:
 
 @settings(max_examples=300, deadline=None)
 @given(worlds())
-def test_no_majority_is_forced_away_and_no_living_pod_is_deleted(world: World) -> None:
+def test_no_majority_is_forced_away_and_no_living_pod_is_deleted(testbed: MongodTestbed) -> None:
     """Whatever was consented to: the operator may be cut off, and the members that it reaches with it.
 
     What the dead have cannot be known; of all that live the newest data goes on, and everybody who lives is kept.
     """
-    action = decide(situation_of(world))
+    action = decide(situation_of(testbed))
     assert not isinstance(action, Initiate)
     if isinstance(action, Force):
-        chosen, kept = world.members[action.slot.number], {slot.number for slot in action.keep}
-        assert not world.alive_majority()
-        assert all(one.number in kept for one in world.members if one.is_alive)
-        assert all(one.newest <= chosen.newest for one in world.members if one.is_alive)
+        chosen, kept = testbed.members[action.slot.number], {slot.number for slot in action.keep}
+        assert not testbed.alive_majority()
+        assert all(one.number in kept for one in testbed.members if one.is_alive)
+        assert all(one.newest <= chosen.newest for one in testbed.members if one.is_alive)
     if isinstance(action, Restart) and action.slot.view is None:
-        assert not world.members[action.slot.number].is_alive
+        assert not testbed.members[action.slot.number].is_alive
 
 
 def test_a_force_is_possible_where_only_the_dead_are_missing() -> None:
@@ -211,13 +211,13 @@ def test_a_force_is_possible_where_only_the_dead_are_missing() -> None:
         is_stale=False,
     )
     dead = [replace(alone, number=number, is_alive=False) for number in (1, 2)]
-    assert isinstance(decide(situation_of(World((alone, *dead)))), Force)
+    assert isinstance(decide(situation_of(MongodTestbed((alone, *dead)))), Force)
     living = replace(dead[0], is_alive=True, is_reached=False, hears=frozenset({1}))
-    assert not isinstance(decide(situation_of(World((alone, living, dead[1])))), Force)
+    assert not isinstance(decide(situation_of(MongodTestbed((alone, living, dead[1])))), Force)
 
 
 @st.composite
-def sets_after_a_force(draw: st.DrawFn) -> World:
+def sets_after_a_force(draw: st.DrawFn) -> MongodTestbed:
     """Draw a survivor that was forced to go on alone, and members that return with what they have."""
     common = ((1, 1), (1, 2))
     survivor = (*common, (2, 5))
@@ -241,16 +241,16 @@ def sets_after_a_force(draw: st.DrawFn) -> World:
     for number in (1, 2):
         state = draw(st.sampled_from([State.REMOVED, State.SECONDARY]))
         members.append(replace(first, number=number, state=state, history=draw(returning), term=1, config=old))
-    return World(tuple(members))
+    return MongodTestbed(tuple(members))
 
 
 @settings(max_examples=100, deadline=None)
 @given(sets_after_a_force())
-def test_a_member_with_other_writes_never_joins_and_none_votes_at_once(world: World) -> None:
+def test_a_member_with_other_writes_never_joins_and_none_votes_at_once(testbed: MongodTestbed) -> None:
     """A vote of a member that crashes is one that the survivor misses."""
-    action = decide(situation_of(world))
+    action = decide(situation_of(testbed))
     assert not isinstance(action, SetVotes)
     if isinstance(action, Add):
-        one, survivor = world.members[action.slot.number], world.members[0]
+        one, survivor = testbed.members[action.slot.number], testbed.members[0]
         assert action.votes == 0
         assert set(one.history) <= set(survivor.history)

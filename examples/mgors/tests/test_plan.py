@@ -12,9 +12,9 @@ from mgors.actions import (
     Add,
     Force,
     Initiate,
+    NoAction,
     RaiseCompatibility,
     Remove,
-    Rest,
     Restart,
     SetHost,
     SetVotes,
@@ -245,7 +245,7 @@ def test_force_goes_to_the_newest_data() -> None:
     [
         ({"may_force": False}, "unsafe.forceReconfigOnLostQuorum"),
         ({"consent": None}, "annotate this object once"),
-        ({"consent": InvalidConsent("expires: over")}, "does not count: expires: over"),
+        ({"consent": InvalidConsent("expires: over")}, "is invalid: expires: over"),
         ({"consent": replace(CONSENT, without=frozenset({"m-0", "m-2"}))}, "does not name m-4"),
         ({"spent_at": (4, 3)}, "was used already"),
         ({"quorum_lost_for": 59}, "60 s to return"),
@@ -267,7 +267,7 @@ def test_a_force_that_was_begun_can_be_finished() -> None:
 @pytest.mark.parametrize(
     ("number", "fields", "told"),
     [
-        (0, {"is_ready": True, "reach": TimedOut()}, "m-0 does not answer in time although its pod is Ready"),
+        (0, {"is_ready": True, "reach": TimedOut()}, "m-0 does not respond in time although its pod is Ready"),
         (2, {"is_ready": True, "reach": Gone()}, "although its pod is Ready"),
     ],
 )
@@ -290,7 +290,7 @@ def test_nothing_is_forced_while_a_member_hears_a_missing_one() -> None:
     slots[1] = saying(slots[1], peers=hears)
     action = decide(replace(situation, slots=tuple(slots)))
     assert isinstance(action, Wait)
-    assert "m-0 answers m-1, only not us" in action.message
+    assert "m-0 responds to m-1, only not to the operator" in action.message
 
 
 def test_a_primary_that_only_members_see_is_one() -> None:
@@ -458,9 +458,9 @@ def test_features_are_raised_when_all_have_the_version() -> None:
     slots = list(healthy())
     slots[0] = saying(slots[0], compatibility="5.0")
     assert decide(Situation(slots=tuple(slots))) == RaiseCompatibility(slots[0], "6.0")
-    assert decide(Situation(slots=tuple(slots), held_compatibility="5.0")) == Rest()
+    assert decide(Situation(slots=tuple(slots), held_compatibility="5.0")) == NoAction()
     slots[1] = saying(slots[1], version="5.0.4")
-    assert decide(Situation(slots=tuple(slots))) == Rest()
+    assert decide(Situation(slots=tuple(slots))) == NoAction()
 
 
 # Laws, foreverything that can be seen.
@@ -575,7 +575,7 @@ def test_laws_hold_whatever_is_seen(situation: Situation) -> None:
             if isinstance(action, Add) and action.slot.config is not None:
                 assert (action.votes, action.slot.lineage) == (0, Lineage.CONTAINED)
         case _:
-            assert isinstance(action, (Rest, Wait, RaiseCompatibility))
+            assert isinstance(action, (NoAction, Wait, RaiseCompatibility))
 
 
 def assert_force_is_allowed(situation: Situation, chosen: Slot, keep: tuple[Slot, ...]) -> None:

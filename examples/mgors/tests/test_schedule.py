@@ -9,7 +9,7 @@ from steersman import meta
 from steersman.objects import CronSchedule
 
 from mgors.api.mgors_backup_v1 import MgorsBackup, MgorsBackupSpec, MgorsBackupStatus, State
-from mgors.schedule import backup_name, due, outlived
+from mgors.schedule import backup_name, due, expired
 
 HOURLY = CronSchedule.parse("0 * * * *")
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -64,4 +64,4 @@ def backup(hour: int, state: State) -> MgorsBackup:
 def test_the_newest_that_succeeded_are_kept(states: list[State], gone: list[int]) -> None:
     """A failure takes nobody's place, and is kept until a success makes it old."""
     backups = [backup(hour, state) for hour, state in enumerate(states)]
-    assert [int(one.name[-6:-4]) for one in outlived(backups, keep=2)] == gone
+    assert [int(one.name[-6:-4]) for one in expired(backups, keep=2)] == gone

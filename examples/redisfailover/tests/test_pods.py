@@ -38,9 +38,9 @@ def test_settings_that_are_not_set_leave_no_trace_in_pods() -> None:
     """A new field of the CRD must not change running pods: each change replaces them all."""
     for pod in pods(RedisSettings()):
         assert pod.spec is not None
-        told = encode_json(pod).decode()
+        text = encode_json(pod).decode()
         for field in ("affinity", "tolerations", "annotations", "securityContext", "imagePull", "nodeSelector"):
-            assert field not in told
+            assert field not in text
 
 
 def test_servers_and_sentinels_have_settings_of_their_own() -> None:

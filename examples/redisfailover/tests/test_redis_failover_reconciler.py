@@ -46,9 +46,9 @@ class PretendServers:
         self.access.append(access)
         if node.address is None:
             return node
-        told = self.watched.get(node.address)
+        monitor = self.watched.get(node.address)
         known = replace(node, answers=True, replicas=2, others=2)
-        return replace(known, watches=told.master, quorum=told.quorum) if told else known
+        return replace(known, watches=monitor.master, quorum=monitor.quorum) if monitor else known
 
     async def execute(self, action: Action, access: ServerAccess) -> None:
         """Execute the action."""

@@ -4,7 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-from mongod_world import FAST, NoMongodError, StartWorld, World, mongod, running
+from mongod_testbed import FAST, MongodTestbed, NoMongodError, StartTestbed, mongod, running
 from steersman.testing import Cluster
 
 
@@ -29,14 +29,14 @@ def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(cluster: Cluster, tmp_path: Path) -> StartWorld:
+def start(cluster: Cluster, tmp_path: Path) -> StartTestbed:
     """Give a function that runs a world, with the operator unless the test brings its own."""
     try:
         mongod()
     except NoMongodError as error:
         pytest.skip(str(error))
 
-    def begin(*, is_operated: bool = True) -> AbstractAsyncContextManager[World]:
+    def begin(*, is_operated: bool = True) -> AbstractAsyncContextManager[MongodTestbed]:
         return running(cluster, tmp_path / "node", is_operated=is_operated)
 
     return begin

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mongod_world import mongod
+from mongod_testbed import mongod
 from steersman.testing import replay_readme
 
 

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 import pytest
-from mongod_world import StartWorld, World
+from mongod_testbed import MongodTestbed, StartTestbed
 from steersman import meta
 from steersman.concurrency import background
 from steersman.kinds.core_v1 import Secret
@@ -45,35 +45,35 @@ CHANGES: list[dict[str, Any]] = [
 
 
 @pytest.mark.skipif(os.environ.get(VARIABLE) != "all", reason=f"takes ten minutes: {VARIABLE}=all runs it")
-async def test_a_hundred_operators_die_while_twenty_things_change(start: StartWorld) -> None:
+async def test_a_hundred_operators_die_while_twenty_things_change(start: StartTestbed) -> None:
     """Each dies at one of its first writes or after some seconds; nothing that a majority acknowledged is lost."""
     chance = Randomness(1)
-    async with start(is_operated=False) as world:
-        async with world.cluster.running(operator):
-            await world.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"x"}))
-            await world.create(3)
-            await world.until_ready()
-            await world.write(0, 100)
-        async with world.writing() as writes:
+    async with start(is_operated=False) as testbed:
+        async with testbed.cluster.running(operator):
+            await testbed.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"x"}))
+            await testbed.create(3)
+            await testbed.until_ready()
+            await testbed.write(0, 100)
+        async with testbed.writing() as writes:
             for number in range(OPERATORS):
                 if number % PER_CHANGE == 0:
-                    await world.patch(CHANGES[number // PER_CHANGE])
-                await live_and_die(world, chance)
-            async with world.cluster.running(operator):
-                await world.until_ready(3, within=180)
+                    await testbed.patch(CHANGES[number // PER_CHANGE])
+                await live_and_die(testbed, chance)
+            async with testbed.cluster.running(operator):
+                await testbed.until_ready(3, within=180)
         log.info("%d documents were acknowledged meanwhile", len(writes.acknowledged))
-        await world.check(100, writes)
-        assert "ForcedReconfig" not in world.events
-        assert world.events.count("ReplicaSetInitiated") == 1
+        await testbed.check(100, writes)
+        assert "ForcedReconfig" not in testbed.events
+        assert testbed.events.count("ReplicaSetInitiated") == 1
 
 
-async def live_and_die(world: World, chance: Randomness) -> None:
+async def live_and_die(testbed: MongodTestbed, chance: Randomness) -> None:
     """Run an operator for some seconds, at the end of which it is gone, if it is not before."""
     death = Crash(int(chance.between(1, 12)), "before" if chance.between(0, 1) < 0.5 else "after")
-    life = run_until_crash(world.cluster, mgors_operator, death)
+    life = run_until_crash(testbed.cluster, mgors_operator, death)
 
     async def live() -> None:
         await life
 
     async with background(live(), name="operator"):
-        await world.cluster.clock.sleep(chance.between(0.5, 5))
+        await testbed.cluster.clock.sleep(chance.between(0.5, 5))

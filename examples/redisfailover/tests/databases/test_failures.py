@@ -88,13 +88,13 @@ async def test_new_sentinels_monitor_the_master_after_all_were_deleted(tmp_path:
         master = testbed.failover.status.master
         address = next(pod.status.pod_ip for pod in testbed.pods("redis") if pod.name == master)
 
-        async def all_were_told() -> bool:
+        async def all_monitor_it() -> bool:
             try:
                 return await testbed.watched() == {address}
             except RedisError:
                 return False
 
-        await testbed.cluster.eventually(all_were_told)
+        await testbed.cluster.eventually(all_monitor_it)
         await testbed.wait_ready()
         testbed.faults(master).kill()
         await testbed.wait_other_master(than=master)

@@ -2,26 +2,26 @@
 
 from dataclasses import replace
 
-from mgors.actions import Add, Rest, Wait
+from mgors.actions import Add, NoAction, Wait
+from mgors.conditions import conditions_of
 from mgors.forcing import QUORUM_LOST
 from mgors.members import Answered, Config, ConfigMember, Slot, State, View
 from mgors.plan import DATA_LOST
 from mgors.situation import Situation
-from mgors.verdict import verdicts
 
 CONFIG = Config(version=1, term=1, members=(ConfigMember(number=0, host="a:1"),))
 PRIMARY = Slot(number=0, pod="m-0", host="a:1", reach=Answered(View(state=State.PRIMARY, config=CONFIG, voting=1)))
 SILENT = Slot(number=0, pod="m-0", host="a:1")
 
 
-def told(situation: Situation, action: Rest | Wait | Add) -> dict[str, tuple[bool | None, str]]:
+def told(situation: Situation, action: NoAction | Wait | Add) -> dict[str, tuple[bool | None, str]]:
     """Give the conditions by their types."""
-    return {verdict.type: (verdict.status, verdict.reason) for verdict in verdicts(situation, action)}
+    return {one.type: (one.status, one.reason) for one in conditions_of(situation, action)}
 
 
 def test_all_is_well() -> None:
     """Ready, and nothing to do."""
-    found = told(Situation(slots=(PRIMARY,), was_initiated=True), Rest())
+    found = told(Situation(slots=(PRIMARY,), was_initiated=True), NoAction())
     assert found == {
         "Ready": (True, "AllMembersReady"),
         "Initialized": (True, "Initiated"),
@@ -72,6 +72,6 @@ def test_lost_data_is_told() -> None:
 
 def test_a_pause_is_no_loss() -> None:
     """There is no majority because there is nobody, on purpose."""
-    found = told(Situation(slots=(SILENT,), was_initiated=True, is_paused=True), Rest())
+    found = told(Situation(slots=(SILENT,), was_initiated=True, is_paused=True), NoAction())
     assert found["QuorumAvailable"] == (None, "NotRunning")
     assert found["Ready"] == (False, "Paused")

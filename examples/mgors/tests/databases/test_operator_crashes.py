@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from mongod_phases import BEFORE, PATIENCE, PHASES, Phase
-from mongod_world import StartWorld, World, Writes, running
+from mongod_testbed import MongodTestbed, StartTestbed, Writes, running
 from steersman import Operator
 from steersman.testing import VARIABLE, Cluster, Crash, dying_once, dying_once_at_each_write
 
@@ -29,40 +29,40 @@ def made() -> Operator:
     return mgors_operator()
 
 
-async def prepared(world: World, phase: Phase) -> None:
+async def prepared(testbed: MongodTestbed, phase: Phase) -> None:
     """Bring the set to where the phase begins, with an operator that lives."""
     if not phase.members:
         return
-    async with world.cluster.running(operator):
-        await world.create(phase.members, **phase.fields)
-        await world.until_ready(phase.members, PATIENCE)
-        await world.write(0, BEFORE)
+    async with testbed.cluster.running(operator):
+        await testbed.create(phase.members, **phase.fields)
+        await testbed.until_ready(phase.members, PATIENCE)
+        await testbed.write(0, BEFORE)
         if phase.prepare is not None:
-            await phase.prepare(world)
+            await phase.prepare(testbed)
 
 
 @asynccontextmanager
-async def watched(world: World, phase: Phase) -> AsyncIterator[None]:
+async def watched(testbed: MongodTestbed, phase: Phase) -> AsyncIterator[None]:
     """Check at the end of the block that all documents are there that a majority acknowledged before it and in it."""
     writes = Writes()
     if phase.is_open:
-        async with world.writing() as writes:
+        async with testbed.writing() as writes:
             yield
-            await world.until(lambda: writes.acknowledged)
+            await testbed.until(lambda: writes.acknowledged)
     else:
         yield
     if phase.stays:
-        await world.check(BEFORE, writes)
+        await testbed.check(BEFORE, writes)
 
 
 @pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.name)
-async def test_operators_die_at_each_of_their_writes(start: StartWorld, phase: Phase) -> None:
+async def test_operators_die_at_each_of_their_writes(start: StartTestbed, phase: Phase) -> None:
     """One after the other, in the same phase: it comes to its end, and no document is lost."""
-    async with start(is_operated=False) as world:
-        await prepared(world, phase)
-        async with dying_once_at_each_write(world.cluster, made) as lives, watched(world, phase):
-            await phase.happens(world)
-            await world.until(lambda: phase.missing_deaths(writes[-1] for writes in lives) == [])
+    async with start(is_operated=False) as testbed:
+        await prepared(testbed, phase)
+        async with dying_once_at_each_write(testbed.cluster, made) as lives, watched(testbed, phase):
+            await phase.happens(testbed)
+            await testbed.until(lambda: phase.missing_crashes(writes[-1] for writes in lives) == [])
         for writes in lives:
             log.info("%s: died after %s", phase.name, writes[-1])
 
@@ -74,10 +74,10 @@ async def test_an_operator_dies_at_any_one_write(tmp_path: Path, phase: Phase, m
     for number in itertools.count(1):
         folder = tmp_path / str(number)
         monkeypatch.setenv("MGORS_BACKUPS", str(folder / "backups"))
-        async with Cluster.start() as cluster, running(cluster, folder / "node", is_operated=False) as world:
-            await prepared(world, phase)
-            async with dying_once(cluster, made, Crash(number)) as first, watched(world, phase):
-                await phase.happens(world)
+        async with Cluster.start() as cluster, running(cluster, folder / "node", is_operated=False) as testbed:
+            await prepared(testbed, phase)
+            async with dying_once(cluster, made, Crash(number)) as first, watched(testbed, phase):
+                await phase.happens(testbed)
             if len(first.writes) < number:
                 return
             log.info("%s: died after %s", phase.name, first.writes[-1])

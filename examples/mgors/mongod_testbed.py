@@ -47,7 +47,7 @@ class Writes:
 
 
 @dataclass
-class World:
+class MongodTestbed:
     """A cluster, its node, and the replica set of the test."""
 
     cluster: Cluster
@@ -235,7 +235,7 @@ class World:
             return {one["_id"] async for one in orders.find({}, {"_id": 1})}
 
 
-StartWorld = Callable[..., AbstractAsyncContextManager[World]]
+StartTestbed = Callable[..., AbstractAsyncContextManager[MongodTestbed]]
 
 #: Settings under which everything goes fast enough for tests.
 FAST = {
@@ -295,7 +295,7 @@ def mongod() -> str:
 
 
 @asynccontextmanager
-async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -> AsyncIterator[World]:
+async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -> AsyncIterator[MongodTestbed]:
     """Run a node in a folder of its own, and the operator unless somebody else does."""
     cluster.patience = 30.0
     down = folder.with_name(f"{folder.name}-down")
@@ -309,7 +309,7 @@ async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -
     async with cluster.running(*local_operators(node=node.operator)):
         try:
             async with cluster.running(operator) if is_operated else nullcontext():
-                yield World(cluster, node, down)
+                yield MongodTestbed(cluster, node, down)
         finally:
             pids += [run.process.pid for pod in node.pods.values() for run in pod.runs.values()]
     await cluster.eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
