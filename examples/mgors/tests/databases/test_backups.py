@@ -1,4 +1,4 @@
-"""Backups of real databases: made, kept, checked, and loaded again."""
+"""Backups of real databases: created, kept, verified and restored."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -22,12 +22,12 @@ from mgors.main import operator
 from mgors.manifest import batches, offset_of
 from mgors.operator import mgors_operator
 
-#: Enough to take several batches, with an odd one at the end.
+#: Enough for several batches, with a smaller one at the end.
 DOCUMENTS = 100_000
 
 
 async def backed_up(testbed: MongodTestbed, name: str = "by-hand") -> MgorsBackup:
-    """Make a backup, and wait for its end."""
+    """Create a backup, and wait for its end."""
     spec = MgorsBackupSpec(cluster_name=NAME)
     await testbed.cluster.client.create(MgorsBackup(meta(name, namespace="default"), spec))
 
@@ -41,7 +41,7 @@ async def backed_up(testbed: MongodTestbed, name: str = "by-hand") -> MgorsBacku
 
 
 def leases(testbed: MongodTestbed) -> list[str]:
-    """Give the Leases of replica sets; a node has one as well."""
+    """Return the Leases of replica sets; a node has one as well."""
     return [lease.name for lease in testbed.cluster.list(Lease) if lease.name.startswith("mgors-")]
 
 
@@ -74,8 +74,8 @@ def _document(number: int) -> dict[str, Any]:
     return {"_id": number, "customer": f"c{number % 97}", "at": at, "lines": [{"sku": "x" * 20, "n": number}]}
 
 
-async def test_everything_is_lost_and_restored(start: StartTestbed, settings: Path) -> None:
-    """A hundred thousand documents, all disks gone, and byte by byte the same afterwards."""
+async def test_all_data_is_lost_and_restored(start: StartTestbed, settings: Path) -> None:
+    """A hundred thousand documents, all disks lost, and byte by byte the same afterwards."""
     async with start() as testbed:
         await testbed.create(3)
         await testbed.until_ready()
@@ -89,7 +89,7 @@ async def test_everything_is_lost_and_restored(start: StartTestbed, settings: Pa
         await testbed.until(lambda: "DataLost" in testbed.events)
         typo = await restored(testbed, "typo", "by-hnad")
         assert typo.status.state == "error"
-        await testbed.looks(2)
+        await testbed.wait_reconciles(2)
         assert testbed.events.count("ReplicaSetInitiated") == 1
         restore = await restored(testbed, "again", "by-hand")
         assert (restore.status.state, restore.status.documents) == ("ready", DOCUMENTS + 1)
@@ -103,7 +103,7 @@ async def test_everything_is_lost_and_restored(start: StartTestbed, settings: Pa
 
 
 async def test_a_backup_that_was_changed_is_not_restored(start: StartTestbed, settings: Path) -> None:
-    """What is there stays as it is."""
+    """Existing data stays unchanged."""
     async with start() as testbed:
         await testbed.create(1)
         await testbed.until_ready(1)
@@ -123,7 +123,7 @@ async def test_a_backup_that_was_changed_is_not_restored(start: StartTestbed, se
 
 
 async def everything(testbed: MongodTestbed) -> dict[str, Any]:
-    """Return all that a user can see in the databases: documents, definitions and indexes."""
+    """Return everything that a user can see in the databases: documents, definitions and indexes."""
     found: dict[str, Any] = {}
     async with testbed.connected() as client:
         for db in sorted(set(await client.list_database_names()) - {"admin", "config", "local"}):
@@ -140,7 +140,7 @@ async def everything(testbed: MongodTestbed) -> dict[str, Any]:
 
 
 async def write_everything(testbed: MongodTestbed) -> None:
-    """Write what MongoDB has beside ordinary collections."""
+    """Create everything that MongoDB has besides ordinary collections."""
     long_ago = datetime(2020, 1, 1, tzinfo=UTC)
     async with testbed.connected() as client:
         shop = client.shop
@@ -161,8 +161,8 @@ async def write_everything(testbed: MongodTestbed) -> None:
         await client.crm.people.create_index([("seen", 1)], name="expiring", expireAfterSeconds=3600)
 
 
-async def test_a_backup_has_everything_and_a_restore_brings_it_back(start: StartTestbed) -> None:
-    """Time series and views as well: they were left out without a word, and their database was dropped."""
+async def test_a_backup_contains_everything_and_a_restore_brings_it_back(start: StartTestbed) -> None:
+    """Time series and views, too: they were silently left out, and a restore dropped them."""
     async with start() as testbed:
         await testbed.create(1)
         await testbed.until_ready(1)
@@ -187,15 +187,15 @@ async def test_a_backup_has_everything_and_a_restore_brings_it_back(start: Start
 
 
 @pytest.mark.parametrize(("name", "type_"), [("system.buckets.x", "collection"), ("a", "queue")])
-def test_what_cannot_be_backed_up_fails_the_backup(name: str, type_: str) -> None:
-    """A backup that succeeds is complete; servers to come may have what nobody knows today."""
+def test_a_collection_that_cannot_be_backed_up_fails_the_backup(name: str, type_: str) -> None:
+    """A successful backup is complete; future servers may have unknown types of collections."""
     with pytest.raises(NotSupportedError, match=name):
         kind_of("shop", {"name": name, "type": type_}, {"y"})
     assert kind_of("shop", {"name": "system.buckets.y", "type": "collection"}, {"y"}) is None
 
 
-async def test_users_come_back_where_that_is_asked_for(start: StartTestbed) -> None:
-    """Those that were made by hand have no Secret that they could be made of again."""
+async def test_users_are_restored_if_wanted(start: StartTestbed) -> None:
+    """Users that were created by hand have no Secret to create them from again."""
     async with start() as testbed:
         await testbed.create(1)
         await testbed.until_ready(1)
@@ -240,8 +240,8 @@ async def test_a_restore_with_indexes_ends_while_a_member_is_down(start: StartTe
         assert await testbed.count() == 30_000
 
 
-async def test_what_is_there_stays_until_the_backup_is_loaded_and_verified(start: StartTestbed, settings: Path) -> None:
-    """A backup that turns out to be damaged, or a primary that dies, costs nothing."""
+async def test_existing_data_stays_until_the_backup_is_loaded_and_verified(start: StartTestbed, settings: Path) -> None:
+    """A damaged backup, or a primary that is killed, must cost nothing."""
     async with start(is_operated=False) as testbed:
         async with testbed.cluster.running(operator):
             await testbed.create(1)
@@ -266,8 +266,8 @@ async def test_what_is_there_stays_until_the_backup_is_loaded_and_verified(start
             assert set(await client.shop.list_collection_names()) == {"orders"}
 
 
-async def test_a_restore_that_is_deleted_leaves_nothing_beside(start: StartTestbed) -> None:
-    """Somebody changed their mind while it loaded: half a copy of everything would stay forever."""
+async def test_a_deleted_restore_leaves_no_collections_behind(start: StartTestbed) -> None:
+    """It was deleted while it loaded: half a copy of the data would stay forever."""
     async with start(is_operated=False) as testbed:
         async with testbed.cluster.running(operator):
             await testbed.create(1)
@@ -287,22 +287,22 @@ async def test_a_restore_that_is_deleted_leaves_nothing_beside(start: StartTestb
 
 
 class AtTheSecondInsert:
-    """Ends an operator in the middle of loading."""
+    """Crash an operator in the middle of loading."""
 
     moment: Moment = "after"
 
     def comes(self, writes: Sequence[str]) -> bool:
-        """Return whether that was the second batch."""
+        """Return whether the last write was the second batch."""
         return sum(1 for write in writes if write.startswith("mongodb: insert mgors-new.") and ".orders" in write) == 2
 
 
 def files(folder: Path) -> list[Path]:
-    """Give all files of a folder."""
+    """Return all files of a folder."""
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 class AtTheDump:
-    """Ends an operator when a dump is complete, and nobody knows of it."""
+    """Crash an operator after a dump is complete, before it is in the status."""
 
     moment: Moment = "after"
 
@@ -311,8 +311,8 @@ class AtTheDump:
         return writes[-1].startswith("mongodb: dump")
 
 
-async def test_a_backup_that_nobody_could_tell_of_leaves_no_data(start: StartTestbed, settings: Path) -> None:
-    """The operator died when the files were complete, and then the object was deleted: they go with it."""
+async def test_a_deleted_backup_without_a_final_status_leaves_no_files(start: StartTestbed, settings: Path) -> None:
+    """The operator crashed when the files were complete, and then the object was deleted."""
     async with start(is_operated=False) as testbed:
         async with testbed.cluster.running(operator):
             await testbed.create(1)
@@ -328,8 +328,8 @@ async def test_a_backup_that_nobody_could_tell_of_leaves_no_data(start: StartTes
         assert files(settings) == []
 
 
-async def test_what_was_missed_is_made_up_for_once(start: StartTestbed) -> None:
-    """The operator was away for three days; one backup is as good as three, and nobody makes it twice."""
+async def test_missed_backups_are_made_up_for_once(start: StartTestbed) -> None:
+    """The operator was down for three days; one backup is enough, and it is made only once."""
     async with start(is_operated=False) as testbed:
         async with testbed.cluster.running(operator):
             await testbed.create(1)
@@ -352,7 +352,7 @@ async def test_what_was_missed_is_made_up_for_once(start: StartTestbed) -> None:
 async def test_backups_of_a_schedule_do_not_queue_up(
     cluster: Cluster, fake_clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is nobody to be read for ten minutes: the first one waits, and another nine would be no better."""
+    """No member can be read for ten minutes: the first backup waits, and nine more would not help."""
     monkeypatch.setenv("MGORS_LOOK_AGAIN", "20")
     async with cluster.running(operator):
         spec = MgorsSpec(members=1, backup=BackupPlan(schedule="* * * * *"))
@@ -361,8 +361,8 @@ async def test_backups_of_a_schedule_do_not_queue_up(
         assert len(cluster.list(MgorsBackup)) == 1
 
 
-async def test_a_schedule_is_kept(start: StartTestbed, settings: Path) -> None:
-    """One backup for each time, the newest are kept, and the data of the others goes."""
+async def test_a_schedule_is_followed(start: StartTestbed, settings: Path) -> None:
+    """One backup for each time; the newest are kept, and the files of the others deleted."""
     async with start() as testbed:
         plan = BackupPlan(schedule="@every 2s", keep=2)
         await testbed.create(1, backup=plan)
@@ -382,7 +382,7 @@ async def test_a_schedule_is_kept(start: StartTestbed, settings: Path) -> None:
 
 
 def test_a_file_is_read_from_any_document_on(tmp_path: Path) -> None:
-    """A restore that was interrupted goes on in the middle of a file."""
+    """An interrupted restore continues in the middle of a file."""
     documents = [encode({"_id": number, "text": "x" * number}) for number in range(2_500)]
     file = tmp_path / "0000.bson"
     file.write_bytes(b"".join(documents))

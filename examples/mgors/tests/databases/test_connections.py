@@ -1,4 +1,4 @@
-"""Connections to members: what they leave behind when the operator goes."""
+"""Connections to members leave nothing behind when the operator stops."""
 
 import asyncio
 
@@ -7,8 +7,8 @@ from mongod_testbed import StartTestbed
 from mgors.connections import Connector
 
 
-async def test_who_is_cancelled_while_a_connection_closes_leaves_nothing_behind(start: StartTestbed) -> None:
-    """An operator that ends does so at any moment; the tasks of the driver must end with it."""
+async def test_a_cancellation_while_a_connection_closes_leaves_no_tasks(start: StartTestbed) -> None:
+    """An operator may stop at any moment; the tasks of the driver must end with it."""
     async with start() as testbed:
         await testbed.create(1)
         await testbed.until_ready(1)
@@ -19,7 +19,7 @@ async def test_who_is_cancelled_while_a_connection_closes_leaves_nothing_behind(
         async def ask() -> None:
             async with connector.member(host) as member:
                 await member.mongo.admin.command("ping")
-                asked.set()  # from here on it closes
+                asked.set()  # from here on the connection closes
 
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(ask(), name="ask")

@@ -1,4 +1,4 @@
-"""What goes wrong with replica sets, on real processes: what a majority acknowledged is there afterwards."""
+"""Failures of replica sets with real processes: no write that a majority acknowledged is lost."""
 
 import pytest
 from mongod_testbed import NAME, MongodTestbed, Partition, StartTestbed
@@ -9,19 +9,19 @@ from mgors.connections import Connector
 from mgors.main import operator
 from mgors.operator import mgors_operator
 
-#: The labels of its metrics.
+#: Labels of the metrics of the replica set.
 SHOP = {"namespace": "default", "name": NAME}
 
 
 async def made(testbed: MongodTestbed, **fields: object) -> None:
-    """Make a set of three with some data."""
+    """Create a set of three with some data."""
     await testbed.create(3, **fields)
     await testbed.until_ready()
     await testbed.write(0, 200)
 
 
 async def test_the_primary_is_killed(start: StartTestbed) -> None:
-    """Another takes over, and the one that was killed follows it."""
+    """Another member becomes primary, and the killed one follows it."""
     async with start() as testbed:
         await made(testbed)
         testbed.faults(testbed.primary).kill()
@@ -34,7 +34,7 @@ async def test_the_primary_is_killed(start: StartTestbed) -> None:
 
 
 async def test_a_member_loses_its_disk(start: StartTestbed) -> None:
-    """It gets everything again from the others."""
+    """It synchronises again from the others."""
     async with start() as testbed:
         await made(testbed)
         [lost, *_] = testbed.secondaries
@@ -48,8 +48,8 @@ async def test_a_member_loses_its_disk(start: StartTestbed) -> None:
             assert await member.mongo.shop.orders.count_documents({}) == 300
 
 
-async def test_a_member_stands_still(start: StartTestbed) -> None:
-    """Its connections are open and it does not answer; the others go on, and so does it afterwards."""
+async def test_a_member_hangs(start: StartTestbed) -> None:
+    """It accepts connections and does not respond; the others continue, and it catches up afterwards."""
     async with start() as testbed:
         await made(testbed)
         still = testbed.primary
@@ -63,8 +63,8 @@ async def test_a_member_stands_still(start: StartTestbed) -> None:
         assert await testbed.count() == 300
 
 
-async def test_a_majority_that_comes_back_is_waited_for(start: StartTestbed) -> None:
-    """Nothing is forced, however long it takes: only who asked for it gets that."""
+async def test_the_operator_waits_for_a_lost_majority(start: StartTestbed) -> None:
+    """Nothing is forced without consent, however long it takes."""
     async with start() as testbed:
         await made(testbed)
         lost = testbed.secondaries
@@ -80,15 +80,15 @@ async def test_a_majority_that_comes_back_is_waited_for(start: StartTestbed) -> 
 
 
 async def go_on_without(testbed: MongodTestbed, lost: list[str]) -> None:
-    """Consent to go on without these, and wait until that has happened."""
+    """Consent to give up these members, and wait for the force."""
     await testbed.until(lambda: testbed.condition("QuorumAvailable") == ("False", "QuorumLost"), within=60)
     await testbed.consent(*lost)
     await testbed.until(lambda: "ForcedReconfig" in testbed.events, within=60)
     await testbed.until(lambda: testbed.primary not in ("", *lost), within=60)
 
 
-async def test_a_majority_that_is_gone_is_given_up_by_consent(start: StartTestbed) -> None:
-    """The member that is left goes on; those that return with nothing else than what it has join it again."""
+async def test_a_majority_that_is_lost_for_good_is_given_up_by_consent(start: StartTestbed) -> None:
+    """The remaining member continues; members that return without other writes join again."""
     async with start() as testbed:
         await made(testbed, unsafe=Unsafe(force_reconfig_on_lost_quorum=True))
         lost, survivor = testbed.secondaries, testbed.primary
@@ -105,8 +105,8 @@ async def test_a_majority_that_is_gone_is_given_up_by_consent(start: StartTestbe
         assert testbed.events.count("VotesChanged") == 2
 
 
-async def test_members_that_return_with_other_writes_stay_outside(start: StartTestbed) -> None:
-    """They hold acknowledged writes that the survivor never got: joining would crash them and take the set down.
+async def test_members_that_return_with_other_writes_are_not_added(start: StartTestbed) -> None:
+    """They have acknowledged writes that the survivor lacks: joining would crash them and take the set down.
 
     mongod ends with fassert 51121 when it has to undo what a majority had; such a member must not vote.
     """
@@ -118,7 +118,7 @@ async def test_members_that_return_with_other_writes_stay_outside(start: StartTe
         await testbed.write(200, 100)  # the other two are a majority
         for pod in (leader, other):
             async with Connector(testbed.secret("shop-keyfile")["keyfile"]).member(testbed.host(pod)) as member:
-                await member.mongo.admin.command("fsync")  # what is in a checkpoint cannot be undone
+                await member.mongo.admin.command("fsync")  # a checkpoint cannot be rolled back
             testbed.take_down(pod)
         testbed.bring_up(survivor)
         await go_on_without(testbed, [leader, other])
@@ -127,19 +127,19 @@ async def test_members_that_return_with_other_writes_stay_outside(start: StartTe
             for pod in (leader, other):
                 testbed.bring_up(pod)
             await testbed.until(lambda: testbed.condition("Ready") == ("False", "DivergedData"), within=60)
-            await testbed.looks(10)
+            await testbed.wait_reconciles(10)
             assert (testbed.primary, testbed.mgors.status.members) == (survivor, 1)
             assert testbed.events.count("ForcedReconfig") == 1
             assert "DivergedData" in testbed.events
             for pod in (leader, other):
-                testbed.lose_disk(pod)  # as the condition says
+                testbed.lose_disk(pod)  # as the condition advises
             await testbed.until_ready(within=90)
         await testbed.check(200, writes)
         assert testbed.primary == survivor
 
 
-async def test_a_set_that_only_the_operator_does_not_reach_is_left_alone(start: StartTestbed) -> None:
-    """The one member that it reaches sees the primary: whatever was consented to, clients go on writing."""
+async def test_a_set_that_only_the_operator_cannot_reach_is_left_alone(start: StartTestbed) -> None:
+    """The one member that it reaches sees the primary: even with consent nothing is forced."""
     with Partition() as network:
         async with start(is_operated=False) as testbed, testbed.cluster.running(mgors_operator(dial=network.dial)):
             await made(testbed, unsafe=Unsafe(force_reconfig_on_lost_quorum=True))
@@ -148,7 +148,7 @@ async def test_a_set_that_only_the_operator_does_not_reach_is_left_alone(start: 
                 network.cut.update(testbed.host(pod) for pod in unreached)
                 await testbed.until(lambda: testbed.condition("Ready") == ("False", "PrimaryUnreachable"))
                 await testbed.consent(*unreached)
-                await testbed.looks(6)
+                await testbed.wait_reconciles(6)
                 assert testbed.condition("QuorumAvailable")[0] == "True"
                 network.cut.clear()
                 await testbed.until_ready()
@@ -157,8 +157,8 @@ async def test_a_set_that_only_the_operator_does_not_reach_is_left_alone(start: 
             assert "PrimaryChanged" not in testbed.events
 
 
-async def test_pods_that_are_ready_are_not_given_up(start: StartTestbed) -> None:
-    """They hang; the kubelet sees that they accept connections. They can be restarted, and then all is there."""
+async def test_members_with_ready_pods_are_not_given_up(start: StartTestbed) -> None:
+    """They hang, and their pods are Ready. After a restart all data is available."""
     async with start() as testbed:
         await made(testbed, unsafe=Unsafe(force_reconfig_on_lost_quorum=True))
         lost = testbed.secondaries
@@ -167,7 +167,7 @@ async def test_pods_that_are_ready_are_not_given_up(start: StartTestbed) -> None
         await testbed.until(lambda: testbed.condition("QuorumAvailable")[0] == "False")
         await testbed.consent(*lost)
         await testbed.until(lambda: "although its pod is Ready" in testbed.message("Ready"))
-        await testbed.looks(4)
+        await testbed.wait_reconciles(4)
         assert "ForcedReconfig" not in testbed.events
         for pod in lost:
             testbed.faults(pod).kill()
@@ -175,8 +175,8 @@ async def test_pods_that_are_ready_are_not_given_up(start: StartTestbed) -> None
         assert await testbed.count() == 200
 
 
-async def test_of_several_that_are_left_the_newest_data_goes_on(start: StartTestbed) -> None:
-    """Two of five are left, and one of them missed the last writes: nobody may go on from there."""
+async def test_the_newest_data_of_the_remaining_members_is_kept(start: StartTestbed) -> None:
+    """Two of five are left, and one of them lacks the last writes: its data must not win."""
     async with start() as testbed:
         await testbed.create(5, unsafe=Unsafe(force_reconfig_on_lost_quorum=True))
         await testbed.until_ready(5, within=60)
@@ -198,7 +198,7 @@ async def test_of_several_that_are_left_the_newest_data_goes_on(start: StartTest
 
 @pytest.mark.parametrize("may_force", [True, False])
 async def test_two_of_three_disks_are_lost(start: StartTestbed, may_force: bool) -> None:
-    """The one that is left has everything; nobody begins a new set beside it."""
+    """The third has all data; no new set may be initiated next to it."""
     async with start() as testbed:
         await made(testbed, unsafe=Unsafe(force_reconfig_on_lost_quorum=may_force))
         for pod in testbed.secondaries:
@@ -210,7 +210,7 @@ async def test_two_of_three_disks_are_lost(start: StartTestbed, may_force: bool)
 
 
 async def test_a_member_that_was_removed_by_hand_joins_again(start: StartTestbed) -> None:
-    """What the object says holds, whoever says otherwise."""
+    """The spec decides which members there are."""
     async with start() as testbed:
         await made(testbed)
         async with testbed.connected() as client:
@@ -224,8 +224,8 @@ async def test_a_member_that_was_removed_by_hand_joins_again(start: StartTestbed
         assert await testbed.count() == 200
 
 
-async def test_a_member_has_another_address(start: StartTestbed) -> None:
-    """On a laptop members are known by their addresses; the configuration follows."""
+async def test_a_member_gets_another_address(start: StartTestbed) -> None:
+    """On a local node hosts are IPs; the configuration must follow."""
     async with start() as testbed:
         await made(testbed)
         [moved, *_] = testbed.secondaries
@@ -237,7 +237,7 @@ async def test_a_member_has_another_address(start: StartTestbed) -> None:
 
 
 async def test_all_pods_are_deleted_at_once(start: StartTestbed) -> None:
-    """Their disks are not: the same set comes back."""
+    """Their disks stay: the same set returns."""
     async with start() as testbed:
         await made(testbed)
         for pod in testbed.cluster.list(Pod):

@@ -1,4 +1,4 @@
-"""Replica sets of real mongod processes: they begin, grow, shrink, are updated, rest and end."""
+"""Replica sets of real mongod processes: created, scaled, updated, paused and deleted."""
 
 import pytest
 from mongod_testbed import StartTestbed
@@ -13,8 +13,8 @@ from mgors.api.mgors_v1 import Auth, Role, SecretRef, Storage, User
 CONNECTION = "shop-connection"
 
 
-async def test_members_join_one_by_one_and_leave_one_by_one(start: StartTestbed) -> None:
-    """Three, five and three again, with all data, and every member has its vote before the next one comes."""
+async def test_members_are_added_and_removed_one_by_one(start: StartTestbed) -> None:
+    """From three to five and back, with all data; every member has its vote before the next one is added."""
     async with start() as testbed:
         await testbed.create()
         await testbed.until_ready(3)
@@ -30,8 +30,8 @@ async def test_members_join_one_by_one_and_leave_one_by_one(start: StartTestbed)
         assert testbed.events.count("MemberRemoved") == 4
 
 
-async def test_at_rest_it_looks_and_writes_nothing(start: StartTestbed) -> None:
-    """Looking costs nobody anything."""
+async def test_a_settled_set_is_polled_without_any_write(start: StartTestbed) -> None:
+    """Polling must not write to the API server or the database."""
     async with start() as testbed:
         await testbed.create(1)
         await testbed.until_ready(1)
@@ -43,8 +43,8 @@ async def test_at_rest_it_looks_and_writes_nothing(start: StartTestbed) -> None:
         assert [write for write in faults.writes() if "/nodes/" not in write and "kube-node-lease" not in write] == []
 
 
-async def test_an_arbiter_votes_beside_two_members(start: StartTestbed) -> None:
-    """An even number of members is only allowed with one, and it costs no durability."""
+async def test_an_arbiter_votes_with_two_members(start: StartTestbed) -> None:
+    """An even number of members is only allowed with one, and durability stays the same."""
     async with start() as testbed:
         await testbed.create(2, arbiters=1)
         await testbed.until_ready(2)
@@ -53,8 +53,8 @@ async def test_an_arbiter_votes_beside_two_members(start: StartTestbed) -> None:
         assert await testbed.count() == 10
 
 
-async def test_users_are_as_the_object_says(start: StartTestbed) -> None:
-    """With the password of a Secret, another one when that changes, and none when they are taken out."""
+async def test_users_follow_the_spec(start: StartTestbed) -> None:
+    """They have the password of a Secret, follow its changes, and are dropped when removed from the spec."""
     async with start() as testbed:
         secret = await testbed.cluster.client.create(
             Secret(meta("app", namespace="default"), data={"password": b"first/:@"})
@@ -78,8 +78,8 @@ async def test_users_are_as_the_object_says(start: StartTestbed) -> None:
             assert (await client.app.command({"usersInfo": "app"}))["users"] == []
 
 
-async def test_a_secret_that_is_missing_for_a_moment_drops_nobody(start: StartTestbed) -> None:
-    """It is replaced by another tool: delete, create. The user, and whoever is connected as it, goes on."""
+async def test_a_secret_that_is_missing_for_a_moment_drops_no_user(start: StartTestbed) -> None:
+    """Another tool replaces it by delete and create. The user and its connections must stay."""
     async with start() as testbed:
         app = Secret(meta("app", namespace="default"), data={"password": b"first"})
         secret = await testbed.cluster.client.create(app)
@@ -98,8 +98,8 @@ async def test_a_secret_that_is_missing_for_a_moment_drops_nobody(start: StartTe
         await testbed.until(lambda: testbed.condition("UsersReady")[0] == "True")
 
 
-async def test_an_administrator_whose_secret_comes_later_gets_in(start: StartTestbed) -> None:
-    """The Secret is not watched: it is looked for again, and nothing else waits for it."""
+async def test_an_administrator_whose_secret_is_created_later_is_added(start: StartTestbed) -> None:
+    """The Secret is not watched but polled, and nothing else waits for it."""
     async with start() as testbed:
         await testbed.create(1, auth=Auth(secret_name="boss"))  # noqa: S106 - the name of one
         await testbed.until_ready(1)
@@ -110,8 +110,8 @@ async def test_an_administrator_whose_secret_comes_later_gets_in(start: StartTes
         await testbed.until(lambda: "admin.root" in testbed.users())
 
 
-async def test_disks_grow_where_their_class_allows_it(start: StartTestbed) -> None:
-    """A StatefulSet refuses another size; the operator was blind from then on, and said that all was well."""
+async def test_disks_grow_if_their_class_allows_it(start: StartTestbed) -> None:
+    """A StatefulSet rejects another size; the operator stopped reconciling then, and reported Ready."""
     async with start() as testbed:
         await testbed.create(1, storage=Storage(size="1Gi"))
         await testbed.until_ready(1)
@@ -123,8 +123,8 @@ async def test_disks_grow_where_their_class_allows_it(start: StartTestbed) -> No
         assert testbed.condition("StorageAsAskedFor")[0] == "True"
 
 
-async def test_what_applications_connect_with_changes_with_the_members_only(start: StartTestbed) -> None:
-    """It was written six times in one rolling update, and each time whoever watches it restarted."""
+async def test_connection_strings_change_only_with_the_members(start: StartTestbed) -> None:
+    """The Secret was written six times in one rolling update, and restarted applications that watch it."""
     async with start() as testbed:
         await testbed.create(3)
         await testbed.until_ready()
@@ -135,8 +135,8 @@ async def test_what_applications_connect_with_changes_with_the_members_only(star
         assert after == before
 
 
-async def test_a_lease_of_a_backup_that_is_gone_blocks_nothing(start: StartTestbed) -> None:
-    """Its operator died, and its object was deleted without a trace."""
+async def test_a_lease_of_a_deleted_backup_blocks_nothing(start: StartTestbed) -> None:
+    """Its operator crashed, and its object was deleted without cleanup."""
     async with start() as testbed:
         await testbed.create(1)
         await testbed.until_ready(1)
@@ -147,8 +147,8 @@ async def test_a_lease_of_a_backup_that_is_gone_blocks_nothing(start: StartTestb
         await testbed.until_ready(1)
 
 
-async def test_a_user_that_cannot_be_made_stops_nothing_else(start: StartTestbed) -> None:
-    """A role that does not exist is told, and members join as ever."""
+async def test_a_user_that_cannot_be_created_blocks_nothing_else(start: StartTestbed) -> None:
+    """An unknown role is reported, and members still join."""
     async with start() as testbed:
         await testbed.cluster.client.create(Secret(meta("app", namespace="default"), data={"password": b"x"}))
         roles = [Role(name="noSuchRole", db="app")]
@@ -162,7 +162,7 @@ async def test_a_user_that_cannot_be_made_stops_nothing_else(start: StartTestbed
 
 
 async def test_pods_are_replaced_with_the_primary_last(start: StartTestbed) -> None:
-    """Another image reaches all, one by one, and clients write all the time."""
+    """All pods get the new image, one by one, while clients write."""
     async with start() as testbed:
         await testbed.create()
         await testbed.until_ready()
@@ -176,8 +176,8 @@ async def test_pods_are_replaced_with_the_primary_last(start: StartTestbed) -> N
         await testbed.until(lambda: "SteppingDown" in testbed.events)
 
 
-async def test_a_set_is_paused_and_goes_on(start: StartTestbed) -> None:
-    """No pods, but their disks; and the same data afterwards."""
+async def test_a_set_is_paused_and_resumed(start: StartTestbed) -> None:
+    """The pods are deleted and the disks stay, with the same data afterwards."""
     async with start() as testbed:
         await testbed.create(1)
         await testbed.until_ready(1)
@@ -190,25 +190,25 @@ async def test_a_set_is_paused_and_goes_on(start: StartTestbed) -> None:
         assert await testbed.count() == 10
 
 
-async def test_features_of_a_newer_server_are_used_when_all_have_it(start: StartTestbed) -> None:
-    """A set that came from an older version is raised after the last pod was replaced, and not before it may be."""
+async def test_features_of_a_newer_server_are_enabled_when_all_have_it(start: StartTestbed) -> None:
+    """After the last pod was replaced, and not while the spec holds the version back."""
     async with start() as testbed:
         await testbed.create(1, feature_compatibility_version="5.0")
         await testbed.until_ready(1)
         async with testbed.connected() as client:
             await client.admin.command({"setFeatureCompatibilityVersion": "5.0"})
-        await testbed.looks(3)
+        await testbed.wait_reconciles(3)
         assert "CompatibilityRaised" not in testbed.events
         await testbed.patch({"featureCompatibilityVersion": None})
         await testbed.until(lambda: "CompatibilityRaised" in testbed.events)
         async with testbed.connected() as client:
-            told = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
-        assert told["featureCompatibilityVersion"]["version"] == "6.0"
+            reply = await client.admin.command({"getParameter": 1, "featureCompatibilityVersion": 1})
+        assert reply["featureCompatibilityVersion"]["version"] == "6.0"
 
 
 @pytest.mark.parametrize("retain", ["Retain", "Delete"])
-async def test_a_set_that_is_deleted_leaves_what_it_should(start: StartTestbed, retain: str) -> None:
-    """Disks stay, unless the object says otherwise; a set of the same name finds its data again."""
+async def test_a_deleted_set_keeps_its_disks_if_wanted(start: StartTestbed, retain: str) -> None:
+    """Disks stay unless the spec says Delete; a new set of the same name finds its data."""
     async with start() as testbed:
         mgors = await testbed.create(1, storage=Storage(retain="Delete" if retain == "Delete" else "Retain"))
         await testbed.until_ready(1)

@@ -1,4 +1,4 @@
-"""Silence is not death: what happens when members live and do not answer the operator."""
+"""Members that are alive but do not respond to the operator must not be treated as dead."""
 
 import pytest
 from mongod_testbed import NAME, MongodTestbed, Partition, StartTestbed
@@ -9,7 +9,7 @@ from mgors.operator import mgors_operator
 
 
 def uids(testbed: MongodTestbed) -> set[str]:
-    """Return the identities of all pods."""
+    """Return the uids of all pods."""
     return {pod.uid for pod in testbed.cluster.list(Pod) if not pod.is_deleting}
 
 
@@ -21,8 +21,8 @@ async def made(testbed: MongodTestbed) -> set[str]:
     return uids(testbed)
 
 
-async def test_a_keyfile_that_is_lost_is_not_replaced_by_another(start: StartTestbed) -> None:
-    """Members have the old one: with another the operator would be a stranger to them, and they to their successors."""
+async def test_a_lost_keyfile_is_not_replaced_by_another(start: StartTestbed) -> None:
+    """Members have the old one: with another they would reject the operator and new members."""
     async with start() as testbed:
         pods = await made(testbed)
         content = testbed.secret(f"{NAME}-keyfile")
@@ -41,15 +41,15 @@ async def test_a_keyfile_that_is_lost_is_not_replaced_by_another(start: StartTes
         await testbed.check(100, writes)
 
 
-async def test_a_wrong_keyfile_is_named_and_no_pod_is_deleted(start: StartTestbed) -> None:
-    """All members reject us at once, and their pods are of an older revision: that looked like death."""
+async def test_a_wrong_keyfile_is_reported_and_no_pod_is_deleted(start: StartTestbed) -> None:
+    """All members reject the operator, and their pods have an older revision: they were considered dead."""
     async with start() as testbed:
         pods = await made(testbed)
         right = testbed.secret(f"{NAME}-keyfile")["keyfile"]
         await put_keyfile(testbed, "w" * 100)
         await testbed.patch({"image": "mongo:6.0.5"})
         await testbed.until(lambda: testbed.condition("Ready") == ("False", "NotAuthorised"))
-        await testbed.looks(4)
+        await testbed.wait_reconciles(4)
         assert uids(testbed) == pods
         assert {one.state for one in testbed.mgors.status.replica_set} == {"NotAuthorised"}
         await put_keyfile(testbed, right)
@@ -64,8 +64,8 @@ async def put_keyfile(testbed: MongodTestbed, content: str) -> None:
 
 
 @pytest.mark.parametrize("unreached", [2, 3])
-async def test_pods_of_an_old_revision_that_only_we_do_not_reach_stay(start: StartTestbed, unreached: int) -> None:
-    """The network between the operator and the pods is broken, and an update is under way."""
+async def test_outdated_pods_that_only_the_operator_cannot_reach_stay(start: StartTestbed, unreached: int) -> None:
+    """The network between the operator and the pods is broken during an update."""
     with Partition() as network:
         async with start(is_operated=False) as testbed, testbed.cluster.running(mgors_operator(dial=network.dial)):
             pods = await made(testbed)
@@ -74,7 +74,7 @@ async def test_pods_of_an_old_revision_that_only_we_do_not_reach_stay(start: Sta
             await testbed.patch({"image": "mongo:6.0.5"})
             reason = "PrimaryUnreachable" if unreached == 2 else "MembersUnreachable"
             await testbed.until(lambda: testbed.condition("Ready") == ("False", reason))
-            await testbed.looks(4)
+            await testbed.wait_reconciles(4)
             assert uids(testbed) == pods
             network.cut.clear()
             await testbed.until(lambda: testbed.is_ready() and not uids(testbed) & pods, within=90)

@@ -1,4 +1,4 @@
-"""A long run: a hundred operators die while twenty things change, and a client writes all the time."""
+"""A long run: a hundred operators crash during twenty changes of the spec, and a client writes all the time."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ from mgors.operator import mgors_operator
 log = logging.getLogger("soak")
 OPERATORS, PER_CHANGE = 100, 5
 _USER = {"name": "app", "db": "app", "passwordSecretRef": {"name": "app"}, "roles": [{"name": "read", "db": "app"}]}
-#: What people ask for, one after the other; some of it before the last was done.
+#: Changes of the spec, one after the other; some before the last one is complete.
 CHANGES: list[dict[str, Any]] = [
     {"members": 5},
     {"users": [_USER]},
@@ -45,8 +45,8 @@ CHANGES: list[dict[str, Any]] = [
 
 
 @pytest.mark.skipif(os.environ.get(VARIABLE) != "all", reason=f"takes ten minutes: {VARIABLE}=all runs it")
-async def test_a_hundred_operators_die_while_twenty_things_change(start: StartTestbed) -> None:
-    """Each dies at one of its first writes or after some seconds; nothing that a majority acknowledged is lost."""
+async def test_a_hundred_operators_crash_during_twenty_changes(start: StartTestbed) -> None:
+    """Each crashes at one of its first writes or after some seconds; no acknowledged write is lost."""
     chance = Randomness(1)
     async with start(is_operated=False) as testbed:
         async with testbed.cluster.running(operator):
@@ -68,7 +68,7 @@ async def test_a_hundred_operators_die_while_twenty_things_change(start: StartTe
 
 
 async def live_and_die(testbed: MongodTestbed, chance: Randomness) -> None:
-    """Run an operator for some seconds, at the end of which it is gone, if it is not before."""
+    """Run an operator until it crashes, or for some seconds."""
     death = Crash(int(chance.between(1, 12)), "before" if chance.between(0, 1) < 0.5 else "after")
     life = run_until_crash(testbed.cluster, mgors_operator, death)
 

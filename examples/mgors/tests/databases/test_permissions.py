@@ -1,4 +1,4 @@
-"""What the operator may do, compared with what it does in a whole life of a replica set."""
+"""Permissions of the operator, compared with its requests over the whole life of a replica set."""
 
 import mongod_phases as phases
 from mongod_testbed import StartTestbed
@@ -8,19 +8,19 @@ from mgors.api.mgors_v1 import Storage
 from mgors.main import operator
 
 
-async def test_the_operator_has_the_rights_that_it_needs_and_no_others(start: StartTestbed) -> None:
-    """Too little breaks it, too much endangers the cluster: databases are where secrets lie."""
+async def test_the_operator_has_exactly_the_permissions_that_it_needs(start: StartTestbed) -> None:
+    """Too few break it, too many endanger the cluster: databases hold secrets."""
     async with start() as testbed:
         await testbed.create(1, storage=Storage(retain="Delete"))
         await testbed.until_ready(1)
         await testbed.until(lambda: "admin.admin" in testbed.users())
         await testbed.write(0, phases.BEFORE)
-        await phases.it_is_backed_up(testbed)
-        await phases.all_is_lost_and_restored(testbed)
-        await phases.a_schedule_is_kept(testbed)
+        await phases.back_up(testbed)
+        await phases.lose_all_disks_and_restore(testbed)
+        await phases.follow_schedule(testbed)
         [before] = [pod.uid for pod in testbed.cluster.list(Pod)]
         await testbed.patch({"image": "mongo:6.0.5", "storage": {"size": "20Gi"}})
         await testbed.until(lambda: [pod for pod in testbed.cluster.list(Pod) if pod.uid != before])
         await testbed.until_ready(1)
-        await phases.it_ends(testbed)
+        await phases.delete_set(testbed)
         testbed.cluster.assert_rbac_minimal(operator)
