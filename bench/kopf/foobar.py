@@ -293,7 +293,7 @@ def apply(task: kopf.Body) -> str:
     spec = task["spec"]
     target = read_target(task)
     if target is None:
-        raise MissingError(f"there is no ConfigMap {spec['target']!r}")
+        raise MissingError(f"ConfigMap {spec['target']!r} does not exist")
     if (target.metadata.annotations or {}).get(MARK, spec["foobarUID"]) != spec["foobarUID"]:
         raise TakenError(f"ConfigMap {spec['target']!r} belongs to another FooBar")
     annotate(target, {MARK: spec["foobarUID"], TYPE: spec.get("type", "")})

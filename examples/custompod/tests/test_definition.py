@@ -1,4 +1,4 @@
-"""The definition that comes from the classes, beside the one that the article meant."""
+"""The CRD that is derived from the classes, compared with the article's, corrected."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from custompod.api.custom_pod_v1 import CustomPod
 ARTICLE = yaml.safe_load((Path(__file__).parent / "crd.yaml").read_text())
 
 
-def test_the_classes_say_what_the_article_says() -> None:
-    """Beside the columns for kubectl, only the status says more: it names what the article's lets through unnamed."""
+def test_the_crd_is_that_of_the_article() -> None:
+    """Except for the columns of kubectl, and fields of the status that the article does not declare."""
     ours = without_descriptions(crd_of(CustomPod))
     [version] = ours["spec"]["versions"]
     columns = version.pop("additionalPrinterColumns")

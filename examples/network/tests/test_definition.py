@@ -1,4 +1,4 @@
-"""The definition that the classes give, beside the one that it should be."""
+"""The CRD that is derived from the classes, compared with the expected one."""
 
 from pathlib import Path
 
@@ -11,6 +11,6 @@ from network.api.network_v1 import Network
 WANTED = Path(__file__).parent / "crd.yaml"
 
 
-def test_the_definition_is_the_one_that_users_know() -> None:
-    """Whoever wrote manifests for the definition by hand can go on using them."""
+def test_the_crd_is_the_expected_one() -> None:
+    """Existing manifests must keep working."""
     assert without_descriptions(crd_of(Network)) == yaml.safe_load(WANTED.read_text(encoding="utf-8"))

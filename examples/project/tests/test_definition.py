@@ -1,4 +1,4 @@
-"""The definition that comes from the classes, beside the one that the article meant."""
+"""The CRD that is derived from the classes, compared with the article's, corrected."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from project.api.project_v1alpha1 import Project
 ARTICLE = yaml.safe_load((Path(__file__).parent / "crd.yaml").read_text())
 
 
-def test_the_classes_say_what_the_article_says() -> None:
-    """Beside the columns for kubectl, every word."""
+def test_the_crd_is_that_of_the_article() -> None:
+    """Except for the columns of kubectl."""
     ours = without_descriptions(crd_of(Project))
     columns = ours["spec"]["versions"][0].pop("additionalPrinterColumns")
     assert ours == ARTICLE
@@ -23,8 +23,8 @@ def test_the_classes_say_what_the_article_says() -> None:
 
 
 @pytest.mark.parametrize("spec", [{"replica": 2}, {"replicas": 0}, {"replicas": "two"}, {}])
-async def test_a_project_that_says_nothing_of_use_is_refused(cluster: Cluster, spec: dict[str, Any]) -> None:
-    """The article's own object said `replica`, and its schema let that pass unseen."""
+async def test_a_project_without_valid_replicas_is_rejected(cluster: Cluster, spec: dict[str, Any]) -> None:
+    """The article's object has `replica`, and its schema silently accepts that."""
     await cluster.install(Project)
     kind = GroupVersionKind("examples-gzh.com", "v1alpha1", "Project")
     with pytest.raises(Invalid, match=r"spec\.replicas"):

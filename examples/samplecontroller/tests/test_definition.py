@@ -1,4 +1,4 @@
-"""The definition that comes from the classes, beside that of the original."""
+"""The CRD that is derived from the classes, compared with the original."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from samplecontroller.api.foo_v1alpha1 import Foo
 ORIGINAL = yaml.safe_load((Path(__file__).parent / "crd.yaml").read_text())
 
 
-def test_the_classes_say_what_the_original_says() -> None:
-    """Only the status has more: the generation that it speaks of, and conditions."""
+def test_the_crd_is_that_of_the_original() -> None:
+    """Only the status has more fields: observedGeneration and conditions."""
     ours = without_descriptions(crd_of(Foo))
     status = ours["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
     assert status.pop("observedGeneration") == {"type": "integer", "format": "int64"}

@@ -104,7 +104,7 @@ async def test_an_administrator_whose_secret_is_created_later_is_added(start: St
         await testbed.create(1, auth=Auth(secret_name="boss"))  # noqa: S106 - the name of one
         await testbed.until_ready(1)
         await testbed.until(lambda: testbed.condition("UsersReady") == ("False", "UsersMissing"))
-        assert "there is no Secret boss" in testbed.message("UsersReady")
+        assert "the Secret boss does not exist" in testbed.message("UsersReady")
         data = {"username": b"root", "password": b"x"}
         await testbed.cluster.client.create(Secret(meta("boss", namespace="default"), data=data))
         await testbed.until(lambda: "admin.root" in testbed.users())
