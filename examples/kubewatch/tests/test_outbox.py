@@ -29,7 +29,7 @@ def change(event: Event, version: int = 1, name: str = "a") -> Notification:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second", "expected"),
     [
         ("create", "update", ("create", 2, None)),
         ("create", "delete", ("delete", 2, None)),
@@ -39,7 +39,7 @@ def change(event: Event, version: int = 1, name: str = "a") -> Notification:
     ],
 )
 def test_pending_changes_of_an_object_are_merged(
-    first: Event, second: Event, told: tuple[str, int, int | None]
+    first: Event, second: Event, expected: tuple[str, int, int | None]
 ) -> None:
     """A handler that was down is notified of the current state, not of every change."""
     outbox = Outbox()
@@ -49,7 +49,7 @@ def test_pending_changes_of_an_object_are_merged(
     assert pending is not None
     notification = pending.notification
     old = notification.old["version"] if notification.old else None
-    assert (notification.event, notification.obj["version"], old) == told
+    assert (notification.event, notification.obj["version"], old) == expected
     assert outbox.take(NOW) is None
 
 

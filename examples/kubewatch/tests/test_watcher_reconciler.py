@@ -347,9 +347,9 @@ async def test_a_value_that_is_not_a_url_is_not_quoted(cluster: Cluster, fake_cl
         await cluster.client.create(ConfigMap(meta("a")))
         await fake_clock.advance(10)
         assert condition(cluster, "DeliveryDegraded") == "True/GivenUp"
-        told = [json.dumps(to_json(one)) for one in [*cluster.list(Watcher), *cluster.list(Event)]]
-    assert "no scheme" in " ".join(told)
-    assert "xoxb-secret" not in " ".join(told)
+        texts = [json.dumps(to_json(one)) for one in [*cluster.list(Watcher), *cluster.list(Event)]]
+    assert "no scheme" in " ".join(texts)
+    assert "xoxb-secret" not in " ".join(texts)
 
 
 async def test_what_to_watch_can_change_and_ends_with_the_watcher(
@@ -463,7 +463,7 @@ async def test_changes_and_deliveries_are_counted(cluster: Cluster, fake_clock: 
         return operator.metrics.get_sample_value(name, labels) or 0.0
 
     changes = count("kubewatch_events_total", resource="configmaps", event="create")
-    told = count("kubewatch_deliveries_total", type="webhook", result="delivered")
+    before = count("kubewatch_deliveries_total", type="webhook", result="delivered")
     failed = count("kubewatch_deliveries_total", type="webhook", result="failed")
     hook.answers = [500]
     async with running(cluster):
@@ -472,5 +472,5 @@ async def test_changes_and_deliveries_are_counted(cluster: Cluster, fake_clock: 
         await cluster.client.create(ConfigMap(meta("a")))
         await fake_clock.advance(10)
     assert count("kubewatch_events_total", resource="configmaps", event="create") == changes + 1
-    assert count("kubewatch_deliveries_total", type="webhook", result="delivered") == told + 1
+    assert count("kubewatch_deliveries_total", type="webhook", result="delivered") == before + 1
     assert count("kubewatch_deliveries_total", type="webhook", result="failed") == failed + 1

@@ -126,8 +126,8 @@ def test_a_pod_that_cannot_start_is_replaced_after_a_correction() -> None:
     stuck = server(2, role=None, is_stuck=True, is_current=False, problem="ErrImagePull")
     assert decide(GOAL, with_redis(stuck)).actions == (ReplacePod(stuck),)
     assert decide(GOAL, with_redis(replace(stuck, is_current=True))).actions == ()
-    nobody = [server(number, role=None, is_stuck=True, is_current=False) for number in range(3)]
-    assert decide(GOAL, with_redis(*nobody)).actions == (ReplacePod(nobody[2]),)
+    stuck_pods = [server(number, role=None, is_stuck=True, is_current=False) for number in range(3)]
+    assert decide(GOAL, with_redis(*stuck_pods)).actions == (ReplacePod(stuck_pods[2]),)
 
 
 def test_two_pods_are_never_replaced_at_once() -> None:
@@ -234,7 +234,7 @@ def test_sentinels_monitor_the_external_master_only_if_allowed() -> None:
 def observations(draw: st.DrawFn) -> Observation:
     """Generate any state that could be observed."""
     addresses = [Address(f"10.0.0.{number}", 6379) for number in range(5)]
-    somebody = st.sampled_from([None, *addresses])
+    any_address = st.sampled_from([None, *addresses])
     nodes = [
         RedisNode(
             pod=f"rfr-a-{number}",
@@ -242,7 +242,7 @@ def observations(draw: st.DrawFn) -> Observation:
             is_current=draw(st.booleans()),
             is_stuck=draw(st.booleans()),
             role=draw(st.sampled_from(["master", "slave", None])),
-            follows=draw(somebody),
+            follows=draw(any_address),
             is_synced=draw(st.booleans()),
             offset=draw(st.integers(0, 3)),
         )
@@ -252,7 +252,7 @@ def observations(draw: st.DrawFn) -> Observation:
         sentinel(
             number,
             answers=draw(st.booleans()),
-            watches=draw(somebody),
+            watches=draw(any_address),
             replicas=draw(st.integers(0, 4)),
             others=draw(st.integers(0, 4)),
             is_down=draw(st.booleans()),
