@@ -5,6 +5,6 @@ from pathlib import Path
 
 
 def rss() -> float:
-    """Give the memory of this process in MiB."""
+    """Return the memory of this process in MiB."""
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * resource.getpagesize() / 2**20

@@ -28,7 +28,7 @@ class Results:
             known.setdefault(measure, []).append(value)
 
     def medians(self, contender: str) -> dict[str, float]:
-        """Give the median of every measure."""
+        """Return the median of every measure."""
         return {measure: statistics.median(values) for measure, values in self.values[contender].items()}
 
     def show(self) -> None:

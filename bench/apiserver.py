@@ -112,7 +112,7 @@ class Target:
     results: dict[str, float] = field(default_factory=dict)
 
     def cpu(self) -> float:
-        """Give the CPU seconds that it has used."""
+        """Return the CPU seconds that it has used."""
         total = 0
         for pid in self.pids:
             after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -126,7 +126,7 @@ class Target:
 
 
 def _installed(folder: Path) -> dict[str, str]:
-    """Give the environment of an installed program: one whose modules have been compiled before."""
+    """Return the environment of an installed program: one whose modules have been compiled before."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
 

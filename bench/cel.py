@@ -67,7 +67,7 @@ class _Row(NamedTuple):
 
 
 def _microseconds(work: Callable[[], object]) -> float:
-    """Give the best mean of several rounds: the least disturbed one."""
+    """Return the best mean of several rounds: the least disturbed one."""
     work()
     times = []
     for _ in range(_ROUNDS):

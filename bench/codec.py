@@ -19,7 +19,7 @@ _SECONDS_A_ROUND = 0.05
 
 
 def pod() -> dict[str, Any]:
-    """Give a Pod with what a cluster adds to it: defaults, volumes, tolerations, conditions, container statuses."""
+    """Return a Pod with what a cluster adds to it: defaults, volumes, tolerations, conditions, container statuses."""
     mount = {"mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "name": "kube-api-access", "readOnly": True}
     probe = {
         "httpGet": {"path": "/healthz", "port": "http", "scheme": "HTTP"},
@@ -103,7 +103,7 @@ class Codec(NamedTuple):
 
 
 def codecs() -> list[Codec]:
-    """Give the ways to compare; all of them go from and to bytes."""
+    """Return the ways to compare; all of them go from and to bytes."""
     client = kubernetes.client.ApiClient()
 
     def compact(document: Any) -> bytes:
@@ -124,7 +124,7 @@ def codecs() -> list[Codec]:
 
 
 def repeated(work: Callable[[], Any], count: int) -> float:
-    """Give the seconds that so many calls take."""
+    """Return the seconds that so many calls take."""
     begin = perf_counter()
     for _ in range(count):
         work()
@@ -132,7 +132,7 @@ def repeated(work: Callable[[], Any], count: int) -> float:
 
 
 def microseconds(works: list[Callable[[], Any]]) -> list[float]:
-    """Give the time of one call of each: the best of several rounds, taken in turns, for noise only ever adds."""
+    """Return the time of one call of each: the best of several rounds, taken in turns, for noise only ever adds."""
     counts = []
     for work in works:
         work()

@@ -18,7 +18,7 @@ _KINDS = ["rbac_v1", "core_v1", "apps_v1", "resource_v1"]
 
 
 def milliseconds(program: str, byte_code: str) -> float:
-    """Give the time of one fresh Python that runs this program."""
+    """Return the time of one fresh Python that runs this program."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = byte_code
     begin = perf_counter()
@@ -28,7 +28,7 @@ def milliseconds(program: str, byte_code: str) -> float:
 
 
 def medians(programs: list[str]) -> dict[str, float]:
-    """Give the median time of each program, run in turns; the first round only compiles."""
+    """Return the median time of each program, run in turns; the first round only compiles."""
     times: dict[str, list[float]] = {program: [] for program in programs}
     with TemporaryDirectory() as byte_code:
         for _ in range(_ROUNDS + 1):

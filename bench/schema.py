@@ -24,19 +24,19 @@ _SEEDS = Path(__file__).parent.parent / "tests" / "golden" / "seed-crds.yaml"
 
 
 def mgors() -> dict[str, Any]:
-    """Give the CRD of a Mongo replica set."""
+    """Return the CRD of a Mongo replica set."""
     return next(crd for crd in yaml.safe_load_all(_SEEDS.read_text()) if crd["metadata"]["name"].startswith("mgorses"))
 
 
 def without_rules(schema: Any) -> Any:
-    """Give a schema without its CEL rules."""
+    """Return a schema without its CEL rules."""
     if isinstance(schema, dict):
         return {key: without_rules(part) for key, part in schema.items() if key != "x-kubernetes-validations"}
     return [without_rules(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def replica_set() -> dict[str, Any]:
-    """Give an object of the kind: users with roles, storage, backup."""
+    """Return an object of the kind: users with roles, storage, backup."""
     users = [
         {
             "name": f"application-user-{number}",

@@ -84,7 +84,7 @@ async def serve() -> None:
 
 
 def memory() -> float:
-    """Give the memory of this process in MiB, after a collection."""
+    """Return the memory of this process in MiB, after a collection."""
     gc.collect()
     pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
     return int(pages) * resource.getpagesize() / 2**20

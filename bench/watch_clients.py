@@ -30,7 +30,7 @@ _BATCH = 50
 
 
 def frame(number: int) -> bytes:
-    """Give one event about a ConfigMap of 1.7 KB, as a server sends it."""
+    """Return one event about a ConfigMap of 1.7 KB, as a server sends it."""
     metadata = {
         "name": f"config-{number % 1000}",
         "namespace": "default",

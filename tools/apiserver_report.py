@@ -1,4 +1,4 @@
-"""Writes the tables of docs/apiserver.md from what the embedded API server does: ``python -m tools.apiserver_report``.
+"""Write the tables of docs/apiserver.md from what the embedded API server does: ``python -m tools.apiserver_report``.
 
 Every recording of a real kube-apiserver is replayed and every resource that is served is listed, so the tables say what
 the tests say. Time and chance are fixed: the same code gives the same tables. ``--check`` writes nothing and fails when
@@ -160,7 +160,7 @@ def _parts(served: Served) -> list[str]:
 
 
 def placed(page: str, tables: str) -> str:
-    """Give the page with its tables replaced."""
+    """Return the page with its tables replaced."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

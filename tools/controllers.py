@@ -129,7 +129,7 @@ def _signing_key() -> bytes:
 
 
 def _errors(log: Path) -> list[str]:
-    """Give the errors of a log in klog's form."""
+    """Return the errors of a log in klog's form."""
     lines = log.read_text(errors="replace").splitlines()
     found = [line for line in lines if re.match(r"[EF]\d{4} |panic:|fatal error:", line)]
     return [line for line in found if not any(re.search(pattern, line) for pattern in _EXPECTED)]

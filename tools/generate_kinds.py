@@ -1,4 +1,4 @@
-"""Writes src/steersman/kinds/: one module for each stable group-version of a Kubernetes server.
+"""Write src/steersman/kinds/: one module for each stable group-version of a Kubernetes server.
 
 Give it files: OpenAPI v3 documents (or one bundle ``{"kubernetes": …, "schemas": {…}}``) and the aggregated discovery
 of ``/api`` and ``/apis`` (two documents, or one ``{"core": …, "groups": …}``). From a live server::

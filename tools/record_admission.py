@@ -1,4 +1,4 @@
-"""Records how a real kube-apiserver treats webhooks, policies and conversion: ``tests/golden/admission.jsonl.xz``.
+"""Record how a real kube-apiserver treats webhooks, policies and conversion: ``tests/golden/admission.jsonl.xz``.
 
 Run it as ``python -m tools.control_plane run -- python -m tools.record_admission``. Each sequence has names of its own,
 so that they need only one server. The webhooks are those of ``tests.contract.hooks``, on a port of this machine.

@@ -9,7 +9,7 @@ Document = dict[str, Any]
 
 
 def definition(group: str, path: str | None) -> Document:
-    """Give the definition of things; a webhook at the path converts them."""
+    """Return the definition of things; a webhook at the path converts them."""
     schema = {
         "type": "object",
         "properties": {

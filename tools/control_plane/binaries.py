@@ -55,7 +55,7 @@ class Binaries:
 
     @classmethod
     def ensure(cls) -> Self:
-        """Give the programs, building what is not in the cache yet."""
+        """Return the programs, building what is not in the cache yet."""
         binaries = cls._pinned()
         if missing := binaries.missing():
             binaries.build(missing)
@@ -63,7 +63,7 @@ class Binaries:
 
     @classmethod
     def if_built(cls) -> Self | None:
-        """Give the programs if they are all in the cache; nothing is built."""
+        """Return the programs if they are all in the cache; nothing is built."""
         binaries = cls._pinned()
         return None if binaries.missing() else binaries
 
