@@ -1,4 +1,4 @@
-"""Memory of the measuring process itself; it imports next to nothing, so that it adds nothing."""
+"""Memory of the measuring process; this module imports almost nothing, so that it adds nothing."""
 
 import resource
 from pathlib import Path

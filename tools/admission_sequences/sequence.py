@@ -1,4 +1,4 @@
-"""`Sequence`: a story that is played on a real server, in a namespace of its own."""
+"""`Sequence`: requests that are sent to a real server, in a separate namespace."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ SEQUENCES: list[Document] = []
 
 
 class Sequence:
-    """A story in a namespace of its own."""
+    """A sequence of requests in a separate namespace."""
 
     def __init__(self, name: str, about: str) -> None:
         self.name = name
@@ -28,7 +28,7 @@ class Sequence:
         self.send("POST", "/api/v1/namespaces", {"metadata": {"name": self.space, "labels": {"team": "blue"}}})
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> None:
-        """Add a request; ``NS`` in a path is the sequence's namespace."""
+        """Add a request; ``NS`` in a path stands for the namespace."""
         step: Document = {"case": f"{method} {path}", "method": method, "path": path.replace("NS", self.space)}
         if body is not None:
             step["body"] = json.loads(json.dumps(body).replace('"NS"', f'"{self.space}"'))
@@ -37,7 +37,7 @@ class Sequence:
         self.steps.append(step)
 
     def configure(self, resource: str, name: str, content: Document) -> None:
-        """Create a configuration that only concerns this sequence, and remove it in the end."""
+        """Create a configuration for this sequence only, and delete it at the end."""
         full = f"{self.name}-{name}"
         body = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": _KINDS[resource], "metadata": {"name": full}}
         self.send("POST", f"{_AR}/{resource}", {**body, **content})
@@ -48,7 +48,7 @@ class Sequence:
         self.configure(f"{mode}webhookconfigurations", name, {"webhooks": list(hooks)})
 
     def hook(self, target: str, *, name: str = "", rule: Document | None = None, **more: Any) -> Document:
-        """Describe a webhook for config maps of this namespace."""
+        """Return a webhook for ConfigMaps of this namespace."""
         rule = rule or {}
         whole = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"], **rule}
         return {
@@ -63,7 +63,7 @@ class Sequence:
         }
 
     def map(self, name: str, query: str = "", **content: Any) -> None:
-        """Create a config map."""
+        """Create a ConfigMap."""
         metadata = content.pop("metadata", {"name": name})
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
         self.send("POST", f"/api/v1/namespaces/NS/configmaps{query}", body)
