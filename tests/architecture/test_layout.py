@@ -14,7 +14,7 @@ SOURCES = [path for path in sorted(Path("src/steersman").rglob("*.py")) if not p
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
 def test_a_file_holds_one_noun(source: Path) -> None:
-    """A file may explain itself at length, but more than 650 lines are two concepts; generated kinds are exempt."""
+    """A file may explain itself at length; one of more than 650 lines is two concepts. Generated kinds are exempt."""
     assert len(source.read_text().splitlines()) <= LONGEST
 
 

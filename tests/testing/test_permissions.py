@@ -7,7 +7,7 @@ from steersman.errors import DeclarationError, Forbidden, WaitTimeout
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import ManagerOptions
-from steersman.manager.permissions import grants_of
+from steersman.manager.rbac import grants_of
 from steersman.testing.cluster import Cluster
 
 
@@ -156,7 +156,7 @@ def test_what_nothing_asks_for_cannot_be_given_up() -> None:
     """A typo in it would look like safety."""
     operator = _owner()
     operator.decline(Pod, "delete")
-    with pytest.raises(DeclarationError, match=r'decline\(Pod, "delete"\) gives up what nothing asks for'):
+    with pytest.raises(DeclarationError, match=r'decline\(Pod, "delete"\) removes a permission that is not needed'):
         grants_of(operator)
 
 
@@ -164,14 +164,14 @@ def test_what_an_operator_looks_at_cannot_be_given_up() -> None:
     """It would wait for its cache for ever."""
     operator = _owner()
     operator.decline(ConfigMap, "watch")
-    with pytest.raises(DeclarationError, match="what it looks at must be listed and watched"):
+    with pytest.raises(DeclarationError, match="a watched kind must be listed and watched"):
         grants_of(operator)
 
 
 @pytest.mark.parametrize("verbs", [(), ("*",)])
 def test_rights_are_asked_for_by_name(verbs: tuple[str, ...]) -> None:
     """A wildcard grants what does not exist yet."""
-    with pytest.raises(DeclarationError, match="needs the verbs by their names"):
+    with pytest.raises(DeclarationError, match="needs verbs without wildcards"):
         Operator("greedy").permit(Pod, *verbs)
 
 

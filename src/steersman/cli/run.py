@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 if TYPE_CHECKING:
     from steersman.manager.manager import ManagerOptions
     from steersman.manager.operator import Operator
+    from steersman.serving.server import Listen
     from steersman.transport.config import ClusterConfig
 
 #: Exit code of an operator that lost its leadership: it should be restarted at once.
@@ -53,6 +55,7 @@ class _Unusable(click.ClickException):
     "--metrics-host", metavar="HOST", default="127.0.0.1", help="Address of probes, metrics; default: 127.0.0.1."
 )
 @click.option("--metrics-port", type=PORT, help="Port of probes, metrics; default: not served.")
+@click.option("--history-port", type=PORT, help="Loopback port for steer why; default: 8082 in a pod, else none.")
 @webhook_serving_options
 @click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")
 @click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
@@ -69,6 +72,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     dev: bool,
     metrics_host: str,
     metrics_port: int | None,
+    history_port: int | None,
     webhook_service: str | None,
     webhook_url: str | None,
     webhook_host: str,
@@ -91,8 +95,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer run my_operator.main:operator --leader-elect --metrics-port 8080
     """
     from steersman.errors import ConfigError, LeadershipLost, SteersmanError
-    from steersman.manager.logs import configure_logging
     from steersman.manager.manager import ManagerOptions
+    from steersman.manager.process.logs import configure_logging
     from steersman.serving.server import Listen
 
     webhooks = WebhookServing(
@@ -109,6 +113,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         namespaces=namespaces,
         install_crds=install_crds or embedded,
         probes=None if metrics_port is None else Listen(host=metrics_host, port=metrics_port),
+        history=_history(history_port),
         grace=grace,
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),
@@ -124,6 +129,16 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         sys.exit(_LOST_LEADERSHIP)
     except SteersmanError as error:
         raise click.ClickException(str(error)) from None
+
+
+def _history(port: int | None) -> tuple["Listen", ...]:
+    """Return where a port-forward finds the history: a loopback port, by default only in a pod."""
+    from steersman.manager.history_app import HISTORY_PORT
+    from steersman.serving.server import Listen
+
+    if port is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
+        return ()
+    return (Listen(port=HISTORY_PORT if port is None else port),)
 
 
 class _Cluster:
@@ -166,10 +181,10 @@ async def _run(
     """Run until stopped; with a namespace for the lease, even an empty one, only the leader works."""
     from dataclasses import replace
 
-    from steersman.manager.forced_exit import AFTER_GRACE, force_exit_after
     from steersman.manager.leader.election import ElectionOptions
     from steersman.manager.main import run_operators
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.forced_exit import AFTER_GRACE, force_exit_after
+    from steersman.manager.process.signals import stop_on_signals
     from steersman.randomness import Randomness
 
     loop = asyncio.get_running_loop()

@@ -43,7 +43,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--token", envvar="STEER_SERVER_TOKEN", metavar="TOKEN", help="Token of the admin; default: a random one."
 )
 @click.option("--data", type=_DATA, help="Directory that keeps the cluster's data.")
-@click.option("--no-housekeeping", is_flag=True, help="Do not collect garbage or empty namespaces.")
+@click.option(
+    "--no-controllers",
+    is_flag=True,
+    help="Do not run the controllers of the API's own objects (garbage collection, namespaces).",
+)
 @click.option("--audit", type=_FILE, help="Write an audit event for each request.")
 @click.option(
     "--webhook",
@@ -62,7 +66,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     kubeconfig: Path,
     token: str | None,
     data: Path | None,
-    no_housekeeping: bool,
+    no_controllers: bool,
     audit: Path | None,
     webhooks: tuple[str, ...],
     remote_webhooks: bool,
@@ -84,14 +88,14 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.apiserver.http.request_log import RequestLog
     from steersman.apiserver.local import LocalOptions
     from steersman.errors import ConfigError
-    from steersman.manager.logs import configure_logging
+    from steersman.manager.process.logs import configure_logging
 
     configure_logging(json=False)
     calls = DeferredWebhookCalls()
     options = LocalOptions(
         port=port,
         token=token,
-        housekeeping=not no_housekeeping,
+        controllers=not no_controllers,
         data=data,
         audit=audit,
         webhooks=webhook_options(calls, webhooks, remote=remote_webhooks),
@@ -109,7 +113,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
 
 async def _serve(options: "LocalOptions", path: Path, calls: DeferredWebhookCalls) -> None:
     from steersman.apiserver.local import local_server
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.signals import stop_on_signals
 
     async with stop_on_signals() as stop, local_server(options) as server:
         _write_private(path, server.access.kubeconfig())

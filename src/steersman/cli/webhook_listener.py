@@ -11,8 +11,8 @@ from steersman.cli.parameters import PORT
 
 if TYPE_CHECKING:
     from steersman.manager.operator import Operator
-    from steersman.webhook.address import ServiceAddress
-    from steersman.webhook.front import Front
+    from steersman.webhook.serving.address import ServiceAddress
+    from steersman.webhook.serving.listener import WebhookListener
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,34 +58,34 @@ class WebhookServing:
         if self.secret and self.certs:
             raise click.UsageError("--webhook-secret and --webhook-certs exclude each other: pass one of them")
 
-    def front(self, operators: Sequence["Operator"], *, is_local: bool) -> "Front | None":
+    def front(self, operators: Sequence["Operator"], *, is_local: bool) -> "WebhookListener | None":
         """Return how webhooks are reached; ``None`` if there are none, or no option says how.
 
         If the server runs on this machine they are called directly, without any option.
         """
-        from steersman.manager.webhooks import need_webhooks
+        from steersman.webhook.operator_webhooks import need_webhooks
 
         if not need_webhooks(operators):
             return None
         if self.service:
             return self._behind_service(operators[0].name)
         if self.url or is_local:
-            from steersman.webhook.tls_front import local_front
+            from steersman.webhook.serving.tls_listener import local_listener
 
-            return local_front(self.url or "", host=self.host, port=self.port)
+            return local_listener(self.url or "", host=self.host, port=self.port)
         return None
 
-    def _behind_service(self, operator: str) -> "Front":
-        from steersman.webhook.certificates import FileCertificates, SecretCertificates
-        from steersman.webhook.configurations import secret_name
-        from steersman.webhook.server import ServerPlace
-        from steersman.webhook.tls_front import TlsFront, service_front
+    def _behind_service(self, operator: str) -> "WebhookListener":
+        from steersman.webhook.certificates.sources import FileCertificates, SecretCertificates
+        from steersman.webhook.registration.configurations import secret_name
+        from steersman.webhook.serving.server import ServerPlace
+        from steersman.webhook.serving.tls_listener import TlsListener, service_listener
 
         address = self._address()
         if not self.secret and not self.certs:
-            return service_front(address, secret_name(operator), host=self.host, port=self.port)
+            return service_listener(address, secret_name(operator), host=self.host, port=self.port)
         secret, certs = self.secret or "", self.certs or Path()
-        return TlsFront(
+        return TlsListener(
             place=ServerPlace(host=self.host, port=self.port, address=address),
             certificates=lambda client, _: (
                 SecretCertificates(client, address.namespace, secret) if secret else FileCertificates(certs)
@@ -93,7 +93,7 @@ class WebhookServing:
         )
 
     def _address(self) -> "ServiceAddress":
-        from steersman.webhook.address import ServiceAddress
+        from steersman.webhook.serving.address import ServiceAddress
 
         namespace, slash, name = (self.service or "").partition("/")
         if not slash or not namespace or not name:

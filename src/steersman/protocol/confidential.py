@@ -26,6 +26,11 @@ def is_confidential(target: str) -> bool:
     return not _RESOURCES.isdisjoint(path.split("/"))
 
 
+def is_confidential_resource(plural: str) -> bool:
+    """Return whether the objects of a resource carry secrets."""
+    return plural in _RESOURCES
+
+
 def without_values(error: ApiError) -> ApiError:
     """Return an error without the values that the server quotes, except those of plain fields."""
     return type(error)(

@@ -87,6 +87,10 @@ class Requests:
         """Run a command inside a pod's container; the connection is to be upgraded to a WebSocket."""
         return Request("GET", self._object_path(key, "exec") + options.query, {})
 
+    def forward_port(self, key: ObjectKey) -> Request:
+        """Connect to ports of a pod; the connection is to be upgraded to a WebSocket."""
+        return Request("GET", self._object_path(key, "portforward"), {})
+
     # Writing.
 
     def create(self, namespace: str, body: bytes, options: WriteOptions = _NO_WRITE_OPTIONS) -> Request:

@@ -8,8 +8,9 @@ import os
 import resource
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -36,6 +37,11 @@ class Listen:
     host: str = "127.0.0.1"
     port: int = 0
     tls: ssl.SSLContext | None = None
+    #: A Unix socket to listen on instead, which only the user of this process may connect to.
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        return str(self.path) if self.path is not None else f"{self.host}:{self.port}"
 
 
 def plain_refusal(status: int, reason: str) -> Response:
@@ -72,7 +78,7 @@ class Server:
 
     def __repr__(self) -> str:
         state = "closed" if self._server is None else "draining" if self.is_draining else "serving"
-        return f"<Server {state} {self._listen.host}:{self._port} connections={len(self._connections)}>"
+        return f"<Server {state} {replace(self._listen, port=self._port)} connections={len(self._connections)}>"
 
     @property
     def port(self) -> int:
@@ -86,24 +92,33 @@ class Server:
         return f"{'https' if self._listen.tls is not None else 'http'}://{host}:{self._port}"
 
     async def __aenter__(self) -> Self:
-        loop = asyncio.get_running_loop()
         try:
-            server = await loop.create_server(
-                lambda: ServerConnection(self),
-                self._listen.host,
-                self._listen.port,
-                ssl=self._listen.tls,
-                backlog=1024,
-                ssl_handshake_timeout=self.limits.read_head if self._listen.tls is not None else None,
-                reuse_address=True,
-            )
+            self._server = await self._start()
         except (OSError, OverflowError) as error:
-            where = f"{self._listen.host}:{self._listen.port}"
-            raise ConfigError(f"cannot listen on {where}: {_reason(error)}") from None
+            raise ConfigError(f"cannot listen on {self._listen}: {_reason(error)}") from None
         await self._tasks.__aenter__()
-        self._server = server
-        self._port = server.sockets[0].getsockname()[1]
+        if self._listen.path is None:
+            self._port = self._server.sockets[0].getsockname()[1]
         return self
+
+    async def _start(self) -> asyncio.Server:
+        loop, listen = asyncio.get_running_loop(), self._listen
+        if listen.path is not None:
+            # The socket has its mode from the first moment on: nobody else can connect in between.
+            before = os.umask(0o177)
+            try:
+                return await loop.create_unix_server(lambda: ServerConnection(self), listen.path, backlog=128)
+            finally:
+                os.umask(before)
+        return await loop.create_server(
+            lambda: ServerConnection(self),
+            listen.host,
+            listen.port,
+            ssl=listen.tls,
+            backlog=1024,
+            ssl_handshake_timeout=self.limits.read_head if listen.tls is not None else None,
+            reuse_address=True,
+        )
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -152,6 +167,8 @@ class Server:
                 await _finish_accepting(self._server)
             finally:
                 self._server.close()
+                if self._listen.path is not None:
+                    self._listen.path.unlink(missing_ok=True)
         for connection in list(self._connections):
             connection.drain()
         timer = self.clock.call_later(self.limits.drain, self._abort_all)

@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 
 from steersman.clock import RealClock
 from steersman.manager.operator import Operator
-from steersman.manager.watchdog import log_stall, watch_event_loop
+from steersman.manager.process.watchdog import log_stall, watch_event_loop
 
 
 class BlockingCallWarning(RuntimeWarning):

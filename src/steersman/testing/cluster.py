@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from steersman.apiserver.access.service_account_tokens import service_account_user
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.background.controllers import ControllerOptions
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
-from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
+from steersman.controller.reports.observer import FailureListener, ReconcileFailure, ignore_failure
 from steersman.errors import WaitTimeout
 from steersman.informer.informer import Informer, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.manager.definitions import definitions_of
 from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
@@ -105,7 +105,7 @@ class Cluster:
         self.server = ApiServer(
             clock=self.clock,
             randomness=self.randomness,
-            housekeeping=HousekeepingOptions(),
+            controllers=ControllerOptions(),
             webhooks=WebhookOptions(caller=self.webhooks, services=self._webhook_services),
         )
         #: Requests of the client and the operators; faults are injected here.
@@ -227,7 +227,7 @@ class Cluster:
 
     def informer(self, kind: type[K], selection: Selection | None = None) -> Informer[K]:
         """Return an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
-        return Informer(kind, Link(self.transport, self.clock, self.randomness), selection or Selection())
+        return Informer(kind, ApiConnection(self.transport, self.clock, self.randomness), selection or Selection())
 
     # Other users, and servers in this process.
 
@@ -288,7 +288,7 @@ class Cluster:
         raise WaitTimeout(f"no rest within {within:g} s: {self._workers}")
 
     def _version(self) -> str:
-        return str(self.server.ledger.version)
+        return str(self.server.objects.version)
 
     async def drive(self, work: Awaitable[None]) -> None:
         """Wait for something that may need time to pass; a fake clock is advanced until it is done."""

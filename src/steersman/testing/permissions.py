@@ -11,15 +11,15 @@ from typing import Final
 
 from steersman.apiserver.access.authorization import Decision
 from steersman.apiserver.access.service_account_tokens import service_account_user
-from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.messages.info import RequestInfo
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.kinds import rbac_v1
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.manager.permission import Permission, line
-from steersman.manager.permissions import EVENTS, READ, Grant, Role, grants_of, roles_of
+from steersman.manager.rbac import EVENTS, READ, Grant, RoleRules, grants_of, roles_of
 from steersman.objects.codec import decode_as, encode_json
 from steersman.objects.meta import meta
 from steersman.objects.resource import KubeObject, resource_of
@@ -125,7 +125,7 @@ class PermissionTracker:
         return [*([missing] if missing else []), *told]
 
 
-def _objects(role: Role, account: str, home: str) -> tuple[KubeObject, KubeObject]:
+def _objects(role: RoleRules, account: str, home: str) -> tuple[KubeObject, KubeObject]:
     """Return a role and its binding to an account."""
     rules = [decode_as(rbac_v1.PolicyRule, encode_json(rule)) for rule in role.rules]
     subjects = [rbac_v1.Subject(kind="ServiceAccount", name=account, namespace=home)]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from steersman.client.client import Client
 from steersman.clock import Clock
 from steersman.protocol.http import App, Exchange, Request
-from steersman.webhook.address import ServiceAddress
-from steersman.webhook.front import Presence, Publish
+from steersman.webhook.serving.address import ServiceAddress
+from steersman.webhook.serving.listener import ServedWebhooks, TrustPublisher
 
 _NAMESPACE = "operator-system"
 
@@ -26,7 +26,7 @@ class _AlwaysPresent:
         """Return that nothing is wrong."""
         return ""
 
-    async def keep(self, publish: Publish) -> None:
+    async def keep(self, publish: TrustPublisher) -> None:
         """Wait forever: there is nothing to maintain."""
         del publish
         await asyncio.get_running_loop().create_future()
@@ -89,7 +89,7 @@ class InProcessListener:
         self._serve = serve
 
     @asynccontextmanager
-    async def serving(self, app: App, client: Client, *, clock: Clock) -> AsyncIterator[Presence]:
+    async def serving(self, app: App, client: Client, *, clock: Clock) -> AsyncIterator[ServedWebhooks]:
         """Serve an app inside the block."""
         del client, clock
         self._serve(_NAMESPACE, self._service, app)

@@ -52,7 +52,7 @@ def test_an_object_is_ready_when_its_status_says_so(obj: dict[str, Any], *, expe
 async def test_objects_are_counted_as_they_come_become_ready_and_go(cluster: Cluster) -> None:
     """Also those that were there before anybody asked."""
     changes: list[None] = []
-    object_counts = ObjectCounts(cluster.server.ledger, lambda: changes.append(None))
+    object_counts = ObjectCounts(cluster.server.objects, lambda: changes.append(None))
     spec = PodSpec(containers=[Container(name="main", image="busybox")])
     pod = await cluster.client.create(Pod(meta("a"), spec=spec))
     assert changes == []

@@ -15,8 +15,10 @@ from steersman import meta
 from steersman.apiserver.access.authentication import ADMIN
 from steersman.apiserver.local import local_server
 from steersman.client.client import Client
+from steersman.client.interfaces import Ref
 from steersman.clock import RealClock
-from steersman.errors import BadRequest, Forbidden, InternalError, NotFound
+from steersman.concurrency import background
+from steersman.errors import BadRequest, ConnectionLost, Forbidden, InternalError, NotFound
 from steersman.kinds.core_v1 import (
     Container,
     EmptyDirVolumeSource,
@@ -235,18 +237,6 @@ async def test_exec_needs_the_right_to_create_it(cluster: Cluster, start_node: S
             await cluster.client_as("mallory").exec(pod, ["sh", "-c", "true"])
 
 
-async def test_exec_says_what_is_missing(cluster: Cluster, start_node: StartNode) -> None:
-    """No pod, no container, no command."""
-    async with running(cluster, start_node, script(IDLE)) as pod:
-        with pytest.raises(BadRequest, match="container nobody is not valid for pod a"):
-            await cluster.client.exec(pod, ["sh"], container="nobody")
-        with pytest.raises(ValueError, match="a command must be named"):
-            await cluster.client.exec(pod, [])
-        pod.metadata.name = "b"
-        with pytest.raises(NotFound):
-            await cluster.client.exec(pod, ["sh"])
-
-
 SERVER = """
 import os, socket
 server = socket.socket()
@@ -260,6 +250,36 @@ while True:
         connection.sendall(data.upper())
     connection.close()
 """
+
+
+async def test_a_port_of_a_pod_is_reached_through_the_server(cluster: Cluster, start_node: StartNode) -> None:
+    """`steer why` reaches an operator that listens on loopback only, with the caller's own rights."""
+    async with running(cluster, start_node, script(SERVER, env=[POD_IP])) as pod:
+        await cluster.eventually(lambda: _has(cluster, pod, 1))
+        for text in (b"first", b"second" * 50_000):
+            async with cluster.client.open_port(pod, 8080) as port, background(port.send(text), name="sender"):
+                heard = b""
+                while len(heard) < len(text):
+                    heard += await port.receive()
+            assert heard == text.upper()
+        async with cluster.client.open_port(pod, 8081) as port:
+            with pytest.raises(ConnectionLost, match="error forwarding port 8081 to pod a"):
+                await port.receive()
+        with pytest.raises(NotFound):
+            async with cluster.client.open_port(Ref(Pod, "b"), 8080):
+                pass
+
+
+async def test_exec_says_what_is_missing(cluster: Cluster, start_node: StartNode) -> None:
+    """No pod, no container, no command."""
+    async with running(cluster, start_node, script(IDLE)) as pod:
+        with pytest.raises(BadRequest, match="container nobody is not valid for pod a"):
+            await cluster.client.exec(pod, ["sh"], container="nobody")
+        with pytest.raises(ValueError, match="a command must be named"):
+            await cluster.client.exec(pod, [])
+        pod.metadata.name = "b"
+        with pytest.raises(NotFound):
+            await cluster.client.exec(pod, ["sh"])
 
 
 class Kubectl:

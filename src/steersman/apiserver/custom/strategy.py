@@ -9,7 +9,8 @@ from steersman.apiserver.custom.printer_columns import custom_columns
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.json_path import compile_path
-from steersman.apiserver.resources.strategy import Document, Reading, Strategy
+from steersman.apiserver.resources.request_context import RequestContext
+from steersman.apiserver.resources.strategy import Document, ReadObject, Strategy
 from steersman.errors import DecodeError
 from steersman.golang.equality import json_identical
 from steersman.golang.text import json_text
@@ -91,17 +92,16 @@ class CustomStrategy(Strategy):
             self._type = type_builder().custom_resource(self._schema)
         return self._type
 
-    def read(self, document: Document, reading: Reading) -> Document:
+    def read(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
         """Read, prune and default a document; one of another kind is left alone and refused later."""
+        del marks_empty  # the rules of a schema do not distinguish empty from absent
         obj, kind = _content(document), self.kind
         try:
             unknown = kind.read(obj)
         except DecodeError as error:
             raise WireTypeError(str(error)) from None
         kind.default(obj)
-        if unknown:
-            reading.strict += [f'unknown field "{path}"' for path in unknown]
-        return obj
+        return ReadObject(obj, [f'unknown field "{path}"' for path in unknown] if unknown else ())
 
     def reread(self, stored: Document) -> Document:
         """Prune and default a stored object by today's schema; it may have been stored in another version.
@@ -121,13 +121,12 @@ class CustomStrategy(Strategy):
         self.kind.schema.default(stored)
         return stored
 
-    def applied(self, merged: Document, reading: Reading) -> Document:
+    def applied(self, merged: Document) -> ReadObject:
         """Default the result of an apply; nulls stay, and are refused by the schema."""
-        del reading
         obj = _content(merged)
         obj["metadata"], _ = read_object_meta(obj["metadata"])
         self.kind.default(obj)
-        return obj
+        return ReadObject(obj)
 
     def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
         """Prune and default what an apply or a scale has made: nothing else does before it is stored."""
@@ -165,15 +164,16 @@ class CustomStrategy(Strategy):
         if self.converter is not None:
             self.converter.prepare(stored, self._api_version)
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Start counting generations; the status is not for clients that create."""
-        del subresource
+        del subresource, context
         if self.has_status:
             obj.pop("status", None)
         obj["metadata"]["generation"] = 1
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep what the endpoint cannot change, and count a generation when anything else changed."""
+        del context
         if subresource == "status":
             self._only_status(obj, old)
             return

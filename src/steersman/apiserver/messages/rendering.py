@@ -1,15 +1,15 @@
-"""From what a verb gives to the answer: JSON or YAML, whole objects, tables or metadata only, pretty or not."""
+"""From the result of a verb to the response: JSON or YAML; whole objects, tables or metadata only; pretty or not."""
 
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from steersman.apiserver.messages.api_request import Answer, Call
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.negotiation import YAML, Form, error_form, wants_pretty
 from steersman.apiserver.messages.table import TableStyle, partial_metadata, table
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.store import Page
 from steersman.clock import Clock
@@ -18,16 +18,16 @@ from steersman.protocol.http import Request, Response
 
 Document = dict[str, Any]
 _NO_CACHE = ("cache-control", "no-cache, private")
-#: Smaller answers are not worth compressing.
+#: Bytes from which on a response is compressed.
 _GZIP_FROM = 128 * 1024
 
 
-#: Characters of all warnings of an answer, and of each once they are more: kube-apiserver's limits.
+#: kube-apiserver's limits: characters of all warnings of a response, and of each of them beyond that.
 _WARNINGS_LIMIT, _WARNING_LIMIT = 4 * 1024, 256
 
 
 def warning_headers(texts: Iterable[str]) -> list[tuple[str, str]]:
-    """Write warnings for the client's user, each once; what exceeds the limits of a header is cut off."""
+    """Return ``Warning`` headers, each text once, cut off at the limits of the headers."""
     told = [text for text in dict.fromkeys(texts) if text]
     total = 0
     for count, text in enumerate(told, 1):
@@ -56,7 +56,7 @@ def _warning_header(text: str) -> tuple[str, str]:
 
 
 def write_document(document: Any, form: Form) -> bytes:
-    """Write a document in the form that was asked for."""
+    """Encode a document in the requested form."""
     if form.media == YAML:
         from steersman.golang.yaml_writer import write_sorted_yaml  # noqa: PLC0415 - YAML answers are rare
 
@@ -80,42 +80,44 @@ def list_metadata(page: Page) -> Document:
 
 
 class Rendering:
-    """Writes answers."""
+    """Creates responses."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, clock: Clock) -> None:
+        self._objects = objects
         self._clock = clock
 
-    def answer(self, call: Call, answer: Answer) -> Response:
-        """Write the answer to a verb on one object."""
-        form = self._form(call)
+    def answer(self, request: ApiRequest, answer: ApiResponse) -> Response:
+        """Return the response of a verb on one object."""
+        form = self._form(request)
         if answer.is_object and form.transform:
-            return self._respond(call, answer.code, self._one_transformed(call, answer, form), form)
-        if form.media == YAML or form.pretty:
-            document = decode_json(answer.raw) if answer.document is None else answer.document
-            return self._respond(call, answer.code, write_document(document, form), form)
-        raw = answer.raw if answer.document is None else encode_json(answer.document)
-        return self._respond(call, answer.code, raw + b"\n", form)
+            body = self._one_transformed(request, answer, form)
+        elif form.media == YAML or form.pretty:
+            body = write_document(decode_json(answer.raw) if answer.document is None else answer.document, form)
+        else:
+            body = (answer.raw if answer.document is None else encode_json(answer.document)) + b"\n"
+        return self._respond(request, answer.code, body, form, answer.warnings)
 
-    def _one_transformed(self, call: Call, answer: Answer, form: Form) -> bytes:
+    def _one_transformed(self, request: ApiRequest, answer: ApiResponse, form: Form) -> bytes:
         obj = decode_json(answer.raw) if answer.document is None else answer.document
         if form.transform == "Table":
             metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-            return write_document(table([obj], metadata, self.style(call, form), self._clock.now()), form)
+            return write_document(table([obj], metadata, self.style(request, form), self._clock.now()), form)
         return write_document(partial_metadata(obj, form.version), form)
 
-    def page(self, call: Call, page: Page, list_body: bytes | None) -> Response:
-        """Write a list; ``list_body`` is the list as JSON, where that is wanted."""
-        form = self._form(call)
+    def page(
+        self, request: ApiRequest, page: Page, list_body: bytes | None, warnings: tuple[str, ...] = ()
+    ) -> Response:
+        """Return the response with a list; ``list_body`` is the list as JSON, where that is wanted."""
+        form = self._form(request)
         if not form.transform and list_body is not None:
             if form.media == YAML or form.pretty:
                 list_body = write_document(decode_json(list_body), form)
             else:
                 list_body += b"\n"
-            return self._respond(call, 200, list_body, form)
-        objects = [self._ledger.document(call.served, record) for record in page.records]
+            return self._respond(request, 200, list_body, form, warnings)
+        objects = [self._objects.document(request.served, record) for record in page.records]
         if form.transform == "Table":
-            document = table(objects, list_metadata(page), self.style(call, form), self._clock.now())
+            document = table(objects, list_metadata(page), self.style(request, form), self._clock.now())
         else:
             document = {
                 "kind": "PartialObjectMetadataList",
@@ -123,30 +125,31 @@ class Rendering:
                 "metadata": list_metadata(page),
                 "items": [partial_metadata(obj, form.version) for obj in objects] or None,
             }
-        return self._respond(call, 200, write_document(document, form), form)
+        return self._respond(request, 200, write_document(document, form), form, warnings)
 
-    def style(self, call: Call, form: Form) -> TableStyle:
-        """Give how tables of a request are written."""
-        include = call.query.text("includeObject") or "Metadata"
-        return TableStyle(call.served.strategy.columns(), form.version, include)
-
-    @staticmethod
-    def _form(call: Call) -> Form:
-        pretty = wants_pretty(call.query.text("pretty"), call.request.headers.get("user-agent", ""))
-        if pretty is None or pretty == call.form.pretty:
-            return call.form
-        return Form(call.form.media, call.form.transform, call.form.version, pretty)
+    def style(self, request: ApiRequest, form: Form) -> TableStyle:
+        """Return the columns and the options of the tables of a request."""
+        include = request.query.text("includeObject") or "Metadata"
+        return TableStyle(request.served.strategy.columns(), form.version, include)
 
     @staticmethod
-    def _respond(call: Call, code: int, body: bytes, form: Form) -> Response:
+    def _form(request: ApiRequest) -> Form:
+        pretty = wants_pretty(request.query.text("pretty"), request.http.headers.get("user-agent", ""))
+        if pretty is None or pretty == request.form.pretty:
+            return request.form
+        return Form(request.form.media, request.form.transform, request.form.version, pretty)
+
+    @staticmethod
+    def _respond(request: ApiRequest, code: int, body: bytes, form: Form, warnings: tuple[str, ...]) -> Response:
         headers = [("content-type", form.media), _NO_CACHE]
-        if call.warnings or call.served.deprecation:
-            headers += warning_headers([call.served.deprecation, *call.warnings])
-        return compressed(call.request, Response(code, headers, body))
+        deprecation = request.served.deprecation
+        if warnings or deprecation:
+            headers += warning_headers([deprecation, *warnings])
+        return compressed(request.http, Response(code, headers, body))
 
 
 def compressed(request: Request, response: Response) -> Response:
-    """Compress a large answer for a client that asked for it."""
+    """Compress a large response for a client that accepts gzip."""
     if len(response.body) < _GZIP_FROM or not _accepts_gzip(request.headers.get("accept-encoding", "")):
         return response
     headers = [*response.headers, ("content-encoding", "gzip"), ("vary", "Accept-Encoding")]
@@ -161,19 +164,19 @@ def _accepts_gzip(header: str) -> bool:
     return False
 
 
-def refusal_response(request: Request, query: Query, refusal: Refusal, warnings: Sequence[str] = ()) -> Response:
-    """Write a failure as a Status."""
+def refusal_response(request: Request, query: Query, refusal: Refusal, deprecation: str = "") -> Response:
+    """Return a failure as a Status, with the warnings that were given before it."""
     form = error_form(request.headers.get("accept", ""))
     pretty = wants_pretty(query.text("pretty"), request.headers.get("user-agent", ""))
     if pretty is not None:
         form = Form(form.media, pretty=pretty)
     headers = [("content-type", form.media), _NO_CACHE, *refusal.headers]
-    headers += warning_headers(warnings)
+    headers += warning_headers([deprecation, *refusal.warnings])
     return Response(refusal.code, headers, write_document(refusal.document(), form))
 
 
 def document_response(request: Request, query: Query, document: Any, code: int = 200) -> Response:
-    """Write a document that is no object: discovery, reviews, versions."""
+    """Return the response with a document that is not an object: discovery, versions."""
     form = error_form(request.headers.get("accept", ""))
     pretty = wants_pretty(query.text("pretty"), request.headers.get("user-agent", ""))
     form = Form(form.media, pretty=bool(pretty))
@@ -181,7 +184,7 @@ def document_response(request: Request, query: Query, document: Any, code: int =
 
 
 def text_response(code: int, text: str) -> Response:
-    """Write plain text."""
+    """Return a response of plain text."""
     return Response(code, [("content-type", "text/plain; charset=utf-8"), _NO_CACHE], text.encode())
 
 

@@ -11,8 +11,8 @@ This is the reference implementation: whatever the generated code of `fastpath` 
 Invariants
 ----------
 1. Compiling allocates all slots; evaluating only reads and writes them. `_slots` maps a name to a stack of slots, so an
-   inner loop variable shadows an outer one; a method that pushes a slot pops it again. `frame_size` never shrinks,
-   so no two loops share a slot.
+   inner loop variable shadows an outer one: a method that pushes a slot pops it before returning. `frame_size` never
+   shrinks, so no two loops share a slot.
 2. The order of evaluation and of `spend` is part of the result, because the cost limit can end an evaluation anywhere:
    operands from left to right, then the price of the operation, then the operation (for a price that depends on the
    result: the operation first). The prices are those of Kubernetes, including its oddities: a variable costs nothing as

@@ -19,7 +19,7 @@ from steersman.kinds.authorization_v1 import (
 )
 from steersman.manager.install import client_config_of
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import Grant
+from steersman.manager.rbac import Grant
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.schema.crd_diff import crd_diff

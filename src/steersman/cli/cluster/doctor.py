@@ -122,7 +122,7 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
     from steersman.cli.cluster import diagnosis
     from steersman.cli.cluster.webhook_diagnosis import webhook_findings
     from steersman.client.client import Client
-    from steersman.manager.permissions import grants_of
+    from steersman.manager.rbac import grants_of
     from steersman.scaffold.manifests.plain import definition_objects
 
     async with Client.connect_to(config) as client:

@@ -59,7 +59,7 @@ async def _undeploy(found: "Declared", access: Access, *, wait: bool) -> None:
 async def _consequences(client: "Client", found: "Declared") -> AsyncIterator[str]:
     """Yield what users will notice."""
     from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
-    from steersman.manager.webhooks import converted_definitions
+    from steersman.webhook.operator_webhooks import converted_definitions
 
     for reconciler in found.operator.reconcilers:
         if reconciler.cleanup_function is None:
@@ -147,7 +147,7 @@ async def _remove_runtime_objects(client: "Client", found: "Declared", *, dry_ru
     from steersman.cli.cluster.applying import delete_one
     from steersman.clock import RealClock
     from steersman.kinds.coordination_v1 import Lease
-    from steersman.webhook.configurations import secret_name
+    from steersman.webhook.registration.configurations import secret_name
 
     name, namespace = found.operator.name, found.shape.namespace
     lease = await client.try_get(Lease, name, namespace)

@@ -150,7 +150,7 @@ async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -
     from steersman.cli.webhook_listener import WebhookServing
     from steersman.manager.main import run_operators
     from steersman.manager.manager import ManagerOptions
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.signals import stop_on_signals
     from steersman.transport.config import ClusterConfig
 
     options = ManagerOptions(

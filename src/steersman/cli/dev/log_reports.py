@@ -7,7 +7,7 @@ from typing import Final
 
 from steersman.cli.dev.error_location import place_of
 from steersman.cli.dev.reports import LogLine, Reconciled, Report
-from steersman.manager.logs import fields_of, message_of, plain_value
+from steersman.manager.process.logs import fields_of, message_of, plain_value
 
 #: The logger of controllers, and the message with which one reports a run (at the debug level).
 CONTROLLER_LOG: Final = "steersman.controller"

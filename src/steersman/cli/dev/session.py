@@ -34,7 +34,7 @@ from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.errors import ConfigError
-from steersman.manager.signals import stop_on_signals
+from steersman.manager.process.signals import stop_on_signals
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalServer
@@ -109,7 +109,7 @@ class Session:
                 server = await stack.enter_async_context(self._serve(calls))
                 file.write(server.access.kubeconfig())
                 self._served.set()
-                self._object_counts = ObjectCounts(server.api.ledger, self._news.set)
+                self._object_counts = ObjectCounts(server.api.objects, self._news.set)
                 self._log_here()
                 stack.callback(self._view.close)
                 self._view.open(self._make_view(server))

@@ -7,7 +7,7 @@ from typing import Final
 
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import cluster_grants, lease_rules, rules_of
+from steersman.manager.rbac import cluster_grants, lease_rules, rules_of
 from steersman.protocol.manifests import dump
 from steersman.scaffold.manifests.bundle_webhooks import CERTIFICATES, webhook_definitions
 from steersman.scaffold.manifests.permissions import user_role_objects

@@ -4,10 +4,10 @@ from typing import Final
 
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.webhooks import converted_definitions
 from steersman.scaffold.manifests.shape import WEBHOOK_PORT, Shape, name_of
 from steersman.scaffold.manifests.webhooks import address_of
-from steersman.webhook.configurations import CONVERSION_PATH, configuration_objects
+from steersman.webhook.operator_webhooks import converted_definitions
+from steersman.webhook.registration.configurations import CONVERSION_PATH, configuration_objects
 
 #: Where the manager mounts the certificate that it made.
 CERTIFICATES: Final = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - a mount in the pod, the manager's choice

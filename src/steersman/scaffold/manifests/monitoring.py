@@ -10,8 +10,8 @@ from typing import Final
 
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.webhooks import need_webhooks
 from steersman.scaffold.manifests.shape import Shape, metadata, name_of, selector_of
+from steersman.webhook.operator_webhooks import need_webhooks
 
 _API_VERSION: Final = "monitoring.coreos.com/v1"
 #: The label by which Grafana's usual sidecar finds dashboards in ConfigMaps.

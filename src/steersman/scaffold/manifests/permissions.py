@@ -4,7 +4,7 @@ from typing import Final
 
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import READ, Role, roles_of
+from steersman.manager.rbac import READ, RoleRules, roles_of
 from steersman.objects.resource import resource_of
 from steersman.scaffold.manifests.shape import Shape, metadata, name_of
 from steersman.schema.declaration import is_custom
@@ -28,11 +28,11 @@ def permission_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
     return made
 
 
-def _roles(operator: Operator, shape: Shape) -> list[Role]:
+def _roles(operator: Operator, shape: Shape) -> list[RoleRules]:
     return roles_of(operator, home=shape.namespace, watch=shape.watch, webhook_secret=shape.webhook_secret)
 
 
-def _objects(role: Role, account: str, shape: Shape) -> list[JsonObject]:
+def _objects(role: RoleRules, account: str, shape: Shape) -> list[JsonObject]:
     """Return a role and its binding to the operator's account."""
     kind = "Role" if role.namespace else "ClusterRole"
     meta = metadata(role.name, of=account, namespace=role.namespace)

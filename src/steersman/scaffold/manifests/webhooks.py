@@ -2,11 +2,11 @@
 
 from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.webhooks import need_webhooks
 from steersman.scaffold.manifests.shape import WEBHOOK_PORT, Shape, labels_of, metadata, name_of, selector_of
-from steersman.webhook.address import ServiceAddress
-from steersman.webhook.configurations import configuration_objects, service_name
-from steersman.webhook.policies import policy_objects
+from steersman.webhook.operator_webhooks import need_webhooks
+from steersman.webhook.registration.configurations import configuration_objects, service_name
+from steersman.webhook.registration.policies import policy_objects
+from steersman.webhook.serving.address import ServiceAddress
 
 
 def address_of(operator: Operator, shape: Shape) -> ServiceAddress | None:

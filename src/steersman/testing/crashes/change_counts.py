@@ -30,7 +30,7 @@ class ChangeCounts:
     def __init__(self, server: ApiServer, normalise: Normalise) -> None:
         self._normalise = normalise
         self._events: list[Event] = []
-        server.ledger.observers.append(self._note)
+        server.objects.observers.append(self._note)
 
     def __repr__(self) -> str:
         return f"<ChangeCounts events={len(self._events)}>"

@@ -66,7 +66,7 @@ def _lines(objects: list[str]) -> list[str]:
 
 
 def _records(server: ApiServer) -> Iterator[Record]:
-    store = server.ledger.store
+    store = server.objects.store
     for resource in store.resources():
         if resource not in LEFT_OUT:
             yield from store.list(resource).records

@@ -11,8 +11,13 @@ from collections.abc import Iterable
 from importlib import import_module
 from importlib.metadata import entry_points
 
-#: Modules that ``steer run`` loads lazily.
-_NEEDED = ("steersman.cli.run", "steersman.manager.main", "steersman.manager.signals", "steersman.manager.logs")
+#: What ``steer run`` loads when it runs.
+_NEEDED = (
+    "steersman.cli.run",
+    "steersman.manager.main",
+    "steersman.manager.process.signals",
+    "steersman.manager.process.logs",
+)
 
 
 def serve(target: str, paths: Iterable[str]) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from steersman.clock import RealClock
 from steersman.concurrency import background
-from steersman.manager.webhooks import Webhooks, need_webhooks
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.change_counts import ChangeCounts, Verb, excess
 from steersman.testing.crashes.crash_switch import Crash, CrashSwitch
@@ -24,6 +23,7 @@ from steersman.testing.crashes.scenarios import Ending, InstanceMaker, Scenario,
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.served_cluster import served
 from steersman.testing.webhook_listener import InProcessListener
+from steersman.webhook.operator_webhooks import OperatorWebhooks, need_webhooks
 
 #: Environment variable: ``all`` means every write, before and after, whatever a test asks for.
 PROCESS_CRASHES_VARIABLE = "STEERSMAN_PROCESS_CRASHES"
@@ -182,7 +182,7 @@ class _Run:
         async with AsyncExitStack() as stack:
             if need_webhooks([self._operator]):
                 front = InProcessListener(service, cluster.serve_webhooks)
-                webhooks = Webhooks(
+                webhooks = OperatorWebhooks(
                     [self._operator],
                     front,
                     lambda _: cluster.client,
@@ -190,18 +190,18 @@ class _Run:
                     clock=cluster.clock,
                 )
                 presence = await stack.enter_async_context(webhooks.serving())
-                await stack.enter_async_context(webhooks.known(presence))
+                await stack.enter_async_context(webhooks.registered(presence))
             yield
 
     async def _rest(self) -> None:
         """Wait until nothing was written for a while, so that late writes are noticed."""
-        clock, ledger = self._cluster.clock, self._cluster.server.ledger
-        version, since = ledger.version, clock.monotonic()
+        clock, objects = self._cluster.clock, self._cluster.server.objects
+        version, since = objects.version, clock.monotonic()
         end = since + _LONGEST_REST
         while clock.monotonic() < min(since + self._quiet, end):
             await clock.sleep(_POLL_INTERVAL)
-            if ledger.version != version:
-                version, since = ledger.version, clock.monotonic()
+            if objects.version != version:
+                version, since = objects.version, clock.monotonic()
 
     async def _supervise(self) -> None:
         async with served(self._cluster, self.switch) as kubeconfig, self._fork_server.running(kubeconfig):

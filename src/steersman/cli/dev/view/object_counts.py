@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from steersman.cli.dev.view.readiness import is_ready
 
 if TYPE_CHECKING:
-    from steersman.apiserver.resources.object_store import Ledger
+    from steersman.apiserver.resources.object_store import ObjectStore
     from steersman.apiserver.storage.history import Event
 
 
@@ -26,17 +26,17 @@ class Count:
 class ObjectCounts:
     """Follows a server's writes. A resource is read in full when it is first asked for, and followed from then on."""
 
-    def __init__(self, ledger: "Ledger", on_change: Callable[[], None]) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: "ObjectStore", on_change: Callable[[], None]) -> None:
+        self._objects = objects
         self._on_change = on_change
         self._known: dict[str, dict[str, bool | None]] = {}
-        ledger.observers.append(self._observe)
+        objects.observers.append(self._observe)
 
     def count(self, resource: str) -> Count:
         """Return the number of objects of a resource (``pods``, ``deployments.apps``)."""
         known = self._known.get(resource)
         if known is None:
-            known = {record.path: is_ready(record.decode()) for record in self._ledger.records_of(resource)}
+            known = {record.path: is_ready(record.decode()) for record in self._objects.records_of(resource)}
             self._known[resource] = known
         return _count(known.values())
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.status import Refusal, bad_request
 from steersman.json_types import JsonObject
@@ -29,18 +29,18 @@ class PodAccess:
     def __init__(self, node: "ProcessNode") -> None:
         self._node = node
 
-    def handle(self, part: str, pod: JsonObject, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+    def handle(self, part: str, pod: JsonObject, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
         """Handle a request to a subresource of a pod."""
         runner = self._node.pods.get(pod["metadata"]["uid"])
         if runner is None:
             raise Refusal(500, "InternalError", f"pod {pod['metadata']['name']} is not on its node yet, or no more")
         match part:
             case "log":
-                return self._log(runner, call.query, exchange)
+                return self._log(runner, request.query, exchange)
             case "exec":
-                return self._exec(runner, call, exchange)
+                return self._exec(runner, request, exchange)
             case "portforward":
-                return self._port_forward(runner, call, exchange)
+                return self._port_forward(runner, request, exchange)
             case _:
                 text = f"{part} is not possible with pods of a process node: use kubectl logs -f, or kubectl exec"
                 raise Refusal(501, "NotImplemented", text)
@@ -76,23 +76,23 @@ class PodAccess:
             stream=query.text("stream") or "All",
         )
 
-    async def _exec(self, runner: "PodRunner", call: Call, exchange: Exchange) -> None:
-        name, query = _container(runner, call.query), call.query
+    async def _exec(self, runner: "PodRunner", request: ApiRequest, exchange: Exchange) -> None:
+        name, query = _container(runner, request.query), request.query
         run = runner.runs.get(name)
         if run is None:
             raise Refusal(500, "InternalError", f'container "{name}" of pod {runner.pod.name} does not run')
-        request = ExecRequest(
+        command = ExecRequest(
             command=query.values.get("command", []),
             stdin=query.flag("stdin"),
             stdout=query.flag("stdout"),
             stderr=query.flag("stderr") and not query.flag("tty"),
             tty=query.flag("tty"),
         )
-        socket = _upgrade(call, exchange, PROTOCOLS)
-        await ExecSession(socket, request, self._node.clock).run(run.context, self._node.processes)
+        socket = _upgrade(request, exchange, PROTOCOLS)
+        await ExecSession(socket, command, self._node.clock).run(run.context, self._node.processes)
 
-    async def _port_forward(self, runner: "PodRunner", call: Call, exchange: Exchange) -> None:
-        socket = _upgrade(call, exchange, (PROTOCOL,))
+    async def _port_forward(self, runner: "PodRunner", request: ApiRequest, exchange: Exchange) -> None:
+        socket = _upgrade(request, exchange, (PROTOCOL,))
         await PortForward(socket, runner.address, runner.pod.name).run()
 
 
@@ -100,8 +100,8 @@ def _container(runner: "PodRunner", query: Query) -> str:
     return query.text("container") or runner.pod.spec.containers[0].name
 
 
-def _upgrade(call: Call, exchange: Exchange, protocols: tuple[str, ...]) -> WebSocket:
-    headers = call.request.headers
+def _upgrade(request: ApiRequest, exchange: Exchange, protocols: tuple[str, ...]) -> WebSocket:
+    headers = request.http.headers
     if not is_websocket(headers):
         raise bad_request("Upgrade request required: this server speaks WebSocket here, not SPDY")
     offered = offered_protocols(headers)

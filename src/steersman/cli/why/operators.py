@@ -1,0 +1,144 @@
+"""Finds running operators and asks them: on this machine by their private sockets, in a cluster through port-forwards.
+
+An operator in a cluster answers on a loopback port of its pod, which only a port-forward reaches: whoever may forward
+ports of that pod may ask, and nobody else.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
+from io import BytesIO
+from pathlib import Path
+from typing import Protocol, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+
+from steersman.client.client import Client
+from steersman.errors import SteersmanError
+from steersman.history.records import ObjectView
+from steersman.history.state import ObjectSummary, Overview
+from steersman.kinds.core_v1 import Pod
+from steersman.manager.history_app import HISTORY_PORT
+
+T = TypeVar("T")
+
+#: The pods of operators that `steer deploy` or the manifests have made.
+PODS = "app.kubernetes.io/managed-by=steer"
+#: Seconds to wait for an answer.
+_PATIENCE = 10.0
+_LARGEST = 64 * 1024 * 1024
+
+
+class NoOperatorAnswer(SteersmanError):  # noqa: N818 - named as the fact, like the rest of the tree
+    """An operator cannot be asked, or answered that it does not know."""
+
+
+class ByteStream(Protocol):
+    """A connection."""
+
+    async def send(self, data: bytes) -> None:
+        """Send bytes."""
+
+    async def receive(self) -> bytes:
+        """Wait for bytes; empty at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningOperator:
+    """An operator that can be asked."""
+
+    #: Where it runs, for people.
+    place: str
+    connect: Callable[[], AbstractAsyncContextManager[ByteStream]]
+
+    async def overview(self) -> Overview:
+        """Ask for the state of the whole."""
+        return await self._get("/overview", Overview)
+
+    async def summaries(self) -> list[ObjectSummary]:
+        """Ask for every reconciled object."""
+        return await self._get("/objects", list[ObjectSummary])
+
+    async def view(self, resource: str, namespace: str, name: str) -> ObjectView:
+        """Ask for one object; raises ``NoOperatorAnswer`` if the operator does not reconcile its kind."""
+        query = urlencode({"resource": resource, "namespace": namespace, "name": name})
+        return await self._get(f"/object?{query}", ObjectView)
+
+    async def _get(self, path: str, kind: type[T]) -> T:
+        try:
+            async with asyncio.timeout(_PATIENCE), self.connect() as stream:
+                status, body = await _exchange(stream, path)
+        except (OSError, TimeoutError, HTTPException) as error:
+            reason = str(error) or type(error).__name__
+            raise NoOperatorAnswer(f"the operator at {self.place} does not answer: {reason}") from None
+        try:
+            if status != 200:  # noqa: PLR2004 - OK
+                raise NoOperatorAnswer(msgspec.json.decode(body, type=dict[str, str])["error"])
+            return msgspec.json.decode(body, type=kind)
+        except (msgspec.MsgspecError, KeyError):
+            raise NoOperatorAnswer(
+                f"what answers at {self.place} is not an operator of this version of Steersman"
+            ) from None
+
+
+async def _exchange(stream: ByteStream, path: str) -> tuple[int, bytes]:
+    await stream.send(f"GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
+    received = bytearray()
+    while data := await stream.receive():
+        received += data
+        if len(received) > _LARGEST:
+            raise NoOperatorAnswer(f"the answer is larger than {_LARGEST >> 20} MiB")
+    response = HTTPResponse(_Received(bytes(received)))  # type: ignore[arg-type]  # all it asks of a socket
+    response.begin()
+    return response.status, response.read()
+
+
+class _Received:
+    """What a response is read from."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, mode: str) -> BytesIO:
+        del mode
+        return BytesIO(self._data)
+
+
+class _UnixStream:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    async def send(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def receive(self) -> bytes:
+        return await self._reader.read(64 * 1024)
+
+
+def operator_at_socket(path: Path) -> RunningOperator:
+    """Return the operator that listens on a private socket."""
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[ByteStream]:
+        reader, writer = await asyncio.open_unix_connection(path)
+        try:
+            yield _UnixStream(reader, writer)
+        finally:
+            writer.close()
+
+    return RunningOperator(f"process {path.stem}", connect)
+
+
+def operator_in_pod(client: Client, pod: Pod) -> RunningOperator:
+    """Return the operator that runs in a pod."""
+    return RunningOperator(f"pod {pod.key}", lambda: client.open_port(pod, HISTORY_PORT))
+
+
+async def operators_in_cluster(client: Client, namespace: str | None) -> list[RunningOperator]:
+    """Return the operators in the pods of a cluster that run and belong to deployments of ours."""
+    pods = [pod async for pod in client.list(Pod, namespace=namespace or "", label_selector=PODS)]
+    return [operator_in_pod(client, pod) for pod in pods if pod.status.phase == "Running" and not pod.is_deleting]

@@ -1,0 +1,142 @@
+"""The newest reconciles of an operator, in memory: some of every object, bounded in number and in bytes.
+
+Records are kept encoded. A record is then one block of bytes of a known size, costs a few microseconds to add, cannot
+be changed by a reader, and is shared by every view.
+
+What is dropped when there is no room: the oldest record of the same object beyond `PER_OBJECT`, and the oldest of all
+beyond the limits of the whole. So a busy object does not push out the last words of a quiet one, until memory ends.
+
+Thread-safe: one lock guards the books, and readers decode outside of it.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import Final
+
+from msgspec import Struct
+from msgspec.msgpack import Decoder, Encoder
+
+from steersman.history.records import ObjectName, Reconcile
+
+#: Reconciles that are kept of one object.
+PER_OBJECT: Final = 20
+
+Listener = Callable[[Reconcile], None]
+
+
+class HistoryLimits(Struct, frozen=True, kw_only=True):
+    """How much is remembered."""
+
+    per_object: int = PER_OBJECT
+    records: int = 20_000
+    bytes: int = 16 * 1024 * 1024
+
+
+class _Entry(Struct, frozen=True):
+    object: ObjectName
+    data: bytes
+
+
+class History:
+    """Remembers reconciles. Add from one thread or many; read from any."""
+
+    def __init__(self, limits: HistoryLimits | None = None) -> None:
+        self.limits = limits or HistoryLimits()
+        self._lock = Lock()
+        self._encoder = Encoder()
+        #: Invariant: each number in ``_by_object`` is a key of ``_entries``, and the other way round; both are in the
+        #: order of arrival, so that the oldest entry of all is also the oldest of its object.
+        self._entries: OrderedDict[int, _Entry] = OrderedDict()
+        self._by_object: dict[ObjectName, deque[int]] = {}
+        self._next = 0
+        self._bytes = 0
+        self._listeners: tuple[Listener, ...] = ()
+
+    def add(self, reconcile: Reconcile) -> None:
+        """Remember a reconcile and notify the listeners, which must neither wait nor raise."""
+        data = self._encoder.encode(reconcile)
+        with self._lock:
+            self._entries[self._next] = _Entry(reconcile.object, data)
+            numbers = self._by_object.setdefault(reconcile.object, deque())
+            numbers.append(self._next)
+            self._next += 1
+            self._bytes += len(data)
+            if len(numbers) > self.limits.per_object:
+                self._bytes -= len(self._entries.pop(numbers.popleft()).data)
+            while len(self._entries) > self.limits.records or self._bytes > self.limits.bytes:
+                self._drop_oldest()
+        for listener in self._listeners:
+            listener(reconcile)
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Notify a listener of every reconcile from now on, on the thread that adds it; return what ends that."""
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+
+        def end() -> None:
+            with self._lock:
+                self._listeners = tuple(one for one in self._listeners if one is not listener)
+
+        return end
+
+    def of(self, name: ObjectName) -> list[Reconcile]:
+        """Return what is remembered of one object, oldest first."""
+        with self._lock:
+            data = [self._entries[number].data for number in self._by_object.get(name, ())]
+        return [_decode(one) for one in data]
+
+    def last(self, name: ObjectName) -> Reconcile | None:
+        """Return the newest reconcile of one object."""
+        with self._lock:
+            numbers = self._by_object.get(name)
+            data = self._entries[numbers[-1]].data if numbers else None
+        return _decode(data) if data is not None else None
+
+    def newest(self, count: int) -> list[Reconcile]:
+        """Return the newest reconciles of all objects, oldest first."""
+        with self._lock:
+            found = [
+                self._entries[number].data for _, number in zip(range(count), reversed(self._entries), strict=False)
+            ]
+        return [_decode(one) for one in reversed(found)]
+
+    def objects(self) -> list[ObjectName]:
+        """Return the objects of which something is remembered."""
+        with self._lock:
+            return list(self._by_object)
+
+    def each_last(self) -> Iterator[Reconcile]:
+        """Yield the newest reconcile of every object."""
+        for name in self.objects():
+            reconcile = self.last(name)
+            if reconcile is not None:
+                yield reconcile
+
+    def forget(self, name: ObjectName) -> None:
+        """Drop everything of one object."""
+        with self._lock:
+            for number in self._by_object.pop(name, ()):
+                self._bytes -= len(self._entries.pop(number).data)
+
+    @property
+    def bytes(self) -> int:
+        """Size of all records."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"<History of {len(self._by_object)} objects: {len(self._entries)} reconciles, {self._bytes} bytes>"
+
+    def _drop_oldest(self) -> None:
+        _, entry = self._entries.popitem(last=False)
+        self._bytes -= len(entry.data)
+        numbers = self._by_object[entry.object]
+        numbers.popleft()
+        if not numbers:
+            del self._by_object[entry.object]
+
+
+_decode = Decoder(Reconcile).decode

@@ -1,0 +1,72 @@
+"""Answers what a running operator did and why, as JSON: for ``steer why``, on a private socket or a loopback port.
+
+::
+
+    GET /overview                                     an `Overview`
+    GET /objects                                      a list of `ObjectSummary`
+    GET /object?resource=NAME&namespace=NAME&name=NAME   an `ObjectView`; the resource by any of its names
+
+It only reads, and holds nothing secret; still it is for the operator's own user, and listens nowhere else.
+"""
+
+from collections.abc import Callable, Iterable
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from steersman.history.records import ObjectName
+from steersman.history.state import Introspection
+from steersman.objects.identity import ApiResource
+from steersman.protocol.http import Exchange, Request, Response
+
+#: The port on which an operator in a pod answers, on loopback: a port-forward reaches it, nothing else does.
+HISTORY_PORT = 8082
+_JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
+
+
+class HistoryApp:
+    """Answers requests about one operator process."""
+
+    def __init__(self, source: Introspection, resources: Iterable[ApiResource]) -> None:
+        self._source = source
+        self._resources = tuple(resources)
+        self._pages: dict[str, Callable[[dict[str, str]], Response]] = {
+            "/overview": lambda _: _answer(source.overview()),
+            "/objects": lambda _: _answer(source.summaries()),
+            "/object": self._object,
+        }
+
+    def handle(self, request: Request, exchange: Exchange) -> None:
+        """Answer one request."""
+        url = urlsplit(request.target)
+        page = self._pages.get(url.path)
+        if request.method != "GET":
+            exchange.respond(_error(405, "only GET is possible here"))
+        elif page is None:
+            exchange.respond(_error(404, f"there is no page {url.path}; there are {', '.join(self._pages)}"))
+        else:
+            exchange.respond(page(dict(parse_qsl(url.query))))
+
+    def _object(self, query: dict[str, str]) -> Response:
+        asked = query.get("resource", "")
+        found = next((one for one in self._resources if _is_called(one, asked)), None)
+        if found is None:
+            known = ", ".join(sorted(one.gvk.kind for one in self._resources)) or "none"
+            return _error(404, f"the operator reconciles no {asked!r}; it reconciles {known}")
+        namespace = query.get("namespace", "") if found.namespaced else ""
+        return _answer(self._source.view(ObjectName(found.gvk.kind, namespace, query.get("name", ""))))
+
+
+def _is_called(resource: ApiResource, name: str) -> bool:
+    """Return whether a resource has that name, as kubectl takes it: kind, plural, singular or short, with a group."""
+    plain, _, group = name.partition(".")
+    names = {resource.gvk.kind.lower(), resource.plural, resource.singular, *resource.short_names}
+    return plain.lower() in names and group in ("", resource.gvk.group)
+
+
+def _answer(value: object) -> Response:
+    return Response(200, _JSON, msgspec.json.encode(value))
+
+
+def _error(status: int, text: str) -> Response:
+    return Response(status, _JSON, msgspec.json.encode({"error": text}))

@@ -1,0 +1,53 @@
+"""Unix sockets by which programs of one user find each other: an operator listens, ``steer why`` connects.
+
+They lie in a directory that only this user may enter. Anything else at its place is refused: in a shared ``/tmp``
+another user could have made it first, to listen in or to answer with lies.
+"""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from steersman.errors import ConfigError
+
+_PRIVATE = 0o700
+_SUFFIX = ".sock"
+
+
+def socket_directory() -> Path:
+    """Return the directory of this user's sockets, created if need be; raises ``ConfigError`` if it is not safe."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    own = Path(runtime) / "steersman" if runtime else Path(tempfile.gettempdir()) / f"steersman-{os.getuid()}"
+    try:
+        own.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        found = own.lstat()
+    except OSError as error:
+        raise ConfigError(f"cannot create {own} for the sockets of operators: {error.strerror}") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise ConfigError(f"{own} must be a directory that only this user can enter: remove it, or set XDG_RUNTIME_DIR")
+    return own
+
+
+def socket_path(process: int | None = None) -> Path:
+    """Return where a process listens; this one by default. A socket that a killed process left there is removed."""
+    path = socket_directory() / f"{os.getpid() if process is None else process}{_SUFFIX}"
+    if process is None:
+        path.unlink(missing_ok=True)
+    return path
+
+
+def live_sockets() -> list[Path]:
+    """Return the sockets of processes that run, the newest first."""
+    found = [path for path in socket_directory().glob(f"*{_SUFFIX}") if _runs(path.stem)]
+    return sorted(found, key=lambda path: path.lstat().st_mtime, reverse=True)
+
+
+def _runs(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,171 @@
+"""`steer why`: it finds a running operator, and says in plain words what that knows of an object."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from steersman.cli import main
+from steersman.clock import RealClock
+from steersman.history.records import (
+    CauseRecord,
+    CauseType,
+    KeyPhase,
+    KeyState,
+    ObjectName,
+    Reconcile,
+)
+from steersman.history.records import Result as RunResult
+from steersman.manager.history_app import HistoryApp
+from steersman.objects.identity import ApiResource, GroupVersionKind
+from steersman.serving.private_socket import socket_path
+from steersman.serving.server import Listen, Server
+from tests.support.introspection import STARTED, SampleIntrospection
+
+SITE = ApiResource(
+    gvk=GroupVersionKind("example.com", "v1", "Site"), plural="sites", singular="site", short_names=("si",)
+)
+CLUSTER_WIDE = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Zone"), plural="zones", namespaced=False)
+
+
+@pytest.fixture(autouse=True)
+def own_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find only operators of the test."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+
+
+def run(name: str, number: int = 1, **fields: object) -> Reconcile:
+    """Make a reconcile of a Site."""
+    known = {
+        "controller": "site",
+        "object": ObjectName("Site", "default", name),
+        "uid": "u",
+        "number": number,
+        "started": STARTED + timedelta(seconds=number),
+        "seconds": 0.002,
+        "causes": (CauseRecord(CauseType.TIMER),),
+    }
+    return Reconcile(**{**known, **fields})  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def serving(source: SampleIntrospection) -> AsyncIterator[None]:
+    """Let the operator answer on its private socket."""
+    app = HistoryApp(source, [SITE, CLUSTER_WIDE])
+    async with Server(app, clock=RealClock(), listen=Listen(path=socket_path())):
+        yield
+
+
+async def steer(*arguments: str) -> Result:
+    """Call `steer why` in a thread: it has an event loop of its own."""
+    return await asyncio.to_thread(CliRunner().invoke, main, ["why", *arguments])
+
+
+@pytest.mark.parametrize("kind", ["site", "Site", "sites", "si", "sites.example.com"])
+async def test_an_object_is_explained_by_any_name_of_its_kind(kind: str) -> None:
+    """People write the kind as they do for kubectl."""
+    source = SampleIntrospection()
+    source.add(run("a"))
+    async with serving(source):
+        found = await steer(f"{kind}/a")
+    lines = found.stdout.splitlines()
+    assert found.exit_code == 0, found.output
+    assert lines[:2] == [
+        "Site default/a is ready: all is well.",
+        "Next run: when it or an object that it owns changes.",
+    ]
+    assert lines[3].endswith("reconcile 1, 2.0 ms, because its timer ended")
+
+
+async def test_json_has_what_the_operator_said() -> None:
+    """A script reads it."""
+    source = SampleIntrospection()
+    source.add(run("a", 3))
+    async with serving(source):
+        found = json.loads((await steer("site/a", "--json")).stdout)
+    assert found["object"] == ["Site", "default", "a"]
+    assert [one["number"] for one in found["reconciles"]] == [3]
+
+
+async def test_without_an_object_the_operator_tells_what_needs_a_look() -> None:
+    """The first question in the night is not about one object."""
+    source = SampleIntrospection()
+    source.add(run("well"))
+    source.add(
+        run("bad", 2, result=RunResult.FAILED, message="KeyError: 'x'", failures_before=4),
+        KeyState(KeyPhase.BACKING_OFF),
+    )
+    async with serving(source):
+        lines = (await steer()).stdout.splitlines()
+    assert lines[0].startswith("site: leads (default/site), since ")
+    assert lines[1] == "cluster https://localhost:6443, all namespaces, steersman 0.2.0"
+    assert lines[3:] == [
+        "Site: 1 running; 7 runs, 2 failed, 4 workers",
+        "",
+        "cache of Site: 2 objects, 2.0 KiB, 500 ms old",
+        "cache of Pod: not synced: waiting for the first list",
+        "",
+        "1 of 2 objects fail or wait, oldest first:",
+        "  Site default/bad: backing off, failed 5 times in a row",
+        "    KeyError: 'x'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["site"], "'site' is not KIND/NAME, such as custompod/a"),
+        (["site/a/b"], "'site/a/b' is not KIND/NAME"),
+        (["pod/a"], "the operator reconciles no 'pod'; it reconciles Site, Zone"),
+        (["--follow"], "--follow needs KIND/NAME"),
+        (["site/a", "--context", "nowhere", "--kubeconfig", "none"], "none"),
+    ],
+)
+async def test_a_question_that_cannot_be_answered_is_told_in_one_sentence(arguments: list[str], said: str) -> None:
+    """A traceback helps nobody who mistyped a kind."""
+    async with serving(SampleIntrospection()):
+        found = await steer(*arguments)
+    assert found.exit_code in (1, 2)
+    assert said in found.stderr
+    assert "Traceback" not in found.output
+
+
+async def test_an_object_that_is_not_there_is_told() -> None:
+    """It may be a typing error, or one that the operator does not watch."""
+    async with serving(SampleIntrospection()):
+        found = await steer("site/a", "-n", "shop")
+    assert found.stdout.splitlines()[0] == "Site shop/a does not exist, or the operator does not watch it."
+
+
+async def test_a_kind_without_namespaces_has_none() -> None:
+    """``-n`` has a default, which does not count there."""
+    async with serving(SampleIntrospection()):
+        found = await steer("zone/a")
+    assert found.stdout.splitlines()[0] == "Zone a does not exist, or the operator does not watch it."
+
+
+async def test_where_no_operator_runs_it_is_told_how_to_start_one() -> None:
+    """Most often it runs elsewhere."""
+    found = await steer("site/a")
+    assert found.exit_code == 1
+    assert "no operator of yours runs on this machine: start one with `steer dev` or `steer run`" in found.stderr
+
+
+async def test_something_else_that_listens_there_is_no_operator() -> None:
+    """A socket is found by its name alone."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(b"hello\n")
+        writer.close()
+
+    server = await asyncio.start_unix_server(answer, socket_path())
+    async with server:
+        found = await steer("site/a")
+    assert found.exit_code == 1
+    assert "does not answer" in found.stderr

@@ -1,0 +1,153 @@
+"""What is remembered of an operator's reconciles, and what is dropped when there is no room."""
+
+import threading
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.history.history import History, HistoryLimits
+from steersman.history.records import (
+    CauseRecord,
+    CauseType,
+    ConditionRecord,
+    EventRecord,
+    ExternalWriteRecord,
+    FieldChange,
+    Next,
+    ObjectName,
+    Read,
+    Reconcile,
+    Result,
+    Verb,
+    WriteRecord,
+)
+
+NOW = datetime(2026, 11, 16, 10, 37, 55, 102_000, tzinfo=UTC)
+
+
+def named(name: str) -> ObjectName:
+    """Return the name of a Site."""
+    return ObjectName("Site", "default", name)
+
+
+def run(name: str, number: int, message: str = "") -> Reconcile:
+    """Make a reconcile."""
+    return Reconcile(
+        controller="site", object=named(name), uid="u", number=number, started=NOW, seconds=0.001, message=message
+    )
+
+
+def test_a_reconcile_comes_back_as_it_was_added() -> None:
+    """Records are kept as bytes: a field that is lost on the way would be missing in every view."""
+    full = Reconcile(
+        controller="site",
+        object=named("a"),
+        uid="u",
+        generation=3,
+        number=7,
+        failures_before=2,
+        is_cleanup=True,
+        started=NOW,
+        seconds=0.25,
+        queued=0.5,
+        causes=(CauseRecord(CauseType.CHANGED, named("a"), "spec", (FieldChange("spec.replicas", "2", "3"),)),),
+        more_causes=1,
+        reads=(Read("Pod", 2, age=0.04), Read("Secret", 0, ObjectName("Secret", "default", "s"))),
+        writes=(WriteRecord(Verb.FAILED, named("b"), "12", (FieldChange("x", "", "1"),), 4, "no"),),
+        external_writes=(ExternalWriteRecord("dns", "add a record", "succeeded", 0.2),),
+        events=(EventRecord("Warning", "Broken", "it is"),),
+        conditions=(ConditionRecord("Ready", "False", "Broken", "it is"),),
+        result=Result.WAITING,
+        reason="NoSecret",
+        message="there is none",
+        next=Next(NOW, named("b")),
+    )
+    history = History()
+    history.add(full)
+    assert history.of(named("a")) == [full]
+    assert history.last(named("a")) == full
+
+
+def test_each_object_keeps_its_newest() -> None:
+    """A busy object must not push out the last words of a quiet one."""
+    history = History(HistoryLimits(per_object=3))
+    history.add(run("quiet", 1))
+    for number in range(50):
+        history.add(run("busy", number))
+    assert [one.number for one in history.of(named("busy"))] == [47, 48, 49]
+    assert [one.number for one in history.of(named("quiet"))] == [1]
+    assert len(history) == 4
+    assert [one.number for one in history.newest(2)] == [48, 49]
+
+
+@pytest.mark.parametrize("limits", [HistoryLimits(records=10), HistoryLimits(bytes=1000)])
+def test_the_whole_is_bounded_in_number_and_in_bytes(limits: HistoryLimits) -> None:
+    """Ten thousand objects with twenty records each would be 100 MB; the oldest of all goes first."""
+    history = History(limits)
+    for number in range(200):
+        history.add(run(f"site-{number}", number, "x" * 50))
+    assert len(history) <= limits.records
+    assert history.bytes <= limits.bytes
+    assert history.last(named("site-199")) is not None
+    assert history.of(named("site-0")) == []
+    assert len(history.objects()) == len(history)
+
+
+def test_a_record_that_is_larger_than_all_room_is_not_kept() -> None:
+    """The limit holds whatever an author writes into a message."""
+    history = History(HistoryLimits(bytes=500))
+    history.add(run("a", 1, "x" * 1000))
+    assert (len(history), history.bytes, history.objects()) == (0, 0, [])
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 60) | st.none())))
+def test_the_books_agree_whatever_happens(steps: list[tuple[str, int | None]]) -> None:
+    """Numbers and bytes are counted while records come, go and are forgotten: they must be those of the records."""
+    history = History(HistoryLimits(per_object=3, records=6, bytes=900))
+    for number, (name, size) in enumerate(steps):
+        if size is None:
+            history.forget(named(name))
+        else:
+            history.add(run(name, number, "x" * size))
+    kept = [one for name in history.objects() for one in history.of(name)]
+    assert len(kept) == len(history) == len(history.newest(100))
+    assert all(history.of(name) for name in history.objects())
+    fresh = History(HistoryLimits(per_object=100))
+    for one in kept:
+        fresh.add(one)
+    assert fresh.bytes == history.bytes
+    assert [one.number for one in history.each_last()] == [history.of(name)[-1].number for name in history.objects()]
+
+
+def test_listeners_are_notified_until_they_end() -> None:
+    """Logs, metrics and the web view follow the stream."""
+    history, heard = History(), list[int]()
+    end = history.listen(lambda one: heard.append(one.number))
+    history.add(run("a", 1))
+    end()
+    history.add(run("a", 2))
+    assert heard == [1]
+
+
+def test_it_can_be_read_while_another_thread_adds() -> None:
+    """The web view reads from its own thread; an OrderedDict that changes while it is read raises."""
+    history = History(HistoryLimits(per_object=5, records=50))
+    stop, failures = threading.Event(), list[BaseException]()
+
+    def read() -> None:
+        try:
+            while not stop.is_set():
+                history.newest(50)
+                list(history.each_last())
+        except BaseException as error:  # noqa: BLE001 - told to the main thread
+            failures.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(5000):
+        history.add(run(f"site-{number % 20}", number))
+    stop.set()
+    reader.join()
+    assert failures == []
