@@ -7,6 +7,10 @@ BENCH  := $(VENV)/.bench-installed
 DATABASES := $(VENV)/.databases-installed
 WEB    := $(VENV)/.web-installed
 WORKERS ?= auto
+PIP    := $(BIN)/python -m pip install -q --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock" pyproject.toml
+# Dependency groups of pyproject.toml that are installed on top of dev.
+EXTRA_GROUPS := bench databases web
 
 .DEFAULT_GOAL := help
 
@@ -87,10 +91,14 @@ report: $(DEV) ## Write the tables of docs/apiserver.md from replayed recordings
 	$(BIN)/python -m tools.apiserver_report
 
 lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements/dev.txt
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group bench pyproject.toml -o requirements/bench.txt
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group databases pyproject.toml -o requirements/databases.txt
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group web pyproject.toml -o requirements/web.txt
+	$(COMPILE) --group dev -o requirements/dev.txt
+	@# The other files hold only the packages that dev.txt lacks, so each hash is in one file.
+	for group in $(EXTRA_GROUPS); do \
+		$(COMPILE) --group dev --group $$group --constraint requirements/dev.txt -o requirements/$$group.txt \
+			$$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements/dev.txt) && \
+		{ echo "-r dev.txt"; sed '/^$$/,$$d' requirements/$$group.txt; } > requirements/$$group.new && \
+		mv requirements/$$group.new requirements/$$group.txt || exit 1; \
+	done
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -101,16 +109,16 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV)
 
 $(DEV): $(VENV)/bin/python requirements/dev.txt pyproject.toml
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(BENCH): $(DEV) requirements/bench.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@$(PIP) --require-hashes -r requirements/bench.txt
 	@touch $@
 
 $(DATABASES): $(DEV) requirements/databases.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/databases.txt
+	@$(PIP) --require-hashes -r requirements/databases.txt
 	@touch $@
 
 $(WEB): $(DEV) requirements/web.txt

@@ -27,7 +27,7 @@ def test_no_data_without_the_token(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", DATA)
-@pytest.mark.parametrize("wrong", ["", "x", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), "é" * 20])
+@pytest.mark.parametrize("wrong", ["", "x", TOKEN[:-1], f"{TOKEN}x", TOKEN.upper(), "é" * 20, "\udcff" * 20])
 def test_a_wrong_token_is_refused(target: str, wrong: str) -> None:
     """Neither a prefix nor a longer text is the token, and no text is an internal error."""
     response = ask(view_of(_view()), target, authorization=f"Bearer {wrong}")

@@ -101,6 +101,7 @@ def test_an_object_without_a_namespace_is_found() -> None:
         ("/nothing", "There is no page /nothing: the web view begins at /."),
         ("/static/../app.py", "There is no page /static/../app.py: the web view begins at /."),
         ("/static//etc/passwd", "There is no page /static//etc/passwd: the web view begins at /."),
+        ("//[", "There is no page //[: the web view begins at /."),
         ("/index.html", "There is no page /index.html: the web view begins at /."),
         ("/static/vendor/LICENSE.preact", "There is no page /static/vendor/LICENSE.preact: the web view begins at /."),
     ],
@@ -142,12 +143,13 @@ def test_a_view_without_actions_changes_nothing(method: str, target: str) -> Non
     """In production the view must be safe to open."""
     response = ask(view_of(showcase(FakeClock())), target, method=method, body=b'{"action": "clock", "seconds": 1}')
     assert (response.status, response.header("allow")) == (405, "GET, HEAD")
-    assert error(response) == f"{method} is not allowed: the web view of this operator is read-only."
+    assert error(response) == f"{method} is not allowed: this part of the web view is read-only."
 
 
 def test_a_head_request_opens_no_stream() -> None:
     """A stream without a body would stay open for nothing."""
-    assert ask(view_of(SampleOperator(FakeClock())), "/api/stream", method="HEAD").status == 404
+    response = ask(view_of(SampleOperator(FakeClock())), "/api/stream", method="HEAD")
+    assert (response.status, response.header("content-type")) == (200, "text/event-stream")
 
 
 def _act(app: Any, **action: Any) -> Any:

@@ -11,7 +11,6 @@ from steersman.history.records import ObjectName
 from steersman.serving.server import Server
 from steersman.testing.fake_clock import FakeClock
 from steersman.webview.stream import HEARTBEAT, MOST_CLIENTS, MOST_OBJECTS, MOST_UNREAD, PERIOD, LiveUpdates
-from tests.serving.apps import raw
 from tests.support.fake_exchange import FakeExchange, FakeStream
 from tests.webview.asking import TOKEN, error, request, view_of
 from tests.webview.sample import SampleOperator
@@ -162,11 +161,12 @@ async def test_a_stream_goes_over_a_real_socket() -> None:
     operator.put(A)
     app = view_of(operator)
     async with Server(app, clock=RealClock()) as server:
-        async with raw(server) as client:
-            head = f"GET /api/stream HTTP/1.1\r\nhost: localhost:{server.port}\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
-            await client.send(head.encode())
-            async with asyncio.timeout(30):
-                answer = await client.read_until(b"\n\n")
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        head = f"GET /api/stream HTTP/1.1\r\nhost: localhost:{server.port}\r\nauthorization: Bearer {TOKEN}\r\n\r\n"
+        writer.write(head.encode())
+        async with asyncio.timeout(30):
+            answer = await reader.readuntil(b"\n\n")
+        writer.transport.abort()
         assert b"content-type: text/event-stream" in answer
         assert answer.endswith(b"\n\n")
         assert b"event: overview\n" in answer

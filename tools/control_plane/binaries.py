@@ -11,12 +11,12 @@ from typing import Self
 
 HERE = Path(__file__).parent
 KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kubectl")
-#: Older etcd servers make kube-apiserver switch off WatchList and consistent reads from its cache, without a word.
+#: With older etcd servers kube-apiserver silently disables WatchList and consistent reads from its cache.
 OLDEST_ETCD = (3, 5, 13)
 
 
 class MissingError(Exception):
-    """A program is not there and cannot be built; the message says why and what to do."""
+    """A program is missing and cannot be built; the message has the reason and what to do."""
 
 
 def _pinned(module: Path, requirement: str) -> str:
@@ -27,7 +27,7 @@ def _pinned(module: Path, requirement: str) -> str:
 
 
 def _build(what: str, module: Path, target: Path, *arguments: str) -> None:
-    """Run `go build`, and say that it is still at work: the first build takes minutes."""
+    """Run `go build` with progress messages: the first build takes minutes."""
     begun = time.monotonic()
     print(f"building {what} (once; several minutes on two cores)", flush=True)
     with subprocess.Popen(["go", "build", "-trimpath", "-o", str(target), *arguments], cwd=module) as process:  # noqa: S603, S607 - go as the user has it
@@ -44,7 +44,7 @@ def _build(what: str, module: Path, target: Path, *arguments: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
-    """A folder that holds all programs of one control plane."""
+    """A folder with all programs of one control plane."""
 
     folder: Path
     kubernetes: str
@@ -55,7 +55,7 @@ class Binaries:
 
     @classmethod
     def ensure(cls) -> Self:
-        """Give the programs, building what is not in the cache yet."""
+        """Return the programs; build those that are not in the cache."""
         binaries = cls._pinned()
         if missing := binaries.missing():
             binaries.build(missing)
@@ -63,12 +63,12 @@ class Binaries:
 
     @classmethod
     def if_built(cls) -> Self | None:
-        """Give the programs if they are all in the cache; nothing is built."""
+        """Return the programs if all are in the cache; build nothing."""
         binaries = cls._pinned()
         return None if binaries.missing() else binaries
 
     def missing(self) -> list[str]:
-        """Name the programs that are not there."""
+        """Return the names of the missing programs."""
         return [name for name in (*KUBERNETES, "etcd") if not Path(self[name]).exists()]
 
     @classmethod
@@ -85,7 +85,7 @@ class Binaries:
         if shutil.which("go") is None:
             raise MissingError("a real control plane needs Go to be built, and there is no `go` on PATH")
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Programs appear under their names only when they are whole: a broken build never looks like a finished one.
+        # Programs get their final names only when they are complete.
         unfinished = self.folder / "unfinished"
         unfinished.mkdir(exist_ok=True)
         major, minor, _ = self.kubernetes.split(".", 2)

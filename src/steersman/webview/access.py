@@ -14,7 +14,7 @@ this machine would receive it.
 
 import secrets
 from typing import Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 from msgspec import Struct
 
@@ -59,7 +59,7 @@ class AccessRules(Struct, frozen=True, kw_only=True):
         return (
             self._refuse_host(request)
             or self._refuse_origin(request, is_link=False)
-            or self._refuse_token(request, _bearer(request) or _query_token(request))
+            or self._refuse_token(_bearer(request) or _query_token(request))
         )
 
     def refuse_action(self, request: Request) -> Refusal | None:
@@ -67,7 +67,7 @@ class AccessRules(Struct, frozen=True, kw_only=True):
         refusal = (
             self._refuse_host(request)
             or self._refuse_origin(request, is_link=False)
-            or self._refuse_token(request, _bearer(request))
+            or self._refuse_token(_bearer(request))
         )
         if refusal is not None:
             return refusal
@@ -95,11 +95,10 @@ class AccessRules(Struct, frozen=True, kw_only=True):
             return Refusal(403, "Requests from pages of other sites are not answered.")
         return None
 
-    def _refuse_token(self, request: Request, given: str) -> Refusal | None:
-        del request
+    def _refuse_token(self, given: str) -> Refusal | None:
         if not given:
             return Refusal(401, "The address lacks its token: open the whole address that the operator printed.")
-        if not secrets.compare_digest(given.encode(), self.token.encode()):
+        if not secrets.compare_digest(given.encode(errors="replace"), self.token.encode()):
             return Refusal(401, "The token is wrong: it changes with every start, so open the address of this run.")
         return None
 
@@ -120,7 +119,7 @@ def _bearer(request: Request) -> str:
 
 
 def _query_token(request: Request) -> str:
-    return parse_qs(urlsplit(request.target).query).get("token", [""])[0]
+    return parse_qs(request.target.partition("?")[2]).get("token", [""])[0]
 
 
 def _without_port(host: str) -> str:

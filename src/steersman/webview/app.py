@@ -19,7 +19,7 @@
 
 from collections.abc import Awaitable, Mapping
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct, json
@@ -116,7 +116,7 @@ class WebViewApp:
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer one request."""
-        path = urlsplit(request.target).path
+        path = request.target.partition("?")[0]
         if path.startswith("/api/"):
             return self._handle_api(path.removeprefix("/api/"), request, exchange)
         exchange.respond(self._file(path, request))
@@ -146,13 +146,12 @@ class WebViewApp:
             return work(self._options.actions, request, exchange)
         if request.method not in {"GET", "HEAD"}:
             exchange.respond(_read_only(request))
-            return None
-        if path == "stream" and request.method == "GET":
-            self._stream(exchange)
-            return None
-        if path.endswith("/yaml") and self._options.actions is not None:
+        elif path == "stream":
+            self._stream(request, exchange)
+        elif path.endswith("/yaml") and self._options.actions is not None:
             return self._yaml(self._options.actions, path, exchange)
-        exchange.respond(self._page(path))
+        else:
+            exchange.respond(self._page(path))
         return None
 
     def _page(self, path: str) -> Response:
@@ -165,8 +164,10 @@ class WebViewApp:
         document = object_document(self._source, name)
         return _document(document) if document is not None else _no_object(name)
 
-    def _stream(self, exchange: Exchange) -> None:
-        if self._updates.is_full:
+    def _stream(self, request: Request, exchange: Exchange) -> None:
+        if request.method == "HEAD":
+            exchange.respond(Response(200, _EVENTS))
+        elif self._updates.is_full:
             exchange.respond(_failure(503, "Too many pages are open: close one, and this one connects again."))
         else:
             self._updates.attach(exchange.stream(200, _EVENTS))
@@ -270,5 +271,5 @@ def _no_object(name: ObjectName) -> Response:
 
 
 def _read_only(request: Request) -> Response:
-    message = f"{request.method} is not allowed: the web view of this operator is read-only."
+    message = f"{request.method} is not allowed: this part of the web view is read-only."
     return Response(405, [("allow", "GET, HEAD"), *_JSON], json.encode({"error": message}))

@@ -1,14 +1,17 @@
 """The web view as people see it: every page, in a real Chromium."""
 
+import asyncio
 import re
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from steersman.clock import RealClock
 from steersman.history.records import ConditionRecord, KeyPhase, KeyState, ObjectName, Result
+from steersman.history.state import ObjectSummary
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.serving.server import Server
 from steersman.webview.access import AccessRules
@@ -17,6 +20,9 @@ from tests.support.fake_exchange import FakeExchange
 from tests.webview.browser.chromium import TOKEN, Look, chromium, needs_chromium, served, viewed, window
 from tests.webview.dictionaries import words
 from tests.webview.sample import READY, SampleOperator, many, showcase
+
+if TYPE_CHECKING:
+    from playwright.async_api import Route
 
 pytestmark = needs_chromium
 
@@ -136,6 +142,14 @@ async def test_without_the_right_token_there_is_one_sentence(token: str, sentenc
     async with viewed(showcase(RealClock()), Look(token=token)) as view:
         await view.see(sentence)
         assert "website-operator" not in await view.text("body")
+
+
+async def test_what_is_refused_is_told_in_chinese_too() -> None:
+    """These sentences are the operator's, so the page has them in its own dictionary."""
+    async with viewed(showcase(RealClock()), Look(token="wrong-wrong-wrong", locale="zh-CN")) as view:
+        await view.see("令牌不正确")
+    async with viewed(showcase(RealClock()), Look(at="#/objects/Website/shop/none", locale="zh-CN")) as view:
+        await view.see("Website shop/none 不存在")
 
 
 class StatusApp:
@@ -350,13 +364,51 @@ async def test_dark_mode_follows_the_system() -> None:
     assert papers == ["rgb(246, 245, 241)", "rgb(15, 20, 22)"]
 
 
+async def test_a_page_that_fails_says_so_and_can_be_tried_again() -> None:
+    """A bug of ours must not look like an operator without objects."""
+    operator = showcase(RealClock())
+    healthy = operator.summaries
+    async with viewed(operator) as view:
+        await view.see("need a look")
+
+        def broken() -> list[ObjectSummary]:
+            raise ZeroDivisionError
+
+        operator.summaries = broken  # type: ignore[method-assign]
+        await view.go("#/queues")  # it asks every two seconds; the lines that were made before serve for one
+        await view.see("This page could not be loaded")
+        await view.page.evaluate("() => { location.hash = '#/objects' }")
+        await view.page.wait_for_selector(".page-objects .failed")
+        await view.see("The operator answered with HTTP 500; its log says why.")
+        operator.summaries = healthy  # type: ignore[method-assign]
+        await view.page.get_by_role("button", name="Try again").click()
+        await view.page.wait_for_selector(".line")
+
+
+async def test_a_slow_answer_shows_the_shape_of_what_is_coming() -> None:
+    """An empty page would look broken; a fast answer must not flicker, so bones appear after a moment."""
+    async with viewed(showcase(RealClock())) as view:
+        await view.see("need a look")
+        release = asyncio.Event()
+
+        async def hold(route: "Route") -> None:
+            await release.wait()
+            await route.continue_()
+
+        await view.page.route("**/api/objects", hold)
+        await view.page.evaluate("() => { location.hash = '#/objects' }")
+        await view.page.get_by_role("status", name="Loading").wait_for()
+        release.set()
+        await view.page.wait_for_selector(".line")
+
+
 async def test_an_operator_without_objects_says_so() -> None:
     """The first minute with the view is with nothing in it."""
     async with viewed(SampleOperator(RealClock())) as view:
         await view.see("This operator has no objects yet.")
         await view.see("Nothing fails, nothing is stuck, nothing runs hot.")
         await view.go("#/objects")
-        await view.see("Create one, and it appears here.")
+        await view.see("Create an object, and it appears here.")
         await view.go("#/queues")
         await view.see("This operator has no caches.")
         await view.go("#/objects/Website/shop/none")
@@ -373,7 +425,7 @@ async def test_texts_of_a_cluster_are_never_code() -> None:
     async with viewed(operator) as view:
         await view.see(evil)
         await view.go("#/objects")
-        await view.page.locator(".line").first.click()
+        await view.page.locator(".line .col-message").first.click(force=True)
         await view.see(f"Website shop/{name.name} is not ready: {evil}")
         assert await view.page.locator("main img, main script").count() == 0
         assert "hacked" not in await view.page.title()

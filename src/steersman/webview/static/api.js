@@ -1,4 +1,5 @@
 // Requests to the operator, all of them to this very server, with the token of its address.
+import { t } from "./language.js";
 
 const KEY = "steersman.token";
 /** Milliseconds without a word after which the operator is taken to be gone; it speaks every two seconds. */
@@ -17,6 +18,7 @@ function readToken() {
 }
 
 const token = readToken();
+export const hasToken = token !== "";
 const headers = { authorization: `Bearer ${token}` };
 
 /** A request that was answered with a failure; the message is the operator's own sentence. */
@@ -29,7 +31,7 @@ export class Failure extends Error {
 
 async function failureOf(response) {
   const body = await response.json().catch(() => ({}));
-  return new Failure(response.status, body.error ?? `HTTP ${response.status}`);
+  return new Failure(response.status, body.error ?? t("state.failed", { status: response.status }));
 }
 
 /** Return the JSON of a path below /api/. */

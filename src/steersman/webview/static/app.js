@@ -1,5 +1,6 @@
 // The frame around the pages: navigation, the link to the operator, the keyboard.
 import { Component, html, render } from "./html.js";
+import { hasToken } from "./api.js";
 import { steady } from "./format.js";
 import { currentLanguage, languages, setLanguage, t } from "./language.js";
 import { listen, live, start } from "./live.js";
@@ -48,7 +49,8 @@ const Wheel = () => html`
 `;
 
 const Link = ({ status }) => {
-  const text = { live: t("link.live"), connecting: t("link.connecting") }[status] ?? t("link.lost");
+  const texts = { live: t("link.live"), connecting: t("link.connecting"), refused: t("link.refused.title") };
+  const text = texts[status] ?? t("link.lost");
   return html`<span class="link link-${status}" role="status">${text}</span>`;
 };
 
@@ -123,9 +125,9 @@ class App extends Component {
         <main id="main" class="page-${at.page}">
           ${live.status === "lost" && live.overview && html`<${Lost} />`}
           ${live.status === "refused"
-            ? html`<${Empty} title=${t("link.refused.title")} text=${live.error.message} />`
+            ? html`<${Empty} title=${t("link.refused.title")} text=${refusal(live.error)} />`
             : live.status === "lost" && !live.overview
-              ? html`<${Empty} title=${t("link.lost.title")} text=${live.error.message} />`
+              ? html`<${Empty} title=${t("link.lost.title")} text=${live.error.status ? live.error.message : t("link.lost.first")} />`
               : this.page(at)}
         </main>
         ${help && html`<${Help} close=${() => this.setState({ help: false })} />`}
@@ -160,6 +162,11 @@ class App extends Component {
 }
 
 const TITLES = Object.fromEntries(PAGES.map(([name]) => [name, true]));
+
+function refusal(error) {
+  if (error.status !== 401) return error.message;
+  return hasToken ? t("link.refused.wrong") : t("link.refused.missing");
+}
 
 const Lost = () => html`
   <div class="banner" role="alert">

@@ -68,10 +68,10 @@ export const Loading = () => html`
   </div>
 `;
 
-export const Failed = ({ error, again }) => html`
+export const Failed = ({ error, absent, again }) => html`
   <div class="empty failed" role="alert">
-    <p class="empty-title">${error.status === 404 ? error.message : t("state.error")}</p>
-    ${error.status !== 404 && html`<p>${error.message}</p>`}
+    <p class="empty-title">${error.status === 404 ? absent : t("state.error")}</p>
+    ${error.status !== 404 && html`<p>${error.status ? error.message : t("link.lost.title")}</p>`}
     ${error.status === 404
       ? html`<a class="button" href="#/objects">${t("object.back")}</a>`
       : html`<button class="button" onClick=${again}>${t("state.again")}</button>`}
@@ -80,7 +80,8 @@ export const Failed = ({ error, again }) => html`
 
 /**
  * A page that shows the JSON of one path and loads it again when something changed, at most every `period`.
- * Subclasses have `path(props)`, `show(data)`, and may have `isAffected(event, data)` and `merge(data, changed)`.
+ * Subclasses have `path(props)`, `show(data)`, and may have `isAffected(event, data)`, `merge(data, changed)` and
+ * `absent()`: what to say if there is no such thing.
  */
 export class Page extends Component {
   period = 1000;
@@ -149,7 +150,7 @@ export class Page extends Component {
 
   render() {
     const { data, error } = this.state;
-    if (error) return html`<${Failed} error=${error} again=${() => this.load()} />`;
+    if (error) return html`<${Failed} error=${error} absent=${this.absent?.() ?? error.message} again=${() => this.load()} />`;
     if (!data || !live.overview) return html`<${Loading} />`;
     return this.show(data);
   }

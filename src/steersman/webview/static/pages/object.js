@@ -6,7 +6,7 @@ import { currentLanguage, t, whole } from "../language.js";
 import { offers } from "../live.js";
 import { Mark, ObjectLink, Page, Phase, Section, toneOf, toneOfReady } from "../parts.js";
 import { YamlForm } from "./editor.js";
-import { causesText, isSame, nameWithin, nextRun, placed, readText, readyOf, sentence } from "../sentences.js";
+import { causesText, fullName, isSame, nameWithin, nextRun, placed, readText, readyOf, sentence } from "../sentences.js";
 
 const RESULT_TONES = { failed: "bad", "gave up": "bad", conflict: "wait", retry: "wait", waiting: "wait", stopped: "none" };
 
@@ -15,6 +15,10 @@ export class ObjectPage extends Page {
 
   path(props) {
     return pathOf(props.object);
+  }
+
+  absent() {
+    return t("sentence.absent", { object: fullName(this.props.object) });
   }
 
   isAffected(event, data) {

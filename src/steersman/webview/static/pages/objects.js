@@ -1,6 +1,6 @@
 // All objects. Only the rows in sight are in the document, so 10,000 of them cost as much as twenty.
 import { html, createRef } from "../html.js";
-import { ago, full, until } from "../format.js";
+import { ago, until } from "../format.js";
 import { count, t, whole } from "../language.js";
 import { offers } from "../live.js";
 import { Empty, hrefOf, Mark, Page, Phase, readyText, toneOf } from "../parts.js";
@@ -192,7 +192,7 @@ export class ObjectsPage extends Page {
         aria-sort=${order === name ? (isReversed ? "descending" : "ascending") : "none"}>${t(`objects.${name}`)}</button>
     `;
     return html`
-      <div class="list" role="table" aria-rowcount=${rows.length} aria-label=${t("nav.objects")}>
+      <div class="list" role="grid" aria-rowcount=${rows.length} aria-label=${t("nav.objects")}>
         <div class="list-head" role="row">
           ${Head({ name: "ready" })}${Head({ name: "object" })}${Head({ name: "phase" })}${Head({ name: "last" })}${Head({ name: "next" })}
           <span role="columnheader" class="col-message">${t("objects.message")}</span>
@@ -211,15 +211,17 @@ export class ObjectsPage extends Page {
     const [kind, namespace, name] = one.object;
     const message = one.message || one.ready?.message || one.ready?.reason || "";
     return html`
-      <a class="line" role="row" key=${key(one.object)} href=${hrefOf(one.object)} tabindex="-1" aria-rowindex=${index + 1}
-        aria-selected=${isSelected} style=${{ transform: `translateY(${index * row}px)`, height: `${row}px` }}>
-        <span role="cell" class="col-ready"><${Mark} tone=${toneOf(one)} label=${readyText(one)} /></span>
-        <span role="cell" class="col-object"><span class="kind">${kind}</span> <span class="name">${placed(namespace, name)}</span></span>
-        <span role="cell" class="col-phase"><${Phase} phase=${one.phase} /></span>
-        <span role="cell" class="col-last" title=${one.last ? full(one.last) : ""}>${one.last ? ago(one.last) : t("time.never")}</span>
-        <span role="cell" class="col-next" title=${one.until ? full(one.until) : ""}>${one.until ? until(one.until) : ""}</span>
-        <span role="cell" class="col-message" title=${message}>${message}</span>
-      </a>
+      <div class="line" role="row" key=${key(one.object)} aria-rowindex=${index + 1} aria-selected=${isSelected}
+        style=${{ transform: `translateY(${index * row}px)`, height: `${row}px` }}>
+        <span role="gridcell" class="col-ready"><${Mark} tone=${toneOf(one)} label=${readyText(one)} /></span>
+        <span role="gridcell" class="col-object">
+          <a href=${hrefOf(one.object)} title=${message} tabindex="-1"><span class="kind">${kind}</span> <span class="name">${placed(namespace, name)}</span></a>
+        </span>
+        <span role="gridcell" class="col-phase"><${Phase} phase=${one.phase} /></span>
+        <span role="gridcell" class="col-last">${one.last ? ago(one.last) : t("time.never")}</span>
+        <span role="gridcell" class="col-next">${one.until ? until(one.until) : ""}</span>
+        <span role="gridcell" class="col-message">${message}</span>
+      </div>
     `;
   }
 }

@@ -13,10 +13,14 @@ export default {
   "link.lost": "Disconnected",
   "link.lost.title": "The operator does not answer",
   "link.lost.text": "What you see is {duration} old. This page connects again by itself.",
+  "link.lost.first": "This page connects by itself as soon as it does.",
   "link.refused.title": "No access",
+  "link.refused.missing": "The address lacks its token: open the whole address that the operator printed.",
+  "link.refused.wrong": "The token is wrong: it changes with every start, so open the address of this run.",
 
   "state.loading": "Loading",
   "state.error": "This page could not be loaded",
+  "state.failed": "The operator answered with HTTP {status}; its log says why.",
   "state.again": "Try again",
 
   "unit.ms": "ms",
@@ -31,7 +35,7 @@ export default {
 
   "overview.quiet": "All is well: every object is as it was declared.",
   "overview.empty": "This operator has no objects yet.",
-  "overview.empty.text": "Create one, and it appears here.",
+  "overview.empty.text": "Create an object, and it appears here.",
   "overview.some": "{objects} need a look; {ready} of {total} are ready.",
   "overview.one": "1 object needs a look; {ready} of {total} are ready.",
   "overview.waiting": "{ready} of {total} are ready, and nothing fails.",

@@ -13,10 +13,14 @@ export default {
   "link.lost": "已断开",
   "link.lost.title": "Operator 没有响应",
   "link.lost.text": "当前显示的是 {duration}前的数据，本页会自动重新连接。",
+  "link.lost.first": "一旦它响应，本页会自动连接。",
   "link.refused.title": "无法访问",
+  "link.refused.missing": "地址中缺少令牌：请打开 Operator 打印的完整地址。",
+  "link.refused.wrong": "令牌不正确：每次启动都会更换，请打开本次运行的地址。",
 
   "state.loading": "加载中",
   "state.error": "无法加载此页面",
+  "state.failed": "Operator 返回了 HTTP {status}，原因见它的日志。",
   "state.again": "重试",
 
   "unit.ms": "毫秒",
