@@ -49,7 +49,7 @@ class Fleet:
     cluster: Cluster
 
     async def launch(self, count: int) -> Migration:
-        """Make the boats, then store v1."""
+        """Create the boats, then store v1."""
         await _stored_as(self.cluster, "v1beta1")
         for number in range(count):
             await self.cluster.client.create(BetaBoat(meta(f"b{number:03}"), BoatSpec(sails=number)))
@@ -66,7 +66,7 @@ class Fleet:
         return await rewrite(self.cluster.client, migration.kind, told)
 
     def stored_versions(self) -> set[str]:
-        """Give the versions in which boats are stored, as the server's own store has them."""
+        """Return the versions in which boats are stored, as the server's own store has them."""
         (served,) = self.cluster.server.catalog.resources("migration.example.com", "v1")
         return {record.decode()["apiVersion"] for record in self.cluster.server.objects.records(served)}
 

@@ -12,12 +12,12 @@ import click
 
 from steersman.cli.loop import loop_factory
 from steersman.cli.parameters import PORT
-from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalOptions
 
-#: Objects between collections: a server makes many short-lived ones and hardly any cycles.
+#: Objects between garbage collections: a server creates many short-lived ones and hardly any cycles.
 _COLLECT_AFTER = (50_000, 20, 50)
 
 
@@ -88,10 +88,10 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.apiserver.http.request_log import RequestLog
     from steersman.apiserver.local import LocalOptions
     from steersman.errors import ConfigError
-    from steersman.manager.logs import configure_logging
+    from steersman.manager.process.logs import configure_logging
 
     configure_logging(json=False)
-    calls = LateCalls()
+    calls = DeferredWebhookCalls()
     options = LocalOptions(
         port=port,
         token=token,
@@ -111,9 +111,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         raise _Unusable(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}") from None
 
 
-async def _serve(options: "LocalOptions", path: Path, calls: LateCalls) -> None:
+async def _serve(options: "LocalOptions", path: Path, calls: DeferredWebhookCalls) -> None:
     from steersman.apiserver.local import local_server
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.signals import stop_on_signals
 
     async with stop_on_signals() as stop, local_server(options) as server:
         _write_private(path, server.access.kubeconfig())
@@ -175,7 +175,7 @@ def import_command(file: Path, data: Path) -> None:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Put a whole file in place that nobody else can ever have read, not even while it was being written."""
+    """Write a whole file that no other user can ever have read, not even while it was being written."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:

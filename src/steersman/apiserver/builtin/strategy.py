@@ -21,7 +21,7 @@ from steersman.errors import ApiError
 from steersman.golang.empty_values import same_content
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
-from steersman.structural.verdict import Verdict
+from steersman.validation.field_errors import ValidationResult
 from steersman.validation.wire_types import Reading
 
 
@@ -144,7 +144,7 @@ class BuiltinStrategy(Strategy):
         before = {key: value for key, value in old.items() if key not in ignored}
         return not same_content(before, {key: value for key, value in obj.items() if key not in ignored})
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Validate the metadata, then apply the kind's own rules."""
         metadata = obj["metadata"]
         if old is None:
@@ -152,7 +152,7 @@ class BuiltinStrategy(Strategy):
         else:
             errors = self._metadata_review.of_changed(metadata, old["metadata"], subresource)
         errors += self._kind.validation_errors(obj, old, subresource)
-        return Verdict(errors, self._kind.validation_warnings(obj, old, subresource))
+        return ValidationResult(errors, self._kind.validation_warnings(obj, old, subresource))
 
     def columns(self) -> tuple[Column, ...]:
         """Return the columns that ``kubectl get`` prints for the kind."""

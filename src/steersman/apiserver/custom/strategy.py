@@ -15,7 +15,7 @@ from steersman.errors import DecodeError
 from steersman.golang.equality import json_identical
 from steersman.golang.text import json_text
 from steersman.objects.codec import decode_json, encode_json
-from steersman.structural.verdict import Verdict
+from steersman.validation.field_errors import ValidationResult
 from steersman.validation.object_meta import read_object_meta
 from steersman.validation.wire_types import WireTypeError
 
@@ -199,7 +199,7 @@ class CustomStrategy(Strategy):
             metadata["managedFields"] = managed
         obj["metadata"] = metadata
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge an object by its schema and rules."""
         if old is None:
             return self.kind.validate_create(obj)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.structural.verdict import Verdict
+from steersman.validation.field_errors import ValidationResult
 
 Document = dict[str, Any]
 _MOST_ERRORS = 100
@@ -117,7 +117,7 @@ class Strategy(ABC):
         """Set and remove what the client cannot decide, before a changed object is validated."""
 
     @abstractmethod
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Validate an object and its metadata; ``old`` is ``None`` for a new one."""
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:

@@ -35,9 +35,8 @@ from steersman.apiserver.verbs.write_path import (
     without_duplicate_owners,
 )
 from steersman.errors import ApiError, DecodeError
-from steersman.golang.printing import plain
 from steersman.golang.strict_json import decode_json, settle_numbers, strict_message
-from steersman.golang.text import json_string, json_text
+from steersman.golang.text import json_string, json_text, plain
 from steersman.objects.codec import encode_json
 from steersman.protocol.patches import (
     MalformedPatch,

@@ -29,8 +29,8 @@ from steersman.apiserver.verbs.patch import bad_result, patch_document
 from steersman.apiserver.verbs.write_path import Decoded, Existing, ObjectWriter, propose
 from steersman.errors import ApiError
 from steersman.golang.equality import json_equal
-from steersman.golang.printing import plain
 from steersman.golang.strict_json import strict_message
+from steersman.golang.text import plain
 from steersman.objects.identity import GroupVersionKind
 from steersman.validation.field_errors import FieldError
 from steersman.validation.field_errors import invalid as invalid_field

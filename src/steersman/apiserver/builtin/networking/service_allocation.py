@@ -190,4 +190,4 @@ def _port_fault(number: int, taken: set[int]) -> str:
 
 
 def _invalid_service(obj: Document, errors: list[FieldError]) -> Refusal:
-    return invalid_object("Service", "", obj["metadata"]["name"], errors)
+    return invalid_object("Service", "", obj["metadata"].get("name", ""), errors)
