@@ -40,7 +40,7 @@ test-databases: $(DATABASES) ## Test the database operators on real servers, whi
 
 test-web: $(WEB) ## Test the web view in a real Chromium, which it installs if it may (Debian, root)
 	@command -v chromium >/dev/null || tools/install_chromium.sh
-	STEERSMAN_WEB=1 $(BIN)/pytest -q tests/webview
+	STEERSMAN_WEB=1 $(BIN)/pytest -q -n $(WORKERS) tests/webview
 
 screenshots: $(WEB) ## Write the pictures of the web view in docs/images
 	@command -v chromium >/dev/null || tools/install_chromium.sh
