@@ -1,0 +1,133 @@
+"""What a real cluster is made of, built once into the cache: Go programs, Debian packages, images."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Self
+
+from steersman.scaffold.image.layer import File
+from tools.control_plane.binaries import CONTROL_PLANE, NODE, Binaries, MissingError
+from tools.real_cluster.images import Image, program_files, python_image, system_files, write_image
+
+HERE: Final = Path(__file__).parent
+#: Unpacked into the cache, never installed: no service starts and nothing of the host changes.
+PACKAGES: Final = (
+    "busybox-static",
+    "containerd",
+    "containernetworking-plugins",
+    "docker-registry",
+    "libedit2",
+    "libbsd0",
+    "libnftables1",
+    "libnftnl11",
+    "libseccomp2",
+    "nftables",
+    "runc",
+)
+#: What the image with busybox can do; an applet is chosen by the name of its program.
+_APPLETS: Final = ("cat", "cp", "echo", "env", "ls", "nslookup", "sh", "sleep", "true")
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Where the parts of a cluster are; everything is there."""
+
+    binaries: Binaries
+    #: The Debian packages, as they would lie below `/`.
+    packages: Path
+    #: Folders with OCI layouts: `pause`, `busybox`, `python`.
+    images: Path
+
+    @classmethod
+    def ensure(cls) -> Self:
+        """Return the parts, building those that are not in the cache yet."""
+        binaries = Binaries.ensure((*CONTROL_PLANE, *NODE))
+        cache = binaries.folder.parent
+        packages = cache / f"real-cluster-packages-{_short(' '.join(PACKAGES))}"
+        _once(packages, "containerd, runc and network plugins from packages", _unpack_packages)
+        made_by = _short((HERE / "images.py").read_text() + (HERE / "parts.py").read_text() + sys.version)
+        images = cache / f"real-cluster-images-{made_by}"
+        _once(images, "images", lambda folder: _build_images(packages, folder))
+        return cls(binaries, packages, images)
+
+    @property
+    def programs(self) -> list[Path]:
+        """Folders of programs, as on PATH."""
+        return [self.binaries.folder, self.packages / "usr/sbin", self.packages / "usr/bin", self.packages / "bin"]
+
+    @property
+    def libraries(self) -> list[Path]:
+        """Folders of the libraries that the packages brought."""
+        return sorted({path.parent for path in self.packages.glob("**/lib/*-linux-gnu/lib*.so*")})
+
+
+def _short(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:12]
+
+
+def _once(folder: Path, what: str, build: Callable[[Path], None]) -> None:
+    """Build a folder unless it exists; it appears under its name only when it is complete."""
+    if folder.exists():
+        return
+    begun = time.monotonic()
+    print(f"preparing {what} (once)", flush=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as unfinished:
+        result = Path(unfinished) / "result"
+        result.mkdir()
+        build(result)
+        result.rename(folder)
+    print(f"  prepared in {time.monotonic() - begun:.0f} s", flush=True)
+
+
+def _unpack_packages(folder: Path) -> None:
+    downloads = folder.parent / "downloads"
+    lists = folder.parent / "lists"
+    for place in (downloads, lists / "partial"):
+        place.mkdir(parents=True)
+    # The package lists are fetched into a folder of ours: the host's own stay as they are.
+    options = ["-q", "-o", f"Dir::State::Lists={lists}", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3"]
+    _run("apt-get", *options, "update", cwd=downloads)
+    _run("apt-get", *options, "download", *PACKAGES, cwd=downloads)
+    for package in sorted(downloads.glob("*.deb")):
+        _run("dpkg-deb", "--extract", str(package), str(folder), cwd=downloads)
+
+
+def _build_images(packages: Path, folder: Path) -> None:
+    machine = os.uname().machine
+    pause = folder.parent / "pause"
+    environment = {**os.environ, "CGO_ENABLED": "0"}
+    _run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", str(pause), ".", cwd=HERE / "pause", env=environment)
+    write_image(
+        Image(title="pause", files=[File("pause", pause.read_bytes(), 0o755)], command=("/pause",)),
+        folder / "pause",
+        machine,
+    )
+    busybox = next(path for path in (packages / "bin/busybox", packages / "usr/bin/busybox") if path.exists())
+    applets = [File(f"bin/{name}", busybox.read_bytes(), 0o755) for name in _APPLETS]
+    write_image(
+        Image(title="busybox", files=[*applets, *system_files()], command=()), folder / "busybox", machine
+    )
+    write_image(python_image(), folder / "python", machine)
+    if (server := shutil.which("redis-server")) is not None:
+        files = [
+            *program_files(Path(server).resolve(), "redis-server"),
+            *program_files(Path(server).resolve(), "redis-sentinel"),
+            *program_files(Path(shutil.which("redis-cli") or server).resolve(), "redis-cli"),
+            *applets,
+            *system_files(),
+        ]
+        write_image(Image(title="redis", files=files, command=("redis-server",)), folder / "redis", machine)
+
+
+def _run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> None:
+    answer = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)  # noqa: S603 - our own commands
+    if answer.returncode:
+        raise MissingError(f"{' '.join(command[:2])} … failed: {(answer.stderr or answer.stdout).strip()[-1000:]}")
