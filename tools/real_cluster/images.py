@@ -20,6 +20,19 @@ MACHINE: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 _LIBRARIES: Final = "usr/local/lib"
 _LIBRARY: Final = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x[0-9a-f]+\)$", re.MULTILINE)
 _LOADER: Final = re.compile(r"/ld-linux|/ld64|/ld-musl")
+#: Libraries that extension modules of packages load, and that every image of a distribution has beside the C library.
+_USUAL: Final = (
+    "libdl.so.2",
+    "libgcc_s.so.1",
+    "libm.so.6",
+    "libnss_dns.so.2",
+    "libnss_files.so.2",
+    "libpthread.so.0",
+    "libresolv.so.2",
+    "librt.so.1",
+    "libstdc++.so.6",
+    "libutil.so.1",
+)
 #: Folders of the standard library that an operator does not need.
 _LEFT_OUT: Final = frozenset(
     {"__pycache__", "site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip"}
@@ -79,7 +92,10 @@ def program_files(program: Path, name: str) -> Iterator[File]:
 
 def library_files(programs: Iterable[Path]) -> Iterator[File]:
     """Yield the shared libraries of programs and modules; the loader where programs expect it."""
-    for library in sorted({found for program in programs for found in _loaded(program)}):
+    loaded = {found for program in programs for found in _loaded(program)}
+    folders = {Path(found).parent for found in loaded if Path(found).name == "libc.so.6"}
+    usual = {str(folder / name) for folder in folders for name in _USUAL if (folder / name).exists()}
+    for library in sorted(loaded | usual):
         is_loader = _LOADER.search(library) is not None
         place = library.lstrip("/") if is_loader else f"{_LIBRARIES}/{Path(library).name}"
         yield File(place, Path(library).read_bytes(), 0o755)
