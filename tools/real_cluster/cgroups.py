@@ -160,7 +160,9 @@ def _removed(folder: Path) -> bool:
 def mount_commands(groups: str) -> Iterator[tuple[str, ...]]:
     """Yield the commands that mount, in a cgroup namespace of its own, what `/proc/self/cgroup` lists."""
     root = "/sys/fs/cgroup"
-    first_version = [controllers for _, controllers, _ in (line.split(":", 2) for line in groups.splitlines()) if controllers]
+    first_version = [
+        controllers for _, controllers, _ in (line.split(":", 2) for line in groups.splitlines()) if controllers
+    ]
     if not first_version:
         yield ("mount", "-t", "cgroup2", "cgroup2", root)
         return

@@ -27,7 +27,10 @@ _TRIALS: Final = (
     ("network bridges", "ip link add trial0 type bridge"),
     ("veth devices", "ip link add trial1 type veth peer name trial2"),
     ("mounts", "mount -t tmpfs tmpfs /run"),
-    ("overlay file systems", "mkdir /run/u /run/w /run/m && mount -t overlay -o lowerdir=/var/lib,upperdir=/run/u,workdir=/run/w overlay /run/m"),
+    (
+        "overlay file systems",
+        "mkdir /run/u /run/w /run/m && mount -t overlay -o lowerdir=/var/lib,upperdir=/run/u,workdir=/run/w overlay /run/m",
+    ),
     ("nftables", f"{sys.executable} -m tools.real_cluster.host"),
 )
 _NAMESPACES: Final = ("--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "--mount-proc")
@@ -62,7 +65,9 @@ def _missing_in_kernel() -> str:
         return "namespaces of its own did not start within a minute"
     if answer.returncode == 0:
         return ""
-    return f"it needs {answer.stdout.strip() or 'namespaces'} in the kernel, and the permission to use them: {answer.stderr.strip()}".rstrip(": ")
+    return f"it needs {answer.stdout.strip() or 'namespaces'} in the kernel, and the permission to use them: {answer.stderr.strip()}".rstrip(
+        ": "
+    )
 
 
 def has_nftables() -> bool:

@@ -84,10 +84,23 @@ def write_image(image: Image, folder: Path, machine: str) -> None:
         layout.root.rename(folder)
 
 
-def program_files(program: Path, name: str) -> Iterator[File]:
-    """Yield a program under `/usr/local/bin` and the libraries that it loads."""
-    yield File(f"usr/local/bin/{name}", program.read_bytes(), 0o755)
-    yield from library_files([program])
+def package_files(root: Path, programs: str) -> Iterator[File]:
+    """Yield programs of unpacked packages, by a pattern, and all shared libraries beside them.
+
+    Links are replaced by what they point to, below the same root.
+    """
+    for pattern in (f"usr/bin/{programs}", "lib64/ld-*", "**/lib/*-linux-gnu/**/*.so*", "lib/ld-*"):
+        for path in sorted(root.glob(pattern)):
+            content = _followed(path, root)
+            if content.is_file():
+                yield File(str(path.relative_to(root)), content.read_bytes(), 0o755)
+
+
+def _followed(path: Path, root: Path) -> Path:
+    while path.is_symlink():
+        target = path.readlink()
+        path = root / target.relative_to("/") if target.is_absolute() else path.parent / target
+    return path
 
 
 def library_files(programs: Iterable[Path]) -> Iterator[File]:

@@ -127,7 +127,9 @@ class Node:
         _run("mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
         for name in ("upper", "work", "netns"):
             Path("/run", name).mkdir()
-        _run("mount", "-t", "overlay", "-o", "lowerdir=/var/lib,upperdir=/run/upper,workdir=/run/work", "lib", "/var/lib")
+        _run(
+            "mount", "-t", "overlay", "-o", "lowerdir=/var/lib,upperdir=/run/upper,workdir=/run/work", "lib", "/var/lib"
+        )
         logs = self._root / "var-log"
         logs.mkdir()
         _bind(logs, "/var/log")

@@ -1,7 +1,6 @@
 """What a real cluster is made of, built once into the cache: Go programs, Debian packages, images."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from typing import Final, Self
 
 from steersman.scaffold.image.layer import File
 from tools.control_plane.binaries import CONTROL_PLANE, NODE, Binaries, MissingError
-from tools.real_cluster.images import Image, program_files, python_image, system_files, write_image
+from tools.real_cluster.images import Image, package_files, python_image, system_files, write_image
 
 HERE: Final = Path(__file__).parent
 #: Unpacked into the cache, never installed: no service starts and nothing of the host changes.
@@ -31,6 +30,8 @@ PACKAGES: Final = (
     "nftables",
     "runc",
 )
+#: Unpacked with all that they need, to become the content of an image.
+IMAGE_PACKAGES: Final = ("redis-server", "redis-sentinel")
 #: What the image with busybox can do; an applet is chosen by the name of its program.
 _APPLETS: Final = ("cat", "cp", "echo", "env", "ls", "nslookup", "sh", "sleep", "true")
 
@@ -42,7 +43,7 @@ class Parts:
     binaries: Binaries
     #: The Debian packages, as they would lie below `/`.
     packages: Path
-    #: Folders with OCI layouts: `pause`, `busybox`, `python`.
+    #: Folders with OCI layouts: `pause`, `busybox`, `python`, `redis`.
     images: Path
 
     @classmethod
@@ -50,12 +51,12 @@ class Parts:
         """Return the parts, building those that are not in the cache yet."""
         binaries = Binaries.ensure((*CONTROL_PLANE, *NODE))
         cache = binaries.folder.parent
-        packages = cache / f"real-cluster-packages-{_short(' '.join(PACKAGES))}"
+        packages = cache / f"real-cluster-packages-{_short(' '.join((*PACKAGES, *IMAGE_PACKAGES)))}"
         _once(packages, "containerd, runc and network plugins from packages", _unpack_packages)
         made_by = _short((HERE / "images.py").read_text() + (HERE / "parts.py").read_text() + sys.version)
         images = cache / f"real-cluster-images-{made_by}"
         _once(images, "images", lambda folder: _build_images(packages, folder))
-        return cls(binaries, packages, images)
+        return cls(binaries, packages / "node", images)
 
     @property
     def programs(self) -> list[Path]:
@@ -88,16 +89,23 @@ def _once(folder: Path, what: str, build: Callable[[Path], None]) -> None:
 
 
 def _unpack_packages(folder: Path) -> None:
-    downloads = folder.parent / "downloads"
-    lists = folder.parent / "lists"
-    for place in (downloads, lists / "partial"):
-        place.mkdir(parents=True)
+    work = folder.parent
+    lists, nothing = work / "lists", work / "nothing-installed"
+    (lists / "partial").mkdir(parents=True)
+    nothing.touch()
     # The package lists are fetched into a folder of ours: the host's own stay as they are.
-    options = ["-q", "-o", f"Dir::State::Lists={lists}", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3"]
-    _run("apt-get", *options, "update", cwd=downloads)
-    _run("apt-get", *options, "download", *PACKAGES, cwd=downloads)
-    for package in sorted(downloads.glob("*.deb")):
-        _run("dpkg-deb", "--extract", str(package), str(folder), cwd=downloads)
+    apt = ["apt-get", "-q", "-y", "-o", f"Dir::State::Lists={lists}", "-o", "APT::Sandbox::User=root"]
+    _run(*apt, "-o", "Acquire::Retries=3", "update", cwd=work)
+    node, image = work / "node", work / "image"
+    node.mkdir()
+    _run(*apt, "download", *PACKAGES, cwd=node)
+    (image / "partial").mkdir(parents=True)
+    whole = ["-o", f"Dir::State::Status={nothing}", "-o", f"Dir::Cache::Archives={image}", "-o", "Debug::NoLocking=1"]
+    _run(*apt, *whole, "install", "--download-only", "--no-install-recommends", *IMAGE_PACKAGES, cwd=work)
+    for source, name in ((node, "node"), (image, "image")):
+        (folder / name).mkdir()
+        for package in sorted(source.glob("*.deb")):
+            _run("dpkg-deb", "--extract", str(package), str(folder / name), cwd=work)
 
 
 def _build_images(packages: Path, folder: Path) -> None:
@@ -105,26 +113,19 @@ def _build_images(packages: Path, folder: Path) -> None:
     pause = folder.parent / "pause"
     environment = {**os.environ, "CGO_ENABLED": "0"}
     _run("go", "build", "-trimpath", "-ldflags=-s -w", "-o", str(pause), ".", cwd=HERE / "pause", env=environment)
-    write_image(
-        Image(title="pause", files=[File("pause", pause.read_bytes(), 0o755)], command=("/pause",)),
-        folder / "pause",
-        machine,
-    )
-    busybox = next(path for path in (packages / "bin/busybox", packages / "usr/bin/busybox") if path.exists())
+    busybox = next(path for path in packages.glob("node/**/bin/busybox"))
     applets = [File(f"bin/{name}", busybox.read_bytes(), 0o755) for name in _APPLETS]
-    write_image(
-        Image(title="busybox", files=[*applets, *system_files()], command=()), folder / "busybox", machine
-    )
-    write_image(python_image(), folder / "python", machine)
-    if (server := shutil.which("redis-server")) is not None:
-        files = [
-            *program_files(Path(server).resolve(), "redis-server"),
-            *program_files(Path(server).resolve(), "redis-sentinel"),
-            *program_files(Path(shutil.which("redis-cli") or server).resolve(), "redis-cli"),
-            *applets,
-            *system_files(),
-        ]
-        write_image(Image(title="redis", files=files, command=("redis-server",)), folder / "redis", machine)
+    for image in (
+        Image(title="pause", files=[File("pause", pause.read_bytes(), 0o755)], command=("/pause",)),
+        Image(title="busybox", files=[*applets, *system_files()], command=()),
+        Image(
+            title="redis",
+            files=[*package_files(packages / "image", "redis-*"), *applets, *system_files()],
+            command=("redis-server",),
+        ),
+        python_image(),
+    ):
+        write_image(image, folder / image.title, machine)
 
 
 def _run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> None:

@@ -1,6 +1,6 @@
 """`make e2e-real`: run scenarios, each on a fresh cluster, and print how long each step took.
 
-    python -m tools.real_cluster.scenarios [--keep] [SCENARIO…]
+python -m tools.real_cluster.scenarios [--keep] [SCENARIO…]
 """
 
 import argparse
@@ -25,6 +25,7 @@ SCENARIOS: Final[dict[str, Callable[[User], None]]] = {
     "custompod": examples.custompod,
     "foobar": examples.foobar,
     "samplecontroller": examples.samplecontroller,
+    "redisfailover": examples.redisfailover,
 }
 #: Set for the process inside of the cluster.
 _INSIDE: Final = "--inside"

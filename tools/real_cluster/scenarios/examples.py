@@ -95,3 +95,74 @@ def _available(user: User) -> Any:
 def _image(user: User) -> str:
     deployment = user.get("deployment", "example-foo")
     return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
+
+
+def redisfailover(user: User) -> None:
+    """Real Redis servers: a master that is lost, more servers and another version, and no key is lost."""
+    versions = ("7.2-alpine", "7.4-alpine")
+    _deployed(user, "redisfailover", *(("redis", f"library/redis:{version}") for version in versions))
+    with user.step("3 servers and 3 sentinels, until ready"):
+        user.kubectl("apply", "-f", "samples/basic.yaml")
+        master = _wait_redis(user, 3, other_than="")
+        _redis(user, master, "set", "greeting", "hello")
+        _redis(user, master, "wait", "2", "5000")
+    with user.step("master SIGKILLed with its pod, until another one is master"):
+        user.kubectl("delete", "pod", master, "--grace-period=0", "--force")
+        _wait_redis(user, 3, other_than=master)
+    with user.step("scale to 5 servers, until ready"):
+        _patch_redis(user, '{"replicas": 5}')
+        _wait_redis(user, 5, other_than="")
+    with user.step("another version, replicas first, until ready"):
+        _patch_redis(user, '{"image": "redis:7.4-alpine"}')
+        user.until("all servers have it", lambda: _redis_images(user) == {"redis:7.4-alpine"}, seconds=180)
+        master = _wait_redis(user, 5, other_than="")
+    if (kept := _redis(user, master, "get", "greeting")) != "hello":
+        raise ScenarioError(f"the key has the value {kept!r} afterwards")
+    with user.step("delete it, until its pods are gone"):
+        user.kubectl("delete", "rf", "redisfailover")
+        user.until("no pods are left", lambda: not user.items("pods"))
+    user.undeploy("redisfailover-system")
+
+
+def _patch_redis(user: User, settings: str) -> None:
+    user.kubectl("patch", "rf", "redisfailover", "--type=merge", "-p", f'{{"spec": {{"redis": {settings}}}}}')
+
+
+def _redis_pods(user: User) -> list[dict[str, Any]]:
+    return user.items("pods", "-l", "app.kubernetes.io/component=redis")
+
+
+def _redis_images(user: User) -> set[str]:
+    return {pod["spec"]["containers"][0]["image"] for pod in _redis_pods(user)}
+
+
+def _wait_redis(user: User, servers: int, *, other_than: str) -> str:
+    """Wait until so many servers are ready behind a master; return its pod."""
+
+    def look() -> str:
+        found = user.get("rf", "redisfailover")
+        if not _is_true(found, "Ready") or found["status"].get("observedGeneration") != found["metadata"]["generation"]:
+            return ""
+        pods = [pod for pod in _redis_pods(user) if "deletionTimestamp" not in pod["metadata"]]
+        masters = [pod["metadata"]["name"] for pod in pods if _role(pod) == "master"]
+        is_whole = len(pods) == servers and all(_is_true(pod, "Ready") for pod in pods)
+        return masters[0] if is_whole and len(masters) == 1 and masters[0] != other_than else ""
+
+    return user.until(f"{servers} servers are ready behind one master", look, seconds=180)
+
+
+def _role(pod: dict[str, Any]) -> str:
+    return str(pod["metadata"].get("labels", {}).get("redisfailovers-role"))
+
+
+def _is_true(found: dict[str, Any], condition: str) -> bool:
+    conditions = found.get("status", {}).get("conditions", ())
+    return any(one["type"] == condition and one["status"] == "True" for one in conditions)
+
+
+def _redis(user: User, pod: str, *command: str) -> str:
+    return user.kubectl("exec", pod, "-c", "redis", "--", "redis-cli", "-h", _address(user, pod), *command).strip()
+
+
+def _address(user: User, pod: str) -> str:
+    return str(user.get("pod", pod)["status"]["podIP"])

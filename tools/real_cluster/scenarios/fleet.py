@@ -91,7 +91,8 @@ def _lose_leaders(user: User) -> None:
         else:
             kill_processes(pod, signal.SIGKILL)
         user.until(
-            "another replica leads", lambda holder=holder: user.leader(_NAME, _NAMESPACE) not in {"", holder}  # type: ignore[misc]
+            "another replica leads",
+            lambda holder=holder: user.leader(_NAME, _NAMESPACE) not in {"", holder},  # type: ignore[misc]
         )
         led = time.monotonic() - begun
         _write(user, message)

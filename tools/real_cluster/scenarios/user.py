@@ -80,7 +80,7 @@ class User:
 
     def items(self, *arguments: str) -> list[dict[str, Any]]:
         """Return the objects of a list."""
-        found: list[dict[str, Any]] = self.get(*arguments)["items"]
+        found: list[dict[str, Any]] = (self.get(*arguments) or {"items": []})["items"]
         return found
 
     def until(self, what: str, look: Callable[[], T | None], seconds: float = _PATIENCE) -> T:
