@@ -6,8 +6,8 @@
     python -m tools.real_cluster run -- COMMAND…   run a command inside of a fresh one
     python -m tools.real_cluster enter [COMMAND…]  run a command, else a shell, inside of the one that runs
 
-Inside, KUBECONFIG is that of an administrator, `localhost:5000` is a registry that the node pulls from, and addresses of
-pods and services can be reached. Outside nothing of it can be reached, and nothing is left of it when it ends.
+Inside, KUBECONFIG is that of an administrator, `localhost:5000` is a registry that the node pulls from, and addresses
+of pods and services can be reached. From outside none of this can be reached. When it ends nothing is left of it.
 """
 
 import argparse

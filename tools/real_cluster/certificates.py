@@ -1,6 +1,6 @@
 """Certificates of a cluster: one authority, and a certificate for each program, valid for a few days."""
 
-import datetime
+import datetime as dt
 import ipaddress
 from collections.abc import Iterable
 from pathlib import Path
@@ -57,15 +57,15 @@ def write_key(path: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=_DAYS))
+        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_after(now + dt.timedelta(days=_DAYS))
     )
 
 

@@ -22,15 +22,13 @@ _PROGRAMS: Final = {
     "apt-get": "Debian or Ubuntu, whose packages bring containerd and runc",
     "dpkg-deb": "dpkg",
 }
+_OVERLAY: Final = "lowerdir=/var/lib,upperdir=/run/upper,workdir=/run/work"
 #: What is tried in namespaces that vanish at once; a failing line names what the kernel lacks.
 _TRIALS: Final = (
     ("network bridges", "ip link add trial0 type bridge"),
     ("veth devices", "ip link add trial1 type veth peer name trial2"),
-    ("mounts", "mount -t tmpfs tmpfs /run"),
-    (
-        "overlay file systems",
-        "mkdir /run/u /run/w /run/m && mount -t overlay -o lowerdir=/var/lib,upperdir=/run/u,workdir=/run/w overlay /run/m",
-    ),
+    ("mounts", "mount -t tmpfs tmpfs /run && mkdir /run/upper /run/work /run/both"),
+    ("overlay file systems", f"mount -t overlay -o {_OVERLAY} overlay /run/both"),
     ("nftables", f"{sys.executable} -m tools.real_cluster.host"),
 )
 _NAMESPACES: Final = ("--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "--mount-proc")
@@ -65,9 +63,8 @@ def _missing_in_kernel() -> str:
         return "namespaces of its own did not start within a minute"
     if answer.returncode == 0:
         return ""
-    return f"it needs {answer.stdout.strip() or 'namespaces'} in the kernel, and the permission to use them: {answer.stderr.strip()}".rstrip(
-        ": "
-    )
+    what = answer.stdout.strip() or f"namespaces ({answer.stderr.strip()})"
+    return f"it needs {what} in the kernel, and the permission to use them"
 
 
 def has_nftables() -> bool:

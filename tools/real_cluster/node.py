@@ -1,4 +1,4 @@
-"""The first process inside of a cluster's namespaces: it sets them up, starts the programs, and restarts those that end.
+"""The first process inside of a cluster's namespaces: it sets them up and keeps the programs running.
 
 When this process ends the kernel ends all others in its PID namespace, and with the last of them go mounts, interfaces
 and packet filters. It ends by itself as soon as its standard input is closed: the supervisor holds the other side, so

@@ -2,8 +2,8 @@
 
     starter ── pipe ──> supervisor ── pipe ──> node (PID 1 of the cluster's namespaces) ──> all programs and pods
 
-Each process ends when the pipe to its left is closed, which the kernel does however its other side ended. Namespaces end
-with their processes; only cgroups and files must be removed by somebody outside, and that is the supervisor. If it is
+Each process ends when the pipe to its left is closed, which the kernel does however its other side ended. Namespaces
+end with their processes; only cgroups and files must be removed by somebody outside, and that is the supervisor. If it is
 killed itself, these two remain until the next cluster starts, which removes those of supervisors that are gone.
 """
 

@@ -28,7 +28,7 @@ def _running(user: User, count: int) -> Callable[[], bool]:
 
 
 def custompod(user: User) -> None:
-    """Pods of a CustomPod run, are replaced and are removed."""
+    """Check that pods of a CustomPod run, are replaced and are removed."""
     _deployed(user, "custompod", ("busybox", "library/busybox:latest"))
     with user.step("1 CustomPod with 1 pod, until it runs"):
         user.steer("samples", "apply", "--yes")
@@ -48,7 +48,7 @@ def custompod(user: User) -> None:
 
 
 def foobar(user: User) -> None:
-    """Tasks are done, versions converted, and a deleted FooBar leaves nothing behind."""
+    """Check that tasks are done, versions converted, and that a deleted FooBar leaves nothing behind."""
     _deployed(user, "foobar")
     with user.step("sample, until it is applied"):
         user.steer("samples", "apply", "--yes")
@@ -71,7 +71,7 @@ def _foobar_status(user: User) -> Any:
 
 
 def samplecontroller(user: User) -> None:
-    """A Foo's Deployment becomes available and is put right when someone changes it."""
+    """Check that the Deployment of a Foo becomes available, and is put right when someone changes it."""
     _deployed(user, "samplecontroller", ("pause", "library/nginx:latest"))
     with user.step("1 Foo, until its Deployment is available"):
         user.steer("samples", "apply", "--yes")
@@ -98,7 +98,7 @@ def _image(user: User) -> str:
 
 
 def redisfailover(user: User) -> None:
-    """Real Redis servers: a master that is lost, more servers and another version, and no key is lost."""
+    """Check that real Redis servers lose no key with their master, with more servers and with another version."""
     versions = ("7.2-alpine", "7.4-alpine")
     _deployed(user, "redisfailover", *(("redis", f"library/redis:{version}") for version in versions))
     with user.step("3 servers and 3 sentinels, until ready"):
