@@ -23,6 +23,8 @@ class StartError(Exception):
 class Entrance:
     """How to run commands in a running cluster."""
 
+    #: The process that removes it in the end.
+    supervisor: int
     #: The first process of its namespaces, as the host counts.
     pid: int
     kubeconfig: Path
@@ -95,4 +97,4 @@ class RealCluster:
 
 def entrance_of(state: dict[str, Any], parts: Parts) -> Entrance:
     """Return the entrance of a cluster by what it wrote about itself."""
-    return Entrance(state["pid"], Path(state["kubeconfig"]), [parts.binaries.folder])
+    return Entrance(state["supervisor"], state["pid"], Path(state["kubeconfig"]), [parts.binaries.folder])

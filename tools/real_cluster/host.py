@@ -76,7 +76,7 @@ def has_nftables() -> bool:
         kernel.send(request)
         answer = kernel.recv(4096)
     (kind,) = struct.unpack_from("=H", answer, 4)
-    return kind == subsystem << 8 | 15  # a generation, and no error
+    return bool(kind == subsystem << 8 | 15)  # a generation, and no error
 
 
 if __name__ == "__main__":

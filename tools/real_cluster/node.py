@@ -38,7 +38,7 @@ from tools.real_cluster.services import (
 
 _PATIENCE: Final = 120.0
 #: Settings that the kubelet makes for the whole machine, and the values that it wants to see. It sees files instead.
-_SETTINGS: Final = {
+SETTINGS: Final = {
     "vm/overcommit_memory": "1",
     "vm/panic_on_oom": "0",
     "kernel/panic": "10",
@@ -111,7 +111,7 @@ class Node:
         _run("mount", "--make-rshared", "/")
         settings = self._root / "settings"
         settings.mkdir()
-        for name, value in _SETTINGS.items():
+        for name, value in SETTINGS.items():
             file = settings / name.replace("/", ".")
             file.write_text(f"{value}\n")
             if Path("/proc/sys", name).exists():
@@ -272,6 +272,8 @@ def _end_with_supervisor() -> None:
 
 def main() -> None:
     """Be the first process of a cluster: `node ROOT PACKAGES IMAGES`."""
+    if os.getpid() != 1:
+        sys.exit("this mounts over the folders of the machine: it runs only as the first process of its own namespaces")
     threading.Thread(target=_end_with_supervisor, daemon=True).start()
     try:
         Node(*map(Path, sys.argv[1:4])).run()

@@ -3,8 +3,8 @@
     starter ── pipe ──> supervisor ── pipe ──> node (PID 1 of the cluster's namespaces) ──> all programs and pods
 
 Each process ends when the pipe to its left is closed, which the kernel does however its other side ended. Namespaces
-end with their processes; only cgroups and files must be removed by somebody outside, and that is the supervisor. If it is
-killed itself, these two remain until the next cluster starts, which removes those of supervisors that are gone.
+end with their processes; cgroups and files must be removed from outside, which the supervisor does. If it is killed
+itself, these two remain until the next cluster starts, which removes those of supervisors that are gone.
 """
 
 import json
@@ -22,7 +22,7 @@ from tools.real_cluster.cgroups import Groups, Hierarchy, NoCgroupError, hierarc
 from tools.real_cluster.parts import Parts
 
 _NAMESPACES: Final = ("--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup")
-_PREFIX: Final = "real-cluster-"
+PREFIX: Final = "real-cluster-"
 STATE: Final = "cluster.json"
 
 
@@ -52,12 +52,13 @@ def running(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove cgroups and files of clusters whose supervisor was killed."""
+    """Remove cgroups and files of clusters whose supervisor was killed; called before the caller makes its own."""
     for run in folder.glob("*"):
-        if is_alive(int(run.name)):
+        # A folder with the number of this process is an older one's: it was here before.
+        if is_alive(int(run.name)) and run.name != str(os.getpid()):
             continue
         for hierarchy in _hierarchies():
-            Groups([*hierarchy.mount.glob(f"**/{_PREFIX}{run.name}")]).remove()
+            Groups([*hierarchy.mount.glob(f"**/{PREFIX}{run.name}")]).remove()
         shutil.rmtree(run, ignore_errors=True)
 
 
@@ -74,7 +75,7 @@ class Supervisor:
         self._root.mkdir(parents=True, mode=0o700)
         groups = Groups()
         try:
-            groups = Groups.create(_hierarchies(), f"{_PREFIX}{os.getpid()}")
+            groups = Groups.create(_hierarchies(), f"{PREFIX}{os.getpid()}")
             return self._supervise(groups)
         except NoCgroupError as error:
             print(f"failed {error}", flush=True)

@@ -1,10 +1,11 @@
 """`make e2e-real`: run scenarios, each on a fresh cluster, and print how long each step took.
 
-python -m tools.real_cluster.scenarios [--keep] [SCENARIO…]
+python -m tools.real_cluster.scenarios [SCENARIO…]
 """
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -16,6 +17,7 @@ from typing import Final
 from tools.control_plane.binaries import MissingError
 from tools.real_cluster.cluster import RealCluster, StartError
 from tools.real_cluster.host import missing
+from tools.real_cluster.leftovers import host_state, kill_starter, left_behind
 from tools.real_cluster.parts import Parts
 from tools.real_cluster.scenarios import examples, fleet
 from tools.real_cluster.scenarios.user import ScenarioError, Step, User
@@ -27,6 +29,9 @@ SCENARIOS: Final[dict[str, Callable[[User], None]]] = {
     "samplecontroller": examples.samplecontroller,
     "redisfailover": examples.redisfailover,
 }
+_MODULE: Final = "tools.real_cluster.scenarios"
+#: The scenario that is not inside of a cluster.
+_KILLS: Final = "starter-killed"
 #: Set for the process inside of the cluster.
 _INSIDE: Final = "--inside"
 
@@ -46,15 +51,32 @@ def _inside(name: str, report: Path, images: Path) -> int:
 
 
 def _on_fresh_cluster(name: str, parts: Parts) -> tuple[bool, list[Step]]:
-    print(f"\n{name}", flush=True)
+    before = host_state()
     begun = time.monotonic()
     with tempfile.NamedTemporaryFile(suffix=".json") as report, RealCluster(parts) as entrance:
         started = Step("start a fresh cluster", time.monotonic() - begun)
-        print(f"{started.seconds:7.1f} s  {started.name}", flush=True)
-        inner = [sys.executable, "-m", __spec__.name, _INSIDE, name, report.name, str(parts.images)]
+        print(started, flush=True)
+        inner = [sys.executable, "-m", _MODULE, _INSIDE, name, report.name, str(parts.images)]
         code = entrance.run(*inner)
         steps = [Step(**one) for one in json.loads(Path(report.name).read_text() or "[]")]
-    return code == 0, [started, *steps]
+        ended = time.monotonic()
+    left = left_behind(before, entrance.supervisor, parts)
+    stopped = Step("stop the cluster, until nothing is left", time.monotonic() - ended, left)
+    print(stopped, flush=True)
+    return code == 0 and not left, [started, *steps, stopped]
+
+
+def _kill_starters(parts: Parts) -> tuple[bool, list[Step]]:
+    """End the process that started a cluster in three ways; nothing may be left of the cluster."""
+    steps = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        begun = time.monotonic()
+        left = kill_starter(parts, number)
+        steps.append(
+            Step(f"start, {number.name} to the starter, until nothing is left", time.monotonic() - begun, left)
+        )
+        print(steps[-1], flush=True)
+    return not any(step.note for step in steps), steps
 
 
 def _table(results: dict[str, list[Step]]) -> str:
@@ -70,9 +92,10 @@ def main() -> int:
         name, report, images = sys.argv[2:5]
         return _inside(name, Path(report), Path(images))
     parser = argparse.ArgumentParser(prog="scenarios", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS)}; default: all")
-    names = parser.parse_args().names or list(SCENARIOS)
-    if unknown := set(names) - set(SCENARIOS):
+    parser.add_argument("names", nargs="*", metavar="SCENARIO", help=f"{_KILLS}, {', '.join(SCENARIOS)}; default: all")
+    known = [_KILLS, *SCENARIOS]
+    names = parser.parse_args().names or known
+    if unknown := set(names) - set(known):
         parser.error(f"there is no scenario {', '.join(sorted(unknown))}")
     if lack := missing():
         print(f"a real cluster cannot run here: {lack}", file=sys.stderr)
@@ -87,7 +110,8 @@ def _run_all(names: list[str]) -> int:
     try:
         parts = Parts.ensure()
         for name in names:
-            is_good, results[name] = _on_fresh_cluster(name, parts)
+            print(f"\n{name}", flush=True)
+            is_good, results[name] = _kill_starters(parts) if name == _KILLS else _on_fresh_cluster(name, parts)
             failed += [] if is_good else [name]
     except (MissingError, StartError) as error:
         print(error, file=sys.stderr)

@@ -33,6 +33,9 @@ class Step:
     #: What was seen, if that is worth a line.
     note: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.seconds:7.1f} s  {self.name}{f' ({self.note})' if self.note else ''}"
+
 
 @dataclass(slots=True)
 class User:
@@ -54,7 +57,7 @@ class User:
     def done(self, name: str, seconds: float, note: str = "") -> None:
         """Note a step that was measured elsewhere."""
         self.steps.append(Step(name, seconds, note))
-        print(f"{seconds:7.1f} s  {name}{f' ({note})' if note else ''}", flush=True)
+        print(self.steps[-1], flush=True)
 
     def type(self, *command: str) -> str:
         """Run a command; return its output. Raise `ScenarioError` with all it printed if it fails."""
