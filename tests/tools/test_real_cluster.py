@@ -8,12 +8,10 @@ from cryptography import x509
 from steersman.scaffold.image.base import read_base
 from steersman.scaffold.image.layer import File
 from steersman.scaffold.image.layout import Layout
-from tools.control_plane.binaries import Binaries
 from tools.real_cluster.certificates import Authority
 from tools.real_cluster.cgroups import Groups, Hierarchy, NoCgroupError, hand_down_all, hierarchies, mount_commands
 from tools.real_cluster.images import Image, package_files, write_image
-from tools.real_cluster.parts import Parts
-from tools.real_cluster.supervisor import is_alive, runs_folder, sweep
+from tools.real_cluster.supervisor import sweep
 
 #: A host with version 1, and an empty hierarchy of version 2 beside it.
 HYBRID = "3:name=systemd:/\n2:cpu,cpuacct:/jobs/7\n1:memory:/jobs/7\n0::/\n"
@@ -111,14 +109,31 @@ def test_the_node_does_not_run_on_the_machine_itself() -> None:
     assert "only as the first process of its own namespaces" in answer.stderr
 
 
-def test_files_of_killed_supervisors_are_swept_and_those_of_others_kept(tmp_path: Path) -> None:
-    """The number of a process is used again: this test's own number is no supervisor's."""
-    parts = Parts(Binaries(tmp_path / "programs", "1", "3"), tmp_path, tmp_path)
-    runs = runs_folder(parts)
-    (runs / "999999999").mkdir(parents=True)
-    assert not is_alive(1)
+#: Holds a run folder as a supervisor does, until it is killed.
+HOLDER = """
+import sys
+from pathlib import Path
+from tools.real_cluster.supervisor import hold
+held = hold(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_files_of_a_running_cluster_are_kept_and_those_of_a_killed_one_removed(tmp_path: Path) -> None:
+    """A cluster that starts must not take another one's files away: numbers and names of processes prove nothing."""
+    runs = tmp_path / "runs"
+    run = runs / "7"
+    with subprocess.Popen(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", HOLDER, str(run)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        sweep(runs)
+        assert run.exists()
+        holder.kill()
     sweep(runs)
-    assert list(runs.iterdir()) == []
+    assert not run.exists()
 
 
 def test_a_certificate_names_its_user_and_hosts(tmp_path: Path) -> None:

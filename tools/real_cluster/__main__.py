@@ -17,7 +17,7 @@ import sys
 import time
 
 from tools.control_plane.binaries import MissingError
-from tools.real_cluster.cluster import RealCluster, StartError, entrance_of
+from tools.real_cluster.cluster import RealCluster, StartError, entrance_of, interrupt_on_signals
 from tools.real_cluster.host import missing
 from tools.real_cluster.parts import Parts
 from tools.real_cluster.supervisor import running, runs_folder
@@ -82,7 +82,7 @@ def _act(options: argparse.Namespace) -> int:
 def main() -> int:
     """Do what the arguments ask for; the exit code is 2 if this machine cannot."""
     options = _arguments()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt_on_signals()
     if lack := missing():
         print(f"a real cluster cannot run here: {lack}", file=sys.stderr)
         return 1 if options.verb == "check" else 2

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +18,12 @@ _STOP_SECONDS: Final = 60
 
 class StartError(Exception):
     """The cluster did not start; the message has its last words."""
+
+
+def interrupt_on_signals() -> None:
+    """Raise `KeyboardInterrupt` on SIGINT and SIGTERM, also in the background of a script, where SIGINT is ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def kill_starter(parts: Parts, number: signal.Signals) -> str:
         supervisor = int(Path(kubeconfig).parent.name or 0)
         seen = cluster_state(supervisor, parts)
         starter.send_signal(number)
-        starter.stdout.close()
+        starter.stdout.read()
     if not all(seen.values()):
         return f"the cluster did not run before the signal: {seen}"
     return left_behind(before, supervisor, parts)

@@ -36,7 +36,7 @@ from tools.real_cluster.services import (
     write_configuration,
 )
 
-_PATIENCE: Final = 120.0
+_PATIENCE: Final = 300.0
 #: Settings that the kubelet makes for the whole machine, and the values that it wants to see. It sees files instead.
 SETTINGS: Final = {
     "vm/overcommit_memory": "1",

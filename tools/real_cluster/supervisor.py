@@ -7,6 +7,7 @@ end with their processes; cgroups and files must be removed from outside, which 
 itself, these two remain until the next cluster starts, which removes those of supervisors that are gone.
 """
 
+import fcntl
 import json
 import os
 import select
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -24,6 +26,9 @@ from tools.real_cluster.parts import Parts
 _NAMESPACES: Final = ("--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup")
 PREFIX: Final = "real-cluster-"
 STATE: Final = "cluster.json"
+_LOCK: Final = "lock"
+#: Held while a folder is created or removed.
+_STARTING: Final = ".lock"
 
 
 def runs_folder(parts: Parts) -> Path:
@@ -35,31 +40,52 @@ def _hierarchies() -> list[Hierarchy]:
     return hierarchies(Path("/proc/self/cgroup").read_text(), Path("/proc/self/mountinfo").read_text())
 
 
-def is_alive(pid: int) -> bool:
-    """Return whether a process is a supervisor that runs; numbers are used again."""
+def hold(run: Path) -> IO[str]:
+    """Create the folder of a cluster and lock it until this process ends, however it ends.
+
+    Only the lock says whether a cluster runs: its process may be stopped or its number used again.
+    """
+    run.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(run.parent / _STARTING):
+        run.mkdir(mode=0o700)
+        lock = (run / _LOCK).open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_held(run: Path) -> bool:
     try:
-        return __name__.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
+        with (run / _LOCK).open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
         return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def running(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield what clusters that run have written about themselves, the youngest first."""
     for state in sorted(folder.glob(f"*/{STATE}"), key=lambda path: path.stat().st_mtime, reverse=True):
-        document = json.loads(state.read_text())
-        if is_alive(document["supervisor"]):
-            yield document
+        if _is_held(state.parent):
+            yield json.loads(state.read_text())
 
 
 def sweep(folder: Path) -> None:
-    """Remove cgroups and files of clusters whose supervisor was killed; called before the caller makes its own."""
-    for run in folder.glob("*"):
-        # A folder with the number of this process is an older one's: it was here before.
-        if is_alive(int(run.name)) and run.name != str(os.getpid()):
-            continue
-        for hierarchy in _hierarchies():
-            Groups([*hierarchy.mount.glob(f"**/{PREFIX}{run.name}")]).remove()
-        shutil.rmtree(run, ignore_errors=True)
+    """Remove cgroups and files of clusters whose supervisor was killed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder / _STARTING):
+        for run in (path for path in folder.iterdir() if path.is_dir() and not _is_held(path)):
+            for hierarchy in _hierarchies():
+                Groups([*hierarchy.mount.glob(f"**/{PREFIX}{run.name}")]).remove()
+            shutil.rmtree(run, ignore_errors=True)
 
 
 class Supervisor:
@@ -72,7 +98,7 @@ class Supervisor:
     def run(self) -> int:
         """Start the cluster, wait for its end or that of the starter, and remove everything."""
         sweep(runs_folder(self._parts))
-        self._root.mkdir(parents=True, mode=0o700)
+        lock = hold(self._root)
         groups = Groups()
         try:
             groups = Groups.create(_hierarchies(), f"{PREFIX}{os.getpid()}")
@@ -83,6 +109,7 @@ class Supervisor:
         finally:
             groups.remove()
             shutil.rmtree(self._root, ignore_errors=True)
+            lock.close()
 
     def _supervise(self, groups: Groups) -> int:
         with subprocess.Popen(  # noqa: S603 - ourselves, in other namespaces

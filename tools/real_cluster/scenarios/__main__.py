@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.control_plane.binaries import MissingError
-from tools.real_cluster.cluster import RealCluster, StartError
+from tools.real_cluster.cluster import RealCluster, StartError, interrupt_on_signals
 from tools.real_cluster.host import missing
 from tools.real_cluster.leftovers import host_state, kill_starter, left_behind
 from tools.real_cluster.parts import Parts
@@ -101,7 +101,11 @@ def main() -> int:
     if lack := missing():
         print(f"a real cluster cannot run here: {lack}", file=sys.stderr)
         return 2
-    return _run_all(names)
+    interrupt_on_signals()
+    try:
+        return _run_all(names)
+    except KeyboardInterrupt:
+        return 130
 
 
 def _run_all(names: list[str]) -> int:
