@@ -78,6 +78,13 @@ def test_a_version_2_group_is_made_where_controllers_can_be_handed_down(tmp_path
     assert (tmp_path / "cgroup.subtree_control").read_text() == "-cpuset -io"
 
 
+def test_the_starter_of_a_version_2_cluster_leaves_the_group(tmp_path: Path) -> None:
+    """Nobody inside can move it, and as long as it is there the group hands nothing down."""
+    mine = group(tmp_path / "mine", available="cpu memory pids", enabled="")
+    Groups([mine]).set_aside(42)
+    assert (mine / "starter" / "cgroup.procs").read_text() == "42"
+
+
 def test_without_controllers_no_version_2_group_is_made(tmp_path: Path) -> None:
     """A pod without limits is not what a user's cluster does: say so instead."""
     group(tmp_path, available="pids", enabled="")
@@ -86,8 +93,9 @@ def test_without_controllers_no_version_2_group_is_made(tmp_path: Path) -> None:
 
 
 def test_inside_of_version_2_the_root_is_emptied_first(tmp_path: Path) -> None:
-    """A group with processes cannot hand controllers to the groups of pods."""
+    """A group with processes cannot hand controllers to the groups of pods; 0 is one that this process cannot move."""
     group(tmp_path, available="cpu memory pids rdma", enabled="")
+    (tmp_path / "cgroup.procs").write_text("0\n7\n")
     hand_down_all(tmp_path)
     assert (tmp_path / "init" / "cgroup.procs").read_text() == "7"
     assert (tmp_path / "cgroup.subtree_control").read_text() == "+cpu +memory +pids"

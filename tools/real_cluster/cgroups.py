@@ -14,7 +14,7 @@ from typing import Final, Self
 
 #: What the kubelet wants to limit, where the host has it.
 _WANTED: Final = ("cpu", "cpuset", "memory", "pids", "hugetlb", "io")
-_PATIENCE: Final = 10.0
+_PATIENCE: Final = 60.0
 
 
 class NoCgroupError(Exception):
@@ -138,6 +138,13 @@ class Groups:
         for folder in self.folders:
             (folder / "cgroup.procs").write_text("0")
 
+    def set_aside(self, pid: int) -> None:
+        """Move a process of the cluster's starter from a version 2 group to a leaf: the group itself must be empty."""
+        for folder in self.folders:
+            if (folder / "cgroup.controllers").exists():
+                (folder / "starter").mkdir()
+                (folder / "starter" / "cgroup.procs").write_text(str(pid))
+
     def remove(self) -> None:
         """Remove the groups and all below them, once their processes have ended."""
         until = time.monotonic() + _PATIENCE
@@ -180,7 +187,17 @@ def hand_down_all(root: Path = Path("/sys/fs/cgroup")) -> None:
         return
     leaf = root / "init"
     leaf.mkdir()
-    for pid in (root / "cgroup.procs").read_text().split():
+    # 0: a process outside of this PID namespace, which the supervisor moves away.
+    for pid in set((root / "cgroup.procs").read_text().split()) - {"0"}:
         (leaf / "cgroup.procs").write_text(pid)
     wanted = [name for name in (root / "cgroup.controllers").read_text().split() if name in _WANTED]
-    (root / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in wanted))
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            (root / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in wanted))
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)  # noqa: TID251 - a tool for people, outside the library
+        else:
+            return

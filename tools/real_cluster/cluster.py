@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tools.real_cluster.parts import Parts
 
-_STOP_SECONDS: Final = 60
+_STOP_SECONDS: Final = 180
 
 
 class StartError(Exception):

@@ -13,7 +13,7 @@ from tools.real_cluster.node import SETTINGS
 from tools.real_cluster.parts import Parts
 from tools.real_cluster.supervisor import PREFIX, runs_folder
 
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 180.0
 #: Settings of the machine that a cluster could change, beside those that its node hides from the kubelet.
 _MORE_SETTINGS: Final = (
     "net/ipv4/ip_forward",

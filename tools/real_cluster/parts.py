@@ -84,7 +84,11 @@ def _once(folder: Path, what: str, build: Callable[[Path], None]) -> None:
         result = Path(unfinished) / "result"
         result.mkdir()
         build(result)
-        result.rename(folder)
+        try:
+            result.rename(folder)
+        except OSError:
+            if not folder.exists():
+                raise  # Otherwise another process was faster, with the same result.
     print(f"  prepared in {time.monotonic() - begun:.0f} s", flush=True)
 
 

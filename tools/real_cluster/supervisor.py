@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,6 +130,10 @@ class Supervisor:
             preexec_fn=groups.join,  # noqa: PLW1509 - this process has one thread
         ) as outer:
             try:
+                # The node exists as soon as namespaces do: from then on its group is where their cgroups begin.
+                while outer.poll() is None and _child_of(outer.pid) is None:
+                    time.sleep(0.01)  # noqa: TID251 - a tool for people, outside the library
+                groups.set_aside(outer.pid)
                 self._forward(outer)
             finally:
                 outer.kill()
@@ -172,7 +177,7 @@ class Supervisor:
         return bool(line)
 
 
-def _child_of(parent: int) -> int:
+def _child_of(parent: int) -> int | None:
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = status.read_text().rpartition(")")[2].split()
@@ -180,7 +185,7 @@ def _child_of(parent: int) -> int:
             continue
         if int(fields[1]) == parent:
             return int(status.parent.name)
-    raise ProcessLookupError(parent)
+    return None
 
 
 def main() -> int:
