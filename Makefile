@@ -21,7 +21,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference bench docs report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference bench pictures docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -89,6 +89,9 @@ controllers: $(DEV) ## Run the real kube-controller-manager on the embedded serv
 
 bench: $(BENCH) ## Measure beside other frameworks and print ratios
 	$(BIN)/python -m bench
+
+pictures: $(DEV) ## Draw the pictures of docs/architecture.md
+	$(BIN)/python -m tools.architecture_pictures
 
 docs: $(DEV) ## Run the code of the guides as tests
 	$(BIN)/pytest -q docs README.md
