@@ -1,6 +1,34 @@
 """Create, update and apply: the object that results, with its managedFields.
 
-Objects come in and go out whole; the lists inside them are read and written here. Nothing is changed in place.
+Every manager owns a set of fields, in the version of the API in which it wrote them. There are two kinds of managers,
+and the difference explains the order of everything below:
+
+    Update   create, update, patch   owns what it *changed*: found by comparing the live with the new object
+    Apply    server-side apply       owns what it *asked for*: all fields of its last configuration
+
+An update runs through these steps (`update`, `_after_update`):
+
+    managers of the request, or else of the live object
+      ─► sets in terms of the current types (`_reconciled`: a schema may have become atomic)
+      ─► everything that changed is taken from all managers (`_dispossessed`)
+      ─► what is set now goes to the writer, in addition to what it owned
+      ─► the oldest entries are joined when there are too many (`entries.capped`)
+
+An apply decides first what the writer owns, and compares after that (`apply`, `_Application`):
+
+    configuration merged into the live object
+      ─► the writer owns the fields of the configuration, instead of those of its last one
+      ─► fields that it does not apply any more are pruned, unless another manager owns them (`_pruned`)
+      ─► fields that others own and that would change are conflicts, unless forced (`_claims`)
+      ─► everything that changed is taken from all other managers (`_dispossessed`)
+
+Pruning comes before the conflicts: a field that disappears is a change, too. The comparison is made in every version in
+which a manager owns fields, because an owner knows the names of its own version only (`_Change.in_version`); managers
+of versions that are no longer served are dropped. The fields that an endpoint resets (``status`` in a write of the
+whole object) never get an owner there.
+
+Nothing is tracked rather than wrong: an object that does not fit its type loses its entries on an update, and an apply
+to it fails. Objects come in and go out whole, and nothing is changed in place.
 """
 
 from typing import Any
