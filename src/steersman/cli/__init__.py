@@ -1,4 +1,10 @@
-"""The command `steer`. The module of a command is imported when the command is used, so that `steer --help` is fast."""
+"""The command `steer`.
+
+Each command is a module that is imported when it is used, so that `steer --help` is fast; `_COMMANDS` below lists them.
+``project/`` has the commands that work on the project in the current folder (init, create, image, manifests),
+``cluster/`` those that work on a cluster (install, deploy, doctor, migrate), and ``dev/`` is `steer dev`. `run` and
+`server` run an operator and an API server. `target` finds the operator of a project.
+"""
 
 import os
 import sys

@@ -44,13 +44,13 @@ from steersman.controller.reports.outcome import (
     Waiting,
     metric_label,
 )
-from steersman.controller.reports.reconcile_record import RunTiming, reconcile_of
 from steersman.controller.reports.writes import Target, Write
 from steersman.controller.run.applied_intents import AppliedIntents
 from steersman.controller.run.attempt import Attempt
 from steersman.controller.run.environment import ReconcileEnvironment
 from steersman.controller.run.external_writes import ExternalWrites
 from steersman.controller.run.malformed import REASON, mark_malformed
+from steersman.controller.run.reconcile_record import RunTiming, reconcile_of
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.unsent_changes import Snapshot, advice, is_checked
 from steersman.controller.triggers import Trigger
