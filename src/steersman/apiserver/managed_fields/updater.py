@@ -22,8 +22,8 @@ An apply decides first what the writer owns, and compares after that (`apply`, `
       ─► fields that others own and that would change are conflicts, unless forced (`_claims`)
       ─► everything that changed is taken from all other managers (`_dispossessed`)
 
-Pruning comes before the conflicts: a field that disappears is a change, too. The comparison is made in every version in
-which a manager owns fields, because an owner knows the names of its own version only (`_Change.in_version`); managers
+Pruning comes before the comparison, so that no manager keeps a field that has disappeared. The comparison is made in
+every version in which a manager owns fields, because an owner knows the names of its own version only (`_Change.in_version`); managers
 of versions that are no longer served are dropped. The fields that an endpoint resets (``status`` in a write of the
 whole object) never get an owner there.
 
