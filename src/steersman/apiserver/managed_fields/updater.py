@@ -23,9 +23,9 @@ An apply decides first what the writer owns, and compares after that (`apply`, `
       ─► everything that changed is taken from all other managers (`_dispossessed`)
 
 Pruning comes before the comparison, so that no manager keeps a field that has disappeared. The comparison is made in
-every version in which a manager owns fields, because an owner knows the names of its own version only (`_Change.in_version`); managers
-of versions that are no longer served are dropped. The fields that an endpoint resets (``status`` in a write of the
-whole object) never get an owner there.
+every version in which a manager owns fields, because an owner knows the names of its own version only
+(`_Change.in_version`); managers of versions that are no longer served are dropped. The fields that an endpoint resets
+(``status`` in a write of the whole object) never get an owner there.
 
 Nothing is tracked rather than wrong: an object that does not fit its type loses its entries on an update, and an apply
 to it fails. Objects come in and go out whole, and nothing is changed in place.
