@@ -1,7 +1,6 @@
 """One plain voice: docstrings and comments use the words that contributors search for.
 
-A docstring says Return, Yield, Raise, Validate; not Give, Tell or Complain. Packages that still speak the old way are
-listed with how often they do: the numbers may only go down, and a package that is done leaves the list.
+A docstring says Return, Yield, Raise, Validate; not Give, Tell or Complain.
 """
 
 import ast
@@ -24,8 +23,6 @@ NAMES = frozenset(
     {"Board", "Chores", "Doom", "Face", "Front", "Furnishing", "Fuse", "Hand", "Ledger", "Mortal", "Nursery"}
     | {"Surroundings", "Tally", "Tape", "Verdict", "Workshop"}
 )
-#: Openings, words and names that are left, by package.
-NOT_YET = {"apiserver": (159, 38, 1)}
 
 
 def _packages() -> list[str]:
@@ -90,12 +87,5 @@ def _old_names(package: str) -> list[str]:
 @pytest.mark.parametrize("package", _packages())
 def test_a_package_speaks_plainly(package: str) -> None:
     """A contributor greps for return, reject and validate; a text that says it otherwise is not found."""
-    found = (_old_openings(package), _old_words(package), _old_names(package))
-    for listed, allowed in zip(found, NOT_YET.get(package, (0, 0, 0)), strict=True):
-        assert len(listed) <= allowed, "\n".join(listed)
-
-
-@pytest.mark.parametrize("package", sorted(NOT_YET))
-def test_a_package_that_is_done_leaves_the_list(package: str) -> None:
-    """The list can only shrink: what speaks plainly now is held to it."""
-    assert any((_old_openings(package), _old_words(package), _old_names(package))), f"remove {package} from NOT_YET"
+    found = [*_old_openings(package), *_old_words(package), *_old_names(package)]
+    assert found == [], "\n".join(found)

@@ -1,4 +1,4 @@
-"""Who is asking: bearer tokens and client certificates; without either, nobody in particular."""
+"""Authentication by bearer tokens and client certificates; requests without either are anonymous."""
 
 import hmac
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Authentication:
         return self._nobody
 
     def verify(self, token: str) -> Verified | None:
-        """Tell whose token it is, and for whom it is meant; nobody's when it is not known."""
+        """Return the user and the audiences of a token; ``None`` if it is unknown."""
         found = self._static(token)
         if found is not None:
             return Verified(found, (AUDIENCE,))

@@ -42,14 +42,14 @@ class Authorizer(Protocol):
 
 
 def is_privileged(user: User) -> bool:
-    """Tell whether a user may do everything: nobody needs to be asked then."""
+    """Return whether a user may do everything, so that no authorizer has to be asked."""
     return PRIVILEGED in user.groups
 
 
 def asked_of(verb: str, info: RequestInfo, query: Query) -> RequestInfo:
-    """Give what a request is about as authorizers see it.
+    """Return what a request is about in the form that authorizers get.
 
-    A namespace lies in itself, and who lists only one name asks for that name.
+    The namespace of a namespace is itself, and a list of one name is a request for that name.
     """
     if info.resource == "namespaces" and info.name:
         return replace(info, namespace=info.name)
@@ -59,7 +59,7 @@ def asked_of(verb: str, info: RequestInfo, query: Query) -> RequestInfo:
 
 
 def verb_asked(verb: str, info: RequestInfo) -> str:
-    """Give the verb as authorizers know it: who asks only for the head of something reads it."""
+    """Return the verb in the form that authorizers get: a HEAD request is a get or a list."""
     if verb != "head":
         return verb
     return "get" if info.name else "list"
@@ -72,7 +72,7 @@ def may_create(authorizer: Authorizer, request: ApiRequest) -> bool:
 
 
 def _selected_name(selector: str) -> str:
-    """Give the one name that a field selector leaves, if it does."""
+    """Return the only name that a field selector can select; empty without one."""
     for part in selector.split(","):
         label, mark, value = part.partition("=")
         name = value.removeprefix("=")

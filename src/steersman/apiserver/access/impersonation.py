@@ -1,4 +1,4 @@
-"""Acting as somebody else: ``Impersonate-*`` headers, and who may send them.
+"""Impersonation: ``Impersonate-*`` headers, and who may send them.
 
 There are two ways to be allowed to. The old one is the verb ``impersonate`` on the user, group, uid or extra value; it
 allows everything that the other user may do. The newer one, *constrained* impersonation, names the kind of user
@@ -41,7 +41,7 @@ class Wanted:
     extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def user(self) -> User:
-        """Give the user with the groups that everyone of their kind has."""
+        """Return the user with the groups that all users of their type have."""
         groups = self.groups
         if not groups and (account := _account(self.name)):
             groups = service_account_user(*account).groups[:-1]
@@ -63,7 +63,7 @@ class Asked:
 
 
 def wants_impersonation(headers: dict[str, str]) -> bool:
-    """Tell whether a request carries headers about somebody else."""
+    """Return whether a request has impersonation headers."""
     return "impersonate-" in " ".join(headers)
 
 
@@ -101,7 +101,7 @@ def _go_text(wanted: Wanted) -> str:
 
 
 def _account(name: str) -> tuple[str, str] | None:
-    """Give namespace and name of a service account's user."""
+    """Return namespace and name of a service account's user."""
     if not name.startswith(_ACCOUNT):
         return None
     namespace, mark, account = name.removeprefix(_ACCOUNT).partition(":")
@@ -117,7 +117,7 @@ class Impersonation:
     _last: dict[str, str] = field(default_factory=dict)
 
     def user_of(self, user: User, headers: dict[str, str], asked: Asked) -> User:
-        """Give the user that a request acts as; refuse it when it may not."""
+        """Return the user as whom a request acts; reject it if that is forbidden."""
         wanted = wanted_user(headers)
         if wanted is None:
             return user
@@ -159,7 +159,7 @@ class Impersonation:
 
 
 def _forbidden(user: User, verb: str, wanted: Wanted) -> Refusal | None:
-    """Refuse what constrained impersonation never allows."""
+    """Reject what constrained impersonation never allows."""
     if PRIVILEGED in wanted.groups:
         info = RequestInfo(_AUTHENTICATION, "v1", "groups", "", PRIVILEGED)
         return forbidden_resource(user, verb, info, f"impersonating the {PRIVILEGED} group is not allowed")
@@ -172,7 +172,7 @@ def _forbidden(user: User, verb: str, wanted: Wanted) -> Refusal | None:
 
 
 def _ways(wanted: Wanted) -> list[str]:
-    """Give the ways in which somebody may be impersonated, in the order in which they are tried."""
+    """Return the modes of impersonation for a user, in the order in which they are tried."""
     if _account(wanted.name):
         return ["serviceaccount", _LEGACY]
     if wanted.name.startswith(_NODE):

@@ -48,7 +48,7 @@ class Verified:
 
 
 def service_account_user(namespace: str, name: str, uid: str = "", extra: Document | None = None) -> User:
-    """Give the user that a service account is."""
+    """Return the user of a service account."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
     told = tuple((key, tuple(values)) for key, values in (extra or {}).items())
     return User(f"{_PREFIX}{namespace}:{name}", groups, uid, told)
@@ -93,7 +93,7 @@ class ServiceAccountTokens:
         return self._sign(claims), end
 
     def verify(self, token: str) -> Verified | None:
-        """Tell whose token it is; nobody's when it is forged, expired, or its account is gone."""
+        """Return the user of a token; ``None`` if it is forged, expired, or its account is deleted."""
         claims = self._signed.get(token)
         if claims is None:
             claims = self._opened(token)
@@ -115,7 +115,7 @@ class ServiceAccountTokens:
         return Verified(user, tuple(claims["aud"]))
 
     def _is_backed(self, claims: Document) -> bool:
-        """Tell whether the account of a token, and what it is bound to, still exist."""
+        """Return whether the account of a token, and the object to which it is bound, still exist."""
         about = claims["kubernetes.io"]
         namespace, account = about["namespace"], about["serviceaccount"]
         if not self._exists("serviceaccounts", namespace, account):
@@ -138,7 +138,7 @@ class ServiceAccountTokens:
         return self._private
 
     def keys(self) -> Document:
-        """Give the public key as a JSON web key set."""
+        """Return the public key as a JSON web key set."""
         numbers = self._key().public_key().public_numbers()
         key = {
             "use": "sig",

@@ -65,9 +65,7 @@ class Scope:
 
     def with_variables(self, variables: list[Document]) -> "Scope":
         """Return a scope with the variables of a policy; each is evaluated when it is first used."""
-        found = _Variables(self, variables)
-        made = found.scope = self.with_values(variables=JsonMap(found))
-        return made
+        return _Variables(self, variables).scope
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of an expression, or raise `Failed`."""
@@ -115,10 +113,10 @@ class _Variables(Mapping[str, Any]):
     """The variables of a policy, each evaluated when it is first used."""
 
     def __init__(self, scope: Scope, variables: list[Document]) -> None:
-        #: Variables of the variables' own expressions, which include earlier ones.
-        self.scope = scope
         self._expressions: dict[str, str] = {item["name"]: item["expression"] for item in variables}
         self._values: dict[str, Any] = {}
+        #: The scope with these variables, in which their own expressions are evaluated, too.
+        self.scope = scope.with_values(variables=JsonMap(self))
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._values:

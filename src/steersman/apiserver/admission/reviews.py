@@ -24,7 +24,7 @@ class InvalidResponse(CallFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WebhookDecision:
     """The decision of a webhook about a write."""
 
     allowed: bool
@@ -57,7 +57,7 @@ def review_of(attributes: Attributes, served: ServedResource, obj: Document | No
     return {**request, "object": obj, "oldObject": old, "dryRun": told["dryRun"], "options": told["options"]}
 
 
-def verdict_of(reply: Reply, uid: str, *, mutating: bool) -> Verdict:
+def decision_of(reply: Reply, uid: str, *, mutating: bool) -> WebhookDecision:
     """Parse a reply; raise `CallFailed` if it is invalid."""
     document = document_of(reply, "AdmissionReview", _API_VERSION)
     response = document.get("response")
@@ -70,7 +70,7 @@ def verdict_of(reply: Reply, uid: str, *, mutating: bool) -> Verdict:
         raise InvalidResponse(f'expected response.uid="{uid}", got "{response.get("uid", "")}"')
     if not mutating:
         _check_no_patch(response)
-    return Verdict(
+    return WebhookDecision(
         response.get("allowed") is True,
         dict(response.get("status") or {}),
         tuple(str(text) for text in response.get("warnings") or ()),

@@ -10,7 +10,7 @@ from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import MUTATING, VALIDATING
 from steersman.apiserver.admission.matching import Matching
-from steersman.apiserver.admission.reviews import Verdict, denial, failure, internal, review_of, verdict_of
+from steersman.apiserver.admission.reviews import WebhookDecision, decision_of, denial, failure, internal, review_of
 from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, advance
@@ -116,11 +116,11 @@ class Webhooks:
         """Call all validating webhooks at the same time; the first rejection, in their order, counts."""
         found = [advance(partial(self._invocation, webhook), attributes) for webhook in self._webhooks(VALIDATING)]
         invocations = [invocation for invocation in found if invocation is not None]
-        verdicts = advance(partial(self._verdicts, invocations, "validate", mutating=False), attributes)
-        for invocation, verdict in zip(invocations, verdicts, strict=True):
-            if verdict is not None:
-                attributes = attributes.warned(verdict.warnings)
-                advance(partial(_check_allowed, invocation.webhook, verdict), attributes)
+        decisions = advance(partial(self._decisions, invocations, "validate", mutating=False), attributes)
+        for invocation, decision in zip(invocations, decisions, strict=True):
+            if decision is not None:
+                attributes = attributes.warned(decision.warnings)
+                advance(partial(_check_allowed, invocation.webhook, decision), attributes)
         return attributes
 
     def _webhooks(self, resource: str) -> Iterator[Webhook]:
@@ -154,9 +154,9 @@ class Webhooks:
             raise Refusal(400, "BadRequest", text)
         return _Invocation(webhook, served)
 
-    def _verdicts(
+    def _decisions(
         self, invocations: list[_Invocation], phase: str, attributes: Attributes, *, mutating: bool
-    ) -> list[Verdict | None]:
+    ) -> list[WebhookDecision | None]:
         """Return the replies of webhooks, ``None`` for failed calls that are ignored; raise `Waits` without replies."""
         answers = attributes.request.context.answers
         assert answers is not None, "requests that cannot wait call no webhooks"  # noqa: S101 - the chain checks that
@@ -173,8 +173,8 @@ class Webhooks:
         return [self._settled(answers[key], invocation) for key, invocation in zip(keys, invocations, strict=True)]
 
     @staticmethod
-    def _settled(answer: Verdict | CallFailed, invocation: _Invocation) -> Verdict | None:
-        if isinstance(answer, Verdict):
+    def _settled(answer: WebhookDecision | CallFailed, invocation: _Invocation) -> WebhookDecision | None:
+        if isinstance(answer, WebhookDecision):
             return answer
         if invocation.webhook.must_answer:
             raise failure(invocation.webhook.name, answer)
@@ -197,7 +197,7 @@ class Webhooks:
 
         return ask
 
-    async def _call(self, webhook: Webhook, review: Document, *, mutating: bool) -> Verdict:
+    async def _call(self, webhook: Webhook, review: Document, *, mutating: bool) -> WebhookDecision:
         config, seconds = webhook.spec["clientConfig"], webhook.spec.get("timeoutSeconds") or _USUAL_SECONDS
         suffix = f"?timeout={seconds}s"
         shown = f"{url_of(config)}{suffix}"
@@ -211,7 +211,7 @@ class Webhooks:
             reply = await self._options.caller(target, encode_json(body), float(seconds))
         except CallFailed as error:
             raise CallFailed(f'Post "{shown}": {error}') from None
-        return verdict_of(reply, uid, mutating=mutating)
+        return decision_of(reply, uid, mutating=mutating)
 
     def _request(self, attributes: Attributes, served: ServedResource) -> Document:
         convert = _converter(attributes.request.served, served)
@@ -221,16 +221,16 @@ class Webhooks:
 
     def _mutated(self, invocation: _Invocation, phase: str, attributes: Attributes) -> Attributes:
         """Return the write as one mutating webhook changed it."""
-        verdict = self._verdicts([invocation], phase, attributes, mutating=True)[0]
-        if verdict is None:
+        decision = self._decisions([invocation], phase, attributes, mutating=True)[0]
+        if decision is None:
             return attributes
-        obj = advance(partial(self._patched, invocation, attributes), verdict)
-        return replace(attributes.warned(verdict.warnings), obj=obj)
+        obj = advance(partial(self._patched, invocation, attributes), decision)
+        return replace(attributes.warned(decision.warnings), obj=obj)
 
-    def _patched(self, invocation: _Invocation, attributes: Attributes, verdict: Verdict) -> Document | None:
+    def _patched(self, invocation: _Invocation, attributes: Attributes, decision: WebhookDecision) -> Document | None:
         """Return the object with a webhook's patch; the same one if it changes nothing."""
-        _check_allowed(invocation.webhook, verdict, attributes)
-        if verdict.patch is None:
+        _check_allowed(invocation.webhook, decision, attributes)
+        if decision.patch is None:
             return attributes.obj
         name, own = invocation.webhook.name, attributes.request.served
         if attributes.obj is None:
@@ -240,7 +240,7 @@ class Webhooks:
             raise internal(text)
         before = _converter(own, invocation.served)(attributes.obj)
         try:
-            patched = apply_json_patch(before, verdict.patch)
+            patched = apply_json_patch(before, decision.patch)
         except PatchError as error:
             raise internal(str(error)) from None
         after = _converter(invocation.served, own)(self._reread(attributes, invocation.served, patched))
@@ -257,10 +257,10 @@ class Webhooks:
             raise internal(str(error)) from None
 
 
-def _check_allowed(webhook: Webhook, verdict: Verdict, _attributes: Attributes) -> None:
+def _check_allowed(webhook: Webhook, decision: WebhookDecision, _attributes: Attributes) -> None:
     """Reject a write that a webhook does not allow."""
-    if not verdict.allowed:
-        raise denial(webhook.name, verdict.status)
+    if not decision.allowed:
+        raise denial(webhook.name, decision.status)
 
 
 def _converter(source: ServedResource, target: ServedResource) -> Callable[[Document], Document]:

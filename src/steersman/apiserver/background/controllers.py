@@ -17,7 +17,7 @@ class BackgroundController(Protocol):
     """One controller: it looks at all objects once, and from then on at every write."""
 
     def start(self) -> None:
-        """Look at all objects."""
+        """Check all objects."""
 
     def observe(self, event: Event) -> None:
         """Note a write; it is handled in a task of its own."""
@@ -56,7 +56,7 @@ class BackgroundControllers:
         return not self._tasks
 
     def start(self) -> None:
-        """Look at all objects, and run all tasks that follow from them before any request is served."""
+        """Check all objects, and run all tasks that follow from them before any request is served."""
         self._tasks.clear()
         for controller in self._controllers:
             controller.start()

@@ -46,10 +46,12 @@ class Conversions:
             self._answers = None
 
     def convert(self, config: Document, objects: Sequence[Document], api_version: str) -> list[Document]:
-        """Give objects in another version, or wait for them."""
+        """Return objects in another version, or raise `Waits`."""
         answers = self._answers
         if answers is None:
-            raise internal_error(f"objects of {api_version} are converted by a webhook, which nobody can wait for here")
+            raise internal_error(
+                f"objects of {api_version} are converted by a webhook, which cannot be waited for here"
+            )
         keys = [_key(obj, api_version) for obj in objects]
         missing = {key: obj for key, obj in zip(keys, objects, strict=True) if key not in answers}
         if missing:
@@ -66,7 +68,7 @@ class Conversions:
         answers.update(zip(missing, converted, strict=True))
 
     async def fetch(self, config: Document, objects: Sequence[Document], api_version: str) -> list[Document]:
-        """Give objects in another version; those that are in it already stay as they are."""
+        """Return objects in another version; those that are in it already stay unchanged."""
         others = [obj for obj in objects if obj["apiVersion"] != api_version]
         made = iter(await self._call(config, others, api_version)) if others else iter(())
         return [obj if obj["apiVersion"] == api_version else _outcome(next(made), obj) for obj in objects]
@@ -112,7 +114,7 @@ class Converter:
     config: Document
 
     def one(self, obj: Document, api_version: str) -> Document:
-        """Give an object in another version."""
+        """Return an object in another version."""
         if obj["apiVersion"] == api_version:
             return obj
         return self.conversions.convert(self.config, [obj], api_version)[0]
@@ -129,14 +131,14 @@ class Converter:
 
 
 def _key(obj: Document, api_version: str) -> tuple[str, bytes]:
-    """Give what a conversion depends on: times and owners of fields are not part of it."""
+    """Return what a conversion depends on: not the times and the managed fields."""
     metadata = obj["metadata"]
     kept = {name: metadata.get(name) for name in ("name", "namespace", "uid", *_FREE)}
     return api_version, encode_json({**obj, "metadata": kept})
 
 
 def _outcome(answer: bytes | Refusal, obj: Document) -> Document:
-    """Give a converted object with the metadata that it had: webhooks may change only a little of it."""
+    """Return a converted object with its former metadata: webhooks may change only labels and annotations."""
     if isinstance(answer, Refusal):
         raise answer
     made: Document = decode_json(answer)
@@ -159,7 +161,7 @@ def _checked_response(document: Document, uid: str) -> list[Document]:
 
 
 def _check_object(source: str, place: int, before: Document, after: Document, api_version: str) -> None:
-    """Refuse a converted object that is another one."""
+    """Reject a converted object that is not the same object."""
     if after.get("apiVersion") != api_version:
         why = f"invalid groupVersion (expected {api_version}, received {after.get('apiVersion', '')})"
         raise internal_error(f"{source} returned invalid object at index {place}: {why}")

@@ -55,7 +55,7 @@ class DefinitionStrategy(BuiltinStrategy):
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage}
 
     def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
-        """Remember every version in which objects were ever stored."""
+        """Keep every version in which objects were ever stored."""
         super().prepare_update(obj, old, subresource, context)
         if subresource:
             return

@@ -91,7 +91,7 @@ class CustomResources:
         self._hub.close_resource(crd["metadata"]["name"])
 
     def _judged_names(self, crd: Document) -> tuple[Document, tuple[str, str] | None]:
-        """Give the names that no other definition of the group has, and reason and text of the last that one has."""
+        """Return the names that no other definition of the group has, and reason and text of the last conflict."""
         names, taken = crd["spec"]["names"], self._taken_names(crd)
         accepted: Document = {"plural": "", "kind": ""}
         conflict: tuple[str, str] | None = None
@@ -105,7 +105,7 @@ class CustomResources:
         return accepted, conflict
 
     def _taken_names(self, crd: Document) -> set[str]:
-        """Give every name that other definitions of the group have."""
+        """Return all names of the other definitions of the group."""
         taken: set[str] = set()
         for record in self._objects.records_of(_RESOURCE):
             if record.name == crd["metadata"]["name"] or not record.name.endswith(f".{crd['spec']['group']}"):
@@ -205,7 +205,7 @@ class CustomResources:
         )
 
     def _converter(self, spec: Document) -> Converter | None:
-        """Give who converts objects of a definition, if anybody does."""
+        """Return the converter of a definition's objects; ``None`` without a webhook."""
         conversion = spec.get("conversion") or {}
         if conversion.get("strategy") != "Webhook":
             return None
@@ -260,7 +260,7 @@ class CustomResources:
         served = next((version for version in found if version.is_stored_form), found[0])
         left = False
         for record in self._objects.records(served):
-            # As it is stored: whoever converts it to another version may be gone already.
+            # As it is stored: the webhook that converts it may be gone already.
             obj: Document = decode_json(record.raw)
             if obj["metadata"].get("finalizers"):
                 left = True
@@ -279,7 +279,7 @@ class CustomResources:
 
 
 def _deprecation(gvk: GroupVersionKind, version: Document, versions: list[Document]) -> str:
-    """Give the warning of a deprecated version: its own words, or which version to use instead."""
+    """Return the warning about a deprecated version: its own text, or which version to use instead."""
     if not version.get("deprecated"):
         return ""
     if version.get("deprecationWarning"):

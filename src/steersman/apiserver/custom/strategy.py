@@ -69,7 +69,7 @@ class CustomStrategy(Strategy):
         return self._kind
 
     def _other_kind(self, api_version: str) -> "CustomKind | None":
-        """Give the schema of another version, if there still is one."""
+        """Return the schema of another version; ``None`` if it does not exist any more."""
         if api_version not in self._others:
             from steersman.structural.custom_object import CustomKind  # noqa: PLC0415 - as above
 
@@ -79,7 +79,7 @@ class CustomStrategy(Strategy):
         return self._others[api_version]
 
     def openapi_schema(self) -> Document | None:
-        """Give the schema of the definition."""
+        """Return the schema of the definition."""
         return self._schema
 
     def columns(self) -> tuple[Column, ...]:
@@ -87,7 +87,7 @@ class CustomStrategy(Strategy):
         return custom_columns(self._version.get("additionalPrinterColumns") or ())
 
     def ownership_type(self) -> Any:
-        """Give the type tree of the schema."""
+        """Return the type tree of the schema."""
         if self._type is None:
             self._type = type_builder().custom_resource(self._schema)
         return self._type
@@ -138,13 +138,13 @@ class CustomStrategy(Strategy):
         return encode_json(obj) != before
 
     def to_stored(self, obj: Document) -> Document:
-        """Give the object in the stored version."""
+        """Return the object in the stored version."""
         if self.converter is not None:
             return self.converter.one(obj, self._stored_api_version)
         return {**obj, "apiVersion": self._stored_api_version}
 
     def kept(self, stored: Document) -> Document:
-        """Give what the stored version has a place for, with what it fills in when it is read."""
+        """Return the fields that the stored version has, with the defaults that reading it fills in."""
         other = self._other_kind(stored["apiVersion"]) if self.converter is None else None
         if other is None or stored["apiVersion"] == self._api_version:
             return stored
@@ -154,7 +154,7 @@ class CustomStrategy(Strategy):
         return copy
 
     def from_stored(self, stored: Document, api_version: str) -> Document:
-        """Give a stored object in another served version."""
+        """Return a stored object in another served version."""
         if self.converter is not None:
             return self.converter.one(stored, api_version)
         return {**stored, "apiVersion": api_version}
@@ -208,7 +208,7 @@ class CustomStrategy(Strategy):
         return self.kind.validate_update(obj, old)
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give the selectable fields of an object as text."""
+        """Return the selectable fields of an object as text."""
         found = {}
         for label, follow in self._selectable.items():
             values = follow(obj)
@@ -217,14 +217,14 @@ class CustomStrategy(Strategy):
         return found
 
     def field_label_error(self, label: str) -> str:
-        """Complain about a label that is not selectable."""
+        """Return the error about a field that cannot be selected."""
         if label in ("metadata.name", "metadata.namespace") or label in self._selectable:
             return ""
         return f"field label not supported: {label}"
 
 
 def _content(document: Document) -> Document:
-    """Give a document with its type and metadata first, as objects are stored."""
+    """Return a document with its type and metadata first, as objects are stored."""
     if [*document][:3] == _FIRST and document["metadata"] is not None:
         return {**document}
     return {

@@ -69,7 +69,7 @@ class AuditLog:
         self._randomness = randomness
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Let the app answer; see ``App``."""
+        """Pass the request to the app; see ``App``."""
         received = _moment(self._clock.now())
         user = self._user_of(request, exchange.peer)
 
@@ -198,7 +198,7 @@ def _patch(body: bytes) -> Any:
 
 
 def _host(address: str) -> str:
-    """Give an address without its port."""
+    """Return an address without its port."""
     host, colon, port = address.rpartition(":")
     return host.strip("[]") if colon and port.isdigit() else address
 

@@ -17,7 +17,7 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 
 
 def wants_aggregated(accept: str) -> bool | None:
-    """Tell which form is asked for first: aggregated, the old one, or (``None``) nothing that can be given."""
+    """Return the first accepted form: aggregated or old; ``None`` if neither is accepted."""
     for clause in accept_clauses(accept):
         transform = clause.get("as")
         if clause.media == "application/json" and transform == "APIGroupDiscoveryList":
@@ -37,7 +37,7 @@ class Discovery:
         self._kept: dict[str, tuple[bytes, str]] = {}
 
     def aggregated(self, *, core: bool) -> tuple[bytes, str]:
-        """Give the aggregated document of ``/api`` or ``/apis``, and its ETag."""
+        """Return the aggregated document of ``/api`` or ``/apis``, and its ETag."""
         if self._revision != self._catalog.revision:
             self._kept.clear()
             self._revision = self._catalog.revision
@@ -70,7 +70,7 @@ class Discovery:
         }
 
     def api_versions(self, address: str) -> Document:
-        """Give ``/api`` in the old form."""
+        """Return ``/api`` in the old form."""
         return {
             "kind": "APIVersions",
             "versions": self._catalog.versions(""),
@@ -78,12 +78,12 @@ class Discovery:
         }
 
     def group_list(self) -> Document:
-        """Give ``/apis`` in the old form."""
+        """Return ``/apis`` in the old form."""
         groups = [self._group(name) for name in self._catalog.groups() if name]
         return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
     def group(self, name: str) -> Document:
-        """Give ``/apis/<group>``."""
+        """Return ``/apis/<group>``."""
         return {"kind": "APIGroup", "apiVersion": "v1", **self._group(name)}
 
     def _group(self, name: str) -> Document:
@@ -93,7 +93,7 @@ class Discovery:
         return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
     def resource_list(self, group: str, version: str) -> Document:
-        """Give ``/api/v1`` or ``/apis/<group>/<version>``."""
+        """Return ``/api/v1`` or ``/apis/<group>/<version>``."""
         resources = [entry for served in self._catalog.resources(group, version) for entry in _legacy_resources(served)]
         head: Document = {"kind": "APIResourceList"}
         if group:
@@ -146,7 +146,7 @@ def _response_kind(served: ServedResource, group: str, version: str, kind: str) 
 
 
 def storage_hash(served: ServedResource) -> str:
-    """Give the short hash of the stored kind that old discovery documents carry."""
+    """Return the short hash of the stored kind in old discovery documents."""
     text = f"{served.group}/{served.stored_version}/{served.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 

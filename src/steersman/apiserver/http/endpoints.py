@@ -72,7 +72,7 @@ class Endpoints:
         return NOT_FOUND
 
     def _issuer(self, request: Request, query: Query) -> Response:
-        """Tell who signs the tokens of service accounts, for whoever wants to verify them."""
+        """Return the issuer of service-account tokens, for clients that verify them."""
         del query
         document = {
             "issuer": ISSUER,
@@ -85,7 +85,7 @@ class Endpoints:
         return Response(200, headers, encode_json(document))
 
     def _keys(self, request: Request, query: Query) -> Response:
-        """Give the public key of the tokens of service accounts."""
+        """Return the public key of service-account tokens."""
         del query
         known = ("application/jwk-set+json", "*/*")
         if not any(clause.media in known for clause in accept_clauses(request.headers.get("accept", ""))):

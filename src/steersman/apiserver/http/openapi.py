@@ -50,7 +50,7 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def _closure(roots: Mapping[str, Document], types: Mapping[str, Document]) -> dict[str, Document]:
-    """Give the roots and every type that they refer to."""
+    """Return the roots and every type to which they refer."""
     found = dict(roots)
     pending = [name for schema in roots.values() for name in _references(schema)]
     while pending:
@@ -80,7 +80,7 @@ class OpenApi:
         self._by_kind: dict[tuple[str, str, str], str] = {}
 
     def index(self) -> bytes:
-        """Give the index: where each document is, by its hash."""
+        """Return the index: the path of each document, with its hash."""
         self._refresh()
         paths = {
             path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"} for path, digest in self._hashes.items()
@@ -88,7 +88,7 @@ class OpenApi:
         return encode_json({"paths": paths})
 
     def document(self, path: str) -> tuple[bytes, str] | None:
-        """Give the document of ``apis/group/version`` and its hash; ``None`` when there is no such group."""
+        """Return the document of ``apis/group/version`` and its hash; ``None`` if the group does not exist."""
         self._refresh()
         digest = self._hashes.get(path)
         if digest is None:
@@ -241,7 +241,7 @@ def _operation(served: ServedResource, verb: str, name: str) -> Document:
 
 
 def _paths(served: ServedResource, name: str) -> Document:
-    """Give the paths of one resource: its collection, its objects, their parts."""
+    """Return the paths of one resource: its collection, its objects, their subresources."""
     base = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
     place = f"{base}/namespaces/{{namespace}}/{served.plural}" if served.namespaced else f"{base}/{served.plural}"
     parameters = [_parameter("namespace", {"type": "string"}, "path")] if served.namespaced else []

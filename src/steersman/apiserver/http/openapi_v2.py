@@ -1,6 +1,6 @@
 """`/openapi/v2`: a document without kinds, for clients that fall back to it.
 
-Every schema is in `/openapi/v3`, which kubectl asks first. It comes here with objects of kinds that nobody serves, and
+Every schema is in `/openapi/v3`, which kubectl asks first. It asks here about objects of kinds that are not served, and
 takes a missing page for the answer to the whole command; from a document that does not know the kind it goes on, and
 then tells the user that the definition is missing.
 """
@@ -21,7 +21,7 @@ _TITLE, _VERSION, _WHY = "Kubernetes", "v1.36.4", "The schemas of all kinds are 
 
 
 def openapi_v2(request: Request) -> Response:
-    """Give the document in the form that the client likes best."""
+    """Return the document in the form that the client prefers."""
     for clause in accept_clauses(request.headers.get("accept", "")):
         if clause.media in _PROTOBUF:
             return Response(200, [("content-type", _PROTOBUF[0]), ("vary", "Accept")], _PROTOBUF_DOCUMENT)

@@ -16,7 +16,7 @@ class RequestLog:
         self._app = app
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Let the app answer; see ``App``."""
+        """Pass the request to the app; see ``App``."""
         return self._app.handle(request, _Observed(request, exchange))
 
 

@@ -60,7 +60,7 @@ class Row(NamedTuple):
         return cls(*place, *content, _checksum(*place, *content))
 
     def record(self) -> Record:
-        """Give the record that was written; raises ValueError if the bytes are others."""
+        """Return the written record; raise ValueError if its checksum does not match."""
         if self.checksum != _checksum(*self[:-1]):
             raise ValueError(f"{self.resource} {self.namespace}/{self.name} is not what was written")
         return Record(decode_json(self.raw), self.version, decode_json(self.fields))
@@ -128,7 +128,7 @@ class Database:
 
 
 def read_database(path: Path) -> tuple[int, list[tuple[str, Record]]]:
-    """Give the version and all records of a file, with their resources, without changing the file.
+    """Return the version and all records of a file, with their resources, without changing the file.
 
     Raises ConfigError, which says what is wrong, for a file that is damaged, of another program or of a newer one.
     """
@@ -161,7 +161,7 @@ def _watermark(path: Path) -> Path:
 
 
 def check_head(path: Path) -> None:
-    """Refuse a file that is not ours, from its first bytes, before SQLite touches it."""
+    """Reject a file of another program by its first bytes, before SQLite touches it."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
@@ -179,7 +179,7 @@ def check_head(path: Path) -> None:
 
 
 def damaged(path: Path, why: str) -> ConfigError:
-    """Give the refusal of a file whose content makes no sense."""
+    """Return the error about a file with invalid content."""
     return ConfigError(f"{path} is damaged ({why}): it was left untouched")
 
 

@@ -1,4 +1,4 @@
-"""`DataDirectory`: where a cluster lives on a disk. One server at a time; nobody else may read it."""
+"""`DataDirectory`: the directory of a cluster's data, used by one server at a time and readable only by its user."""
 
 import fcntl
 import os
@@ -116,7 +116,7 @@ class DataDirectory:
             return False
 
     def identity(self) -> Identity | None:
-        """Give by what the server is known, if it was ever started."""
+        """Return the keys and the token of the server; ``None`` before its first start."""
         try:
             return msgspec.json.decode((self.path / _IDENTITY).read_bytes(), type=Identity)
         except FileNotFoundError:
@@ -125,7 +125,7 @@ class DataDirectory:
             raise ConfigError(f"{self.path / _IDENTITY} is damaged ({error}): it was left untouched") from None
 
     def keep_identity(self, identity: Identity) -> None:
-        """Remember by what the server is known; nobody else can ever read it."""
+        """Store the keys and the token of the server, readable only by this user."""
         path = self.path / _IDENTITY
         unfinished = path.with_name(f".{_IDENTITY}.new")
         unfinished.unlink(missing_ok=True)

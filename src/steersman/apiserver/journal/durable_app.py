@@ -1,4 +1,4 @@
-"""`DurableApp`: nobody hears of a write before it is on the disk: no answer, no read, no watch."""
+"""`DurableApp`: holds responses, reads and events back until the writes that they show are on the disk."""
 
 from collections.abc import Awaitable, Callable
 
@@ -17,7 +17,7 @@ class DurableApp:
         self._journal = journal
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Let the app answer; see ``App``."""
+        """Pass the request to the app; see ``App``."""
         if self._journal.failure is not None:
             refusal = internal_error(str(self._journal.failure))
             exchange.respond(refusal_response(request, Query(), refusal))

@@ -22,8 +22,8 @@ Callback = Callable[[], None]
 class Journal:
     """Writes events to a database.
 
-    Invariant: whoever asks to be told is told after all that was committed before is on the disk, and in the order of
-    asking. When the disk fails, nobody is told any more: each gets its other callback.
+    Invariant: a callback runs after everything that was committed before it is on the disk, and callbacks run in the
+    order of their registration. When the disk fails, no such callback runs any more, but its counterpart for failures.
     """
 
     def __init__(self, database: Database) -> None:
@@ -105,7 +105,7 @@ class Journal:
             self._fail(error)
             return
         told = self._under_way
-        # While they are told, whoever asks anew stands behind them: order is kept.
+        # Callbacks that are registered meanwhile run after these: the order is kept.
         while told:
             told.popleft()[0]()
         self._under_way = None

@@ -33,7 +33,7 @@ class Watermark:
 
 
 def read_watermark(path: Path) -> int:
-    """Give the mark; 0 where there is none yet. Raises ValueError for one that is damaged."""
+    """Return the mark, 0 without one; raise ValueError if it is damaged."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -59,7 +59,7 @@ def compare(old: Any, new: Any, kind: FieldType) -> Comparison:
 
 
 def everything_in(value: Any, kind: FieldType) -> Fields:
-    """Give the node of a value that was not there before: the paths of all that it holds, and its own."""
+    """Return the node of an added value: the paths of everything in it, and its own."""
     if value.__class__ is dict:
         inside = kind.map
         return LEAF if inside is None or inside.is_atomic or not value else _everything_in_map(value, inside)
@@ -99,7 +99,7 @@ def _element_of(item: Any, items: list[Any], branch: ListType) -> str:
 
 
 def _grouped(items: list[Any], branch: ListType) -> dict[str, list[Any]]:
-    """Give the items by path element; live objects may hold duplicates."""
+    """Return the items by path element; live objects may have duplicates."""
     result: dict[str, list[Any]] = {}
     for item in items:
         result.setdefault(_element_of(item, items, branch), []).append(item)
@@ -164,7 +164,7 @@ def _compare_maps(old: dict[str, Any], new: dict[str, Any], branch: MapType) -> 
 
 
 def _is_same_if_equal(old: Any, new: Any, kind: FieldType) -> bool:
-    """Tell whether values that Python finds equal are known to be the same: this is what makes small changes cheap."""
+    """Return whether values that are equal in Python are certainly the same: this makes small changes cheap."""
     return kind.is_tight or (kind is DEDUCED and json_equal(old, new))
 
 

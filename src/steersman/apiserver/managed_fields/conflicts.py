@@ -22,7 +22,7 @@ def without_fields(claims: Iterable[Claim], fields: Fields) -> list[Claim]:
 
 
 def conflict_of(claims: Iterable[Claim]) -> Conflict:
-    """Give the error that lists every field and its owner; owners are sorted."""
+    """Return the error that lists every field and its owner; owners are sorted."""
     listed = [(claim.owner, list(paths(claim.fields))) for claim in claims]
     listed.sort(key=lambda one: one[0].identifier)
     causes = [

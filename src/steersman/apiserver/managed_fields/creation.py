@@ -1,4 +1,4 @@
-"""`Creation`: what the creator of an object owns, for objects of one type that nobody wrote before.
+"""`Creation`: what the creator of an object owns, for new objects of one type.
 
 It is what the comparison with nothing gives, by the same rules; since it depends on the object's shape alone, it is
 worked out once per shape.
@@ -28,7 +28,7 @@ class Creation:
         self._owned: dict[int, tuple[Fields, Fields]] = {}
 
     def fields(self, new: dict[str, Any]) -> Fields | None:
-        """Give what the creator of an object owns; ``None`` if the long way must tell."""
+        """Return what the creator of an object owns; ``None`` if that takes the full comparison."""
         node = self._outline.of(new)
         if node is None:
             return None

@@ -50,7 +50,7 @@ class Endpoint:
         object.__setattr__(self, "creation", Creation(self.type, self.reset_fields) if is_new else None)
 
     def in_version(self, obj: Object, version: str) -> Versioned | None:
-        """Give an object in a version; ``None`` if it is not served."""
+        """Return an object in a version; ``None`` if that is not served."""
         if version == self.api_version and obj.get("apiVersion", version) == version:
             return Versioned(obj, self.type, self.reset_fields)
         return self.convert(obj, version)

@@ -19,7 +19,7 @@ MAX_UPDATE_MANAGERS: Final = 10
 ANCIENT_CHANGES: Final = "ancient-changes"
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
-#: Fields that nobody owns: the server's, and those that identify the object.
+#: Fields without owners: those that the server sets, and those that identify the object.
 STRIPPED: Final = set_of(
     ("apiVersion",),
     ("kind",),
@@ -79,7 +79,7 @@ Managers = dict[ManagerKey, Ownership]
 
 
 def key_of(name: str, operation: Operation, api_version: str, subresource: str) -> ManagerKey:
-    """Give the key of a manager that writes now."""
+    """Return the key of the manager of the current write."""
     return ManagerKey(name or "unknown", operation, "" if operation == "Apply" else api_version, subresource)
 
 
@@ -116,14 +116,14 @@ def _read_foreign_entry(entry: Any) -> tuple[ManagerKey, Ownership]:
 
 
 def _seconds(time: Any) -> str | None:
-    """Give a time in the one form that is stored: UTC, whole seconds."""
+    """Return a time in the form in which it is stored: UTC, whole seconds."""
     if time is None:
         return None
     return datetime.fromisoformat(time).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def is_reset(entries: Any) -> bool:
-    """Tell whether a list in a request means "forget who owns what"."""
+    """Return whether a list in a request resets all owners."""
     return entries.__class__ is list and len(entries) == 1 and entries[0] == {}
 
 
@@ -158,7 +158,7 @@ def _entry(key: ManagerKey, ownership: Ownership) -> dict[str, Any]:
 
 
 def stripped(fields: Fields) -> Fields:
-    """Leave out the fields that nobody owns."""
+    """Remove the fields without owners."""
     return difference(fields, STRIPPED)
 
 
@@ -188,7 +188,7 @@ def capped(managers: Managers) -> Managers:
 
 
 def differ_only_in_times(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> bool:
-    """Tell whether two lists differ in nothing but times: such a write is no change."""
+    """Return whether two lists differ only in times: such a write is not a change."""
     return len(old) == len(new) and all(
         {**before, "time": None} == {**after, "time": None} for before, after in zip(old, new, strict=True)
     )

@@ -21,12 +21,12 @@ _SELF: Final = "."
 
 
 def is_member(node: Fields) -> bool:
-    """Tell whether the path to this node is in the set."""
+    """Return whether the path to this node is in the set."""
     return not node or _SELF in node
 
 
 def union(left: Fields, right: Fields) -> Fields:
-    """Give the paths that are in either set."""
+    """Return the paths that are in either set."""
     if not left or left is right:
         return right
     if not right:
@@ -54,12 +54,12 @@ def union_nodes(left: Fields, right: Fields) -> Fields:
 
 
 def as_member(node: Fields) -> Fields:
-    """Give the node with its own path in the set."""
+    """Return the node with its own path in the set."""
     return node if not node or _SELF in node else {_SELF: LEAF, **node}
 
 
 def intersection(left: Fields, right: Fields) -> Fields:
-    """Give the paths that are in both sets."""
+    """Return the paths that are in both sets."""
     if len(right) < len(left):
         left, right = right, left
     result: Fields = {}
@@ -80,7 +80,7 @@ def _intersect_nodes(left: Fields, right: Fields) -> Fields | None:
 
 
 def difference(left: Fields, right: Fields) -> Fields:
-    """Give the paths of the left set that are not in the right one; a parent and its children are independent."""
+    """Return the paths of the left set that are not in the right one; a parent and its children are independent."""
     if not right or not left:
         return left
     result: Fields = {}
@@ -104,7 +104,7 @@ def _subtract_node(left: Fields, right: Fields) -> Fields | None:
 
 
 def recursive_difference(left: Fields, right: Fields) -> Fields:
-    """Give the paths of the left set that are neither in the right one nor below one of its members."""
+    """Return the paths of the left set that are neither in the right one nor below one of its members."""
     if not right:
         return left
     result: Fields = {}
@@ -122,7 +122,7 @@ def recursive_difference(left: Fields, right: Fields) -> Fields:
 
 
 def is_subset(left: Fields, right: Fields) -> bool:
-    """Tell whether every path of the left set is in the right one."""
+    """Return whether every path of the left set is in the right one."""
     if left == right:
         return True
     for element, node in left.items():

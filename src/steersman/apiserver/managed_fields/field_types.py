@@ -36,7 +36,7 @@ class FieldType:
         self._holds_atomic: bool | None = None
 
     def branch_of(self, value: Any) -> "MapType | ListType | str":
-        """Give the branch that a value picks; null and what fits nowhere pick map, then scalar, then list."""
+        """Return the branch of a value; null and values that fit nowhere take map, then scalar, then list."""
         kind = value.__class__
         if kind is dict:
             if self.map is not None:
@@ -98,7 +98,7 @@ class ListType:
         return element
 
     def element_of(self, item: Any) -> str:
-        """Give the path element of an item; raises ValueError if it cannot have one."""
+        """Return the path element of an item; raise ValueError if it cannot have one."""
         if not self.keys:
             return value_element(item) if _is_scalar(item) else _refuse_set_item(item)
         if item.__class__ is not dict:
@@ -156,7 +156,7 @@ class MapType:
         self.elements[f"f:{name}"] = field
 
     def type_of(self, key: str) -> FieldType:
-        """Give the type of a key; what is not declared and not allowed counts as free-form."""
+        """Return the type of a key; an undeclared key counts as free-form."""
         return self.fields.get(key) or self.element or DEDUCED
 
 
@@ -227,7 +227,7 @@ class TypeBuilder:
         }
 
     def named(self, name: str) -> FieldType:
-        """Give the type of a definition."""
+        """Return the type of a definition."""
         found = self._named.get(name)
         if found is None:
             # Registered before it is filled in: definitions may contain themselves.
@@ -236,7 +236,7 @@ class TypeBuilder:
         return found
 
     def custom_resource(self, schema: Schema) -> FieldType:
-        """Give the type of a custom resource from the schema in its CRD."""
+        """Return the type of a custom resource from the schema in its CRD."""
         return self._inline(_with_object_fields(schema), is_open=False)
 
     def _inline(self, schema: Schema, *, is_open: bool) -> FieldType:
@@ -248,7 +248,7 @@ class TypeBuilder:
         return node
 
     def _fill(self, node: FieldType, schema: Schema, *, is_open: bool) -> None:
-        """Give a fresh node the branches of a schema; ``is_open``: unknown fields are kept here and below."""
+        """Set the branches of a new node from a schema; ``is_open``: unknown fields are kept here and below."""
         is_open = is_open or schema.get("x-kubernetes-preserve-unknown-fields") is True
         if schema.get("x-kubernetes-embedded-resource"):
             schema = _with_object_fields(schema)
@@ -319,7 +319,7 @@ def _scalar_of(schema: Schema) -> FieldType | None:
 
 
 def _relationship(schema: Schema) -> tuple[bool, tuple[str, ...]]:
-    """Tell whether a list is atomic, and else by which keys its items are told apart (none for a set)."""
+    """Return whether a list is atomic, and else the keys that identify its items (none for a set)."""
     kind = schema.get("x-kubernetes-list-type")
     if kind == "map":
         return False, tuple(schema.get("x-kubernetes-list-map-keys") or ())

@@ -1,7 +1,7 @@
 """The annotation that client-side ``kubectl apply`` keeps, and how server-side apply takes over from it.
 
-Fields that are still as the annotation says were put there by kubectl itself, so its apply may take them from whoever
-is said to own them. All this is for the manager that kubectl uses by default, and for nobody else.
+Fields that still have the values of the annotation were set by kubectl itself, so its apply may take them from their
+recorded owners. All this is only for the manager that kubectl uses by default.
 """
 
 from typing import Any, Final
@@ -21,13 +21,13 @@ _MAX_ANNOTATIONS: Final = 256 * 1024
 
 
 def annotation_of(obj: Object) -> str:
-    """Give the annotation; empty if there is none."""
+    """Return the annotation; empty without one."""
     annotations: dict[str, str] = (obj.get("metadata") or {}).get("annotations") or {}
     return annotations.get(ANNOTATION, "")
 
 
 def unchanged_since(live: Object, kind: FieldType) -> Fields:
-    """Give the fields that are as they were applied on the client side; none if the annotation makes no sense."""
+    """Return the fields that are still as the client applied them; none if the annotation is invalid."""
     try:
         applied = msgspec.json.decode(annotation_of(live), type=dict[str, Any])
         if applied.get("apiVersion") != live.get("apiVersion"):
@@ -40,7 +40,7 @@ def unchanged_since(live: Object, kind: FieldType) -> Fields:
 
 
 def refreshed(obj: Object, config: Object) -> Object:
-    """Give the object with the annotation rewritten for a new configuration; left out where it would be too long."""
+    """Return the object with the annotation of a new configuration; without it if it would be too long."""
     metadata = dict(config.get("metadata") or {})
     if annotations := metadata.get("annotations"):
         metadata["annotations"] = {key: value for key, value in annotations.items() if key != ANNOTATION}

@@ -7,7 +7,7 @@ from steersman.apiserver.managed_fields.field_types import FieldType, ListType, 
 
 
 def merge(live: Any, config: Any, kind: FieldType) -> Any:
-    """Give a live value with a configuration merged into it.
+    """Return a live value with a configuration merged into it.
 
     Raises ValueError where a list has an item without a path element.
     """

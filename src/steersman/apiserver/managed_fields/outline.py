@@ -21,7 +21,7 @@ _NodeOf = Callable[[Any], Fields | None]
 _Shape = tuple[object, ...]
 
 #: A node beside those of the parts by whose addresses it is found: they live as long as it does, so that their
-#: addresses are nobody else's meanwhile.
+#: addresses cannot be reused meanwhile.
 _Made = tuple[Fields, list[Fields]]
 
 #: Shapes that are remembered at one place of a type: many for a kind, few for a server.
@@ -52,13 +52,13 @@ class Outline:
         self.of_list: _NodeOf = self._of_list if is_granular_list else self._of_whole
 
     def of(self, value: Any) -> Fields | None:
-        """Give the node of a value, which nobody may change; ``None`` if the value does not fit or is large."""
+        """Return the node of a value, which must not be changed; ``None`` if the value does not fit or is large."""
         if value.__class__ is dict:
             return self.of_map(value)
         return self.of_list(value) if value.__class__ is list else self._of_whole(value)
 
     def _of_whole(self, value: Any) -> Fields | None:
-        """Give the node of what has no parts that anybody owns alone."""
+        """Return the node of a value whose parts cannot be owned separately."""
         return everything_in(value, self._kind) if fits(value, self._kind) else None
 
     def _of_map(self, value: dict[str, Any]) -> Fields | None:
@@ -81,7 +81,7 @@ class Outline:
         return made[0]
 
     def _plan(self, value: dict[str, Any]) -> "_Plan":
-        """See what the node of a map depends on, beside its shape."""
+        """Collect what the node of a map depends on, beside its shape."""
         branch = self._kind.map
         assert branch is not None, "only a type of maps has a plan for them"  # noqa: S101 - see __init__
         inside = {key: below for key, below in value.items() if below.__class__ is dict or below.__class__ is list}

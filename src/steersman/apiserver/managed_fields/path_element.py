@@ -52,7 +52,7 @@ def _whole(value: Any) -> Any:
 
 
 def key_element(item: Mapping[str, Any], keys: Sequence[str], defaults: Mapping[str, Any]) -> str | None:
-    """Give the step to an item of a list with keys; ``keys`` are sorted. ``None`` if the item has none of them."""
+    """Return the step to an item of a list with keys; ``keys`` are sorted. ``None`` if the item has none of them."""
     parts = []
     for key in keys:
         if key in item:
@@ -63,12 +63,12 @@ def key_element(item: Mapping[str, Any], keys: Sequence[str], defaults: Mapping[
 
 
 def value_element(value: Any) -> str:
-    """Give the step to an item of a set."""
+    """Return the step to an item of a set."""
     return "v:" + json_text(value)
 
 
 def canonical(element: str) -> str | None:
-    """Give a step that somebody else wrote the way it is written here; ``None`` for one of an unknown kind.
+    """Return a foreign spelling of a step in our own spelling; ``None`` for one of an unknown kind.
 
     Raises ValueError if the step is of a known kind and makes no sense.
     """

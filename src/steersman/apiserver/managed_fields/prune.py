@@ -1,4 +1,4 @@
-"""What an applier no longer wants goes away, unless somebody else owns it."""
+"""Removes fields that a manager no longer applies, unless another manager owns them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ from steersman.apiserver.managed_fields.typed import fields_of
 
 
 def remove(value: Any, fields: Fields, kind: FieldType) -> Any:
-    """Give a value without the members of a set; what is emptied by it, or atomic, becomes null."""
+    """Return a value without the members of a set; values that become empty, and atomic ones, become null."""
     branch = kind.branch_of(value)
     if isinstance(branch, str):
         return value
@@ -65,7 +65,7 @@ def with_named_fields(fields: Fields, kind: FieldType) -> Fields:
 
 
 def _step(kind: FieldType, element: str) -> tuple[FieldType, bool]:
-    """Give the type behind a path element, and whether it is a declared field."""
+    """Return the type behind a path element, and whether it is a declared field."""
     if kind.map is not None:
         declared = kind.map.elements.get(element)
         if declared is not None:
@@ -108,7 +108,7 @@ def _named_fields_of(value: Any, kind: FieldType) -> Fields:
 
 
 def collapse_atomic(fields: Fields, kind: FieldType) -> Fields:
-    """Give a set with everything below an atomic part replaced by the part: its schema may have become atomic."""
+    """Return a set with everything below an atomic part replaced by the part: its schema may have become atomic."""
     changed: Fields = {}
     for element, node in fields.items():
         if not node:

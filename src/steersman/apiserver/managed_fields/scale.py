@@ -19,7 +19,7 @@ _IN_SCALE: Final = set_of(("spec", "replicas"))
 
 
 def scale_entries(parent: Entries, paths: ReplicasPaths) -> Entries:
-    """Give the entries of the ``Scale`` of an object."""
+    """Return the entries of the ``Scale`` of an object."""
     result: Managers = {}
     for key, ownership in read(parent).items():
         replicas = _replicas(paths, ownership.api_version)
@@ -29,7 +29,7 @@ def scale_entries(parent: Entries, paths: ReplicasPaths) -> Entries:
 
 
 def parent_entries(parent: Entries, scale: Entries, paths: ReplicasPaths, api_version: str) -> Entries:
-    """Give the entries of an object after a write to its ``Scale`` left those; ``api_version`` is the written one."""
+    """Return the entries of an object after a write to its ``Scale``; ``api_version`` is the written one."""
     left = read(scale)
     before = read(parent)
     result: Managers = {}

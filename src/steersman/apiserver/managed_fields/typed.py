@@ -14,7 +14,7 @@ class TypeMismatch(Exception):  # noqa: N818 - named as the fact, like the rest 
 
 
 def fits(value: Any, kind: FieldType) -> bool:
-    """Tell whether a value fits its type; unlike in a configuration, items of lists may be there twice.
+    """Return whether a value fits its type; unlike a configuration it may have duplicate items in lists.
 
     Asked at every write, of the object before and after: so it gives no reasons and makes nothing.
     """
@@ -59,7 +59,7 @@ def _list_fits(value: list[Any], branch: ListType) -> bool:
 
 
 def checked_fields_of(config: Any, kind: FieldType) -> Fields:
-    """Give the paths that a configuration sets; raises TypeMismatch unless it fits its type.
+    """Return the paths that a configuration sets; raise TypeMismatch unless it fits its type.
 
     Lists with keys may not have duplicates.
     """
@@ -70,7 +70,7 @@ def checked_fields_of(config: Any, kind: FieldType) -> Fields:
 
 
 def explanation(value: Any, kind: FieldType) -> str:
-    """Tell why a value does not fit its type, as the API server words it."""
+    """Return why a value does not fit its type, in the words of kube-apiserver."""
     errors = [f"{path}: {message}" for path, message in _errors(value, kind)]
     return errors[0] if len(errors) == 1 else "\n".join(["errors:", *(f"  {error}" for error in errors)])
 
@@ -141,12 +141,12 @@ _UNCHECKED, _CHECKED = False, True
 
 
 def fields_of(value: Any, kind: FieldType) -> Fields:
-    """Give the paths that an object sets: what an applier owns of its configuration."""
+    """Return the paths that an object sets: what a manager owns of the configuration that it applies."""
     return _node(value, kind, _UNCHECKED) or {}
 
 
 def _node(value: Any, kind: FieldType, checked: bool) -> Fields | None:
-    """Give the node of a value; ``None`` if neither its own path nor one below is set."""
+    """Return the node of a value; ``None`` if neither its own path nor one below is set."""
     branch = kind.branch_of(value)
     if isinstance(branch, str):
         if checked and value is not None and value.__class__ not in _SCALAR_CLASSES[branch]:
@@ -162,7 +162,7 @@ def _node(value: Any, kind: FieldType, checked: bool) -> Fields | None:
 
 
 def _is_container_of(value: Any, branch: MapType | ListType) -> bool:
-    """Tell whether a value is of the kind of its branch; into atomic ones nobody else looks, so it is done here."""
+    """Return whether a value has the type of its branch; atomic values are not checked anywhere else."""
     if value.__class__ is not (dict if branch.__class__ is MapType else list):
         return False
     return not branch.is_atomic or not any(_ATOMIC_ERRORS[branch.__class__](value, branch))

@@ -1,6 +1,34 @@
 """Create, update and apply: the object that results, with its managedFields.
 
-Objects come in and go out whole; the lists inside them are read and written here. Nothing is changed in place.
+Every manager owns a set of fields, in the version of the API in which it wrote them. There are two kinds of managers,
+and the difference explains the order of everything below:
+
+    Update   create, update, patch   owns what it *changed*: found by comparing the live with the new object
+    Apply    server-side apply       owns what it *asked for*: all fields of its last configuration
+
+An update runs through these steps (`update`, `_after_update`):
+
+    managers of the request, or else of the live object
+      ─► sets in terms of the current types (`_reconciled`: a schema may have become atomic)
+      ─► everything that changed is taken from all managers (`_dispossessed`)
+      ─► what is set now goes to the writer, in addition to what it owned
+      ─► the oldest entries are joined when there are too many (`entries.capped`)
+
+An apply decides first what the writer owns, and compares after that (`apply`, `_Application`):
+
+    configuration merged into the live object
+      ─► the writer owns the fields of the configuration, instead of those of its last one
+      ─► fields that it does not apply any more are pruned, unless another manager owns them (`_pruned`)
+      ─► fields that others own and that would change are conflicts, unless forced (`_claims`)
+      ─► everything that changed is taken from all other managers (`_dispossessed`)
+
+Pruning comes before the comparison, so that no manager keeps a field that has disappeared. The comparison is made in
+every version in which a manager owns fields, because an owner knows the names of its own version only
+(`_Change.in_version`); managers of versions that are no longer served are dropped. The fields that an endpoint resets
+(``status`` in a write of the whole object) never get an owner there.
+
+Nothing is tracked rather than wrong: an object that does not fit its type loses its entries on an update, and an apply
+to it fails. Objects come in and go out whole, and nothing is changed in place.
 """
 
 from typing import Any
@@ -26,7 +54,7 @@ from steersman.golang.equality import json_equal
 
 
 def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:
-    """Give a new object with its managedFields: its creator owns everything in it, defaults included.
+    """Return a new object with its managedFields: its creator owns everything in it, defaults included.
 
     ``new`` is defaulted already; a list of entries in it is honoured if it makes sense, else nothing is tracked. Nor is
     an object that does not fit its type.
@@ -45,14 +73,14 @@ def create(new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Objec
 
 
 def _created_fields(new: Object, endpoint: Endpoint) -> Fields | None:
-    """Give what the creator owns where that is known quickly: nothing was there, and everything fits its type."""
+    """Return what the creator owns, if that is known without a comparison: the object fits its type."""
     if endpoint.creation is None or new.get("apiVersion") != endpoint.api_version:
         return None
     return endpoint.creation.fields(new)
 
 
 def update(live: Object, new: Object, manager: str, *, endpoint: Endpoint, time: str) -> Object:
-    """Give the new object with the managedFields that follow from replacing the live one.
+    """Return the new object with the managedFields that follow from replacing the live one.
 
     An object that was never tracked, or whose tracking is reset by the request, is not tracked; nor is one that does
     not fit its type, or did not before.
@@ -65,7 +93,7 @@ def update(live: Object, new: Object, manager: str, *, endpoint: Endpoint, time:
 
 
 def apply(live: Object, config: Object, manager: str, *, endpoint: Endpoint, time: str, force: bool = False) -> Object:
-    """Give the live object with a configuration applied to it; ``live`` is ``endpoint.empty`` if there is none yet.
+    """Return the live object with a configuration applied to it; ``live`` is ``endpoint.empty`` for a new one.
 
     The result is neither defaulted nor validated. Raises Conflict, BadRequest or InternalError with the answer's text.
     """
@@ -137,7 +165,7 @@ class _Application:
         return claims
 
     def result(self, *, force: bool) -> Object:
-        """Give the object and who owns it now; raises Conflict unless forced."""
+        """Return the object and its owners; raise Conflict unless forced."""
         claims = [] if force else self._claims()
         if claims and self._key.name == last_applied.KUBECTL:
             # What kubectl applied on the client side it may take back.
@@ -153,7 +181,7 @@ class _Application:
 
 
 class _Change:
-    """A live and a new object, compared in every version in which somebody owns fields."""
+    """A live and a new object, compared in every version in which a manager owns fields."""
 
     __slots__ = ("_by_version", "endpoint", "live", "new")
 
@@ -165,7 +193,7 @@ class _Change:
         self._by_version: dict[str, Comparison | None] = {}
 
     def in_version(self, version: str) -> Comparison | None:
-        """Give the comparison in a version; ``None`` if it is not served any more."""
+        """Return the comparison in a version; ``None`` if that is not served any more."""
         if version not in self._by_version:
             self._by_version[version] = self._compared(version)
         return self._by_version[version]
@@ -180,14 +208,14 @@ class _Change:
 
 
 def _after_update(change: _Change, managers: Managers, writer: entries.ManagerKey, time: str) -> list[dict[str, Any]]:
-    """Give the list after a change by an updating manager: it owns what it changed, and nobody else does."""
+    """Return the list after a change by an updating manager, which becomes the only owner of what it changed."""
     endpoint = change.endpoint
     try:
         managers = _reconciled(managers, change.live, endpoint)
         result = _dispossessed(managers, change, None)
         comparison = change.in_version(endpoint.api_version)
     except ValueError:
-        # Of an object that does not fit its type nobody owns anything.
+        # The fields of an object that does not fit its type have no owners.
         return []
     mine = entries.stripped(comparison.set_now) if comparison else {}
     if mine:
@@ -210,7 +238,7 @@ def _dispossessed(managers: Managers, change: _Change, writer: entries.ManagerKe
 
 
 def _reconciled(managers: Managers, live: Object, endpoint: Endpoint) -> Managers:
-    """Give what managers own in terms of today's types; a schema may have become atomic since."""
+    """Return what managers own in terms of the current types; a schema may have become atomic since."""
     result: Managers = {}
     for key, ownership in managers.items():
         versioned = endpoint.in_version(live, ownership.api_version)
@@ -221,13 +249,13 @@ def _reconciled(managers: Managers, live: Object, endpoint: Endpoint) -> Manager
 
 
 def _before_first_apply(live: Object, endpoint: Endpoint, time: str) -> Managers:
-    """Attribute what nobody was tracked to have written."""
+    """Attribute the fields of a live object without managedFields."""
     writer = entries.key_of(entries.BEFORE_FIRST_APPLY, "Update", endpoint.api_version, endpoint.subresource)
     return entries.read(_after_update(_Change(endpoint.empty, live, endpoint), {}, writer, time))
 
 
 def _managers_for(live: Object, new: Object, endpoint: Endpoint) -> Managers:
-    """Give the managers before an update: those of the request where it has sensible ones, else the live ones."""
+    """Return the managers before an update: those of the request if they are valid, else the live ones."""
     given, known = _list_in(new), _list_in(live)
     if given and not endpoint.subresource:
         if entries.is_reset(given):
@@ -245,7 +273,7 @@ _ALWAYS_FIT = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def _fits(live: Object, new: Object, endpoint: Endpoint) -> bool:
-    """Tell whether an object fits its type, and did before.
+    """Return whether an object fits its type, and did before.
 
     Objects of built-in kinds are decoded by their types. Validation lets custom ones pass that do not fit: parts that
     the endpoint resets, lists where a text has a format, and what was stored before its schema changed.
@@ -264,7 +292,7 @@ def _fits(live: Object, new: Object, endpoint: Endpoint) -> bool:
 
 
 def _metadata_of(obj: Object) -> dict[str, Any]:
-    """Give the metadata of what may not be an object of its type yet."""
+    """Return the metadata of a document that may not fit its type."""
     metadata = obj.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
 

@@ -42,7 +42,7 @@ class Query:
         return name in self.values
 
 
-class RequestInfo(Struct):
+class RequestInfo(Struct, frozen=True):
     """One parsed path under ``/api`` or ``/apis``."""
 
     group: str
@@ -107,18 +107,22 @@ def parse_resource_path(path: str) -> RequestInfo | None:
 
 
 def _below(group: str, version: str, parts: list[str]) -> RequestInfo:
-    info = RequestInfo(group, version)
-    if parts[0] == "watch" and len(parts) > 1:
-        info.watch = True
+    is_watch = parts[0] == "watch" and len(parts) > 1
+    if is_watch:
         parts = parts[1:]
+    namespace, in_namespace = "", False
     if parts[0] == "namespaces" and len(parts) > 2 and parts[2] not in _NAMESPACE_PARTS:  # noqa: PLR2004 - namespaces/x/…
-        info.namespace = parts[1]
-        info.in_namespace = True
+        namespace, in_namespace = parts[1], True
         parts = parts[2:]
-    info.resource = parts[0]
-    if len(parts) > 1:
-        info.name = parts[1]
-    if len(parts) > 2:  # noqa: PLR2004 - resource/name/subresource
-        info.subresource = parts[2]
-        info.rest = tuple(parts[3:])
-    return info
+    count = len(parts)
+    return RequestInfo(
+        group,
+        version,
+        parts[0],
+        namespace,
+        parts[1] if count > 1 else "",
+        parts[2] if count > 2 else "",  # noqa: PLR2004 - resource/name/subresource
+        tuple(parts[3:]) if count > 3 else (),  # noqa: PLR2004 - as above, and what follows
+        is_watch,
+        in_namespace,
+    )

@@ -14,7 +14,7 @@ _KEYED_BY_GROUP = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 
 
 def precondition_text(served: ServedResource, namespace: str, name: str, why: str, *, dry_run: bool = False) -> str:
-    """Say that the object in the store is not the one that a write is about."""
+    """Return the error about a write whose precondition does not match the stored object."""
     group = f"{served.group}/" if not served.builtin or served.group in _KEYED_BY_GROUP else ""
     place = f"{namespace}/{name}" if namespace else name
     # A dry run does not come as far as the store, which knows where everything begins.

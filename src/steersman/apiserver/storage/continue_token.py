@@ -30,7 +30,7 @@ class ContinueToken:
 
     @classmethod
     def after(cls, version: int, path: str) -> Self:
-        """Give the token for what comes after a path."""
+        """Return the token of the page that begins after a path."""
         return cls(version, f"{path}\0")
 
     def encode(self) -> str:

@@ -89,13 +89,13 @@ class History:
             self._start = 0
 
     def since(self, version: int) -> list[Event]:
-        """Give the events newer than a version; raises Expired if some of them are forgotten."""
+        """Return the events newer than a version; raise Expired if some of them are not stored any more."""
         if version < self.floor:
             raise Expired(f"too old resource version: {version} ({self.floor})", code=410, reason="Expired")
         return self._events[bisect_right(self._events, version, lo=self._start, key=_version_of) :]
 
     def copy(self) -> "History":
-        """Give an independent history with the same events."""
+        """Return an independent history with the same events."""
         return History(self.limits, self.floor, self._events[self._start :])
 
     def __iter__(self) -> Iterator[Event]:

@@ -34,7 +34,7 @@ class Record:
         self, obj: Mapping[str, Any], version: int, fields: Mapping[str, str], *, is_whole: bool = True
     ) -> None:
         metadata = obj["metadata"]
-        #: For the store and its index only: outside, versions are text that nobody counts with.
+        #: For the store and its index only: everywhere else versions are opaque texts.
         self.version = version
         #: At which version the object was last written: before ``version`` where that is the one of its going away.
         self.written = version
@@ -60,12 +60,12 @@ class Record:
         return str(self.version)
 
     def decode(self) -> dict[str, Any]:
-        """Give the object, freshly decoded: the caller's own."""
+        """Return the decoded object; the caller may change it."""
         obj: dict[str, Any] = _decode(self.raw)
         return obj
 
     def at(self, version: int) -> "Record":
-        """Give the same object as of another version: how it looks in the event of its going away."""
+        """Return the same object with another version, as the event of its removal shows it."""
         record = Record(self.decode(), version, self.fields, is_whole=self.is_whole)
         record.written = self.written
         return record
@@ -75,5 +75,5 @@ class Record:
 
 
 def path_of(namespace: str, name: str) -> str:
-    """Give the place of an object; paths sort as the API server's keys do."""
+    """Return the path of an object; paths sort as the API server's keys do."""
     return f"{namespace}/{name}" if namespace else name

@@ -1,6 +1,6 @@
 """The store: every object of the server, one increasing version, and a single function that writes.
 
-Whoever writes decides first what to write, from records that it read, and then commits without suspending in between;
+A writer decides from records that it read what to write, and then commits without suspending in between;
 so there are no locks. Versions are text outside of this package, and only equal or not.
 """
 
@@ -89,7 +89,7 @@ class ContinueExpired(Expired):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A store as it was; owned by whoever took it, good for any number of restores."""
+    """The state of a store, for any number of restores."""
 
     version: int
     tables: Mapping[str, Table]
@@ -110,7 +110,7 @@ class Store:
 
     @classmethod
     def load(cls, records: Iterable[tuple[str, Record]], version: int, limits: HistoryLimits | None = None) -> Self:
-        """Give a store with these objects, at this version; what happened before it is not known."""
+        """Return a store with these objects, at this version, without history."""
         store = cls(limits)
         store._beginning = version
         for resource, record in records:
@@ -191,26 +191,26 @@ class Store:
             self._dependents.setdefault(uid, {})[place] = None
 
     def get(self, resource: str, namespace: str, name: str) -> Record | None:
-        """Give an object; ``None`` if it is not there."""
+        """Return an object; ``None`` if it does not exist."""
         table = self._tables.get(resource)
         return None if table is None else table.records.get(path_of(namespace, name))
 
     def dependents_of(self, uid: str) -> list[tuple[str, Record]]:
-        """Give the objects that name an owner, each with its resource."""
+        """Return the objects that refer to an owner, each with its resource."""
         places = self._dependents.get(uid, {})
         return [(resource, self._tables[resource].records[path]) for resource, path in places]
 
     def resources(self) -> list[str]:
-        """Give the resources of which there are objects, in order."""
+        """Return the resources that have objects, in order."""
         return sorted(resource for resource, table in self._tables.items() if table.records)
 
     def count(self, resource: str) -> int:
-        """Tell how many objects a resource has."""
+        """Return the number of objects of a resource."""
         table = self._tables.get(resource)
         return 0 if table is None else len(table.records)
 
     def list(self, resource: str, options: ListOptions = ListOptions()) -> Page:  # noqa: B008 - frozen
-        """Give a page of objects, in order of namespace and name.
+        """Return a page of objects, in order of namespace and name.
 
         Raises Expired or ContinueExpired where the history does not reach back, Timeout for a version that is not there
         yet, BadRequest for a continue token that is none, ValueError for a version that is no number.
@@ -235,7 +235,7 @@ class Store:
         return Page(records, str(version), ContinueToken.after(version, rest).encode(), remaining)
 
     def _place(self, table: Table, options: ListOptions) -> tuple[int, str]:
-        """Give the version at which a list is to be read, and the first path that it may give."""
+        """Return the version at which a list is read, and its first path."""
         if options.continue_token:
             token = ContinueToken.decode(options.continue_token)
             start = path_of(options.namespace, token.start)
@@ -267,14 +267,14 @@ class Store:
         self._check_reached(parse_version(resource_version))
 
     def watch(self, resource: str, resource_version: str) -> Cursor:
-        """Give a place in the history right after a version, which may be one to come; raises Expired if it is gone."""
+        """Return a cursor after a version, which may be a future one; raise Expired if that is not stored any more."""
         history = self._table(resource).history
         cursor = Cursor(history, parse_version(resource_version))
         history.since(parse_version(resource_version))
         return cursor
 
     def events_since(self, resource: str, resource_version: str) -> Sequence[Event]:
-        """Give what happened after a version; raises Expired if that is not known any more."""
+        """Return the events after a version; raise Expired if they are not stored any more."""
         return self._table(resource).history.since(parse_version(resource_version))
 
     def expire_history(self, resource: str | None = None) -> None:
@@ -284,7 +284,7 @@ class Store:
                 table.history.expire()
 
     def snapshot(self) -> Snapshot:
-        """Give all that is here, to come back to; objects are shared, not copied."""
+        """Return all objects, for `restore`; they are shared, not copied."""
         return Snapshot(
             self._version,
             {resource: table.copy() for resource, table in self._tables.items()},

@@ -15,7 +15,7 @@ class Table:
     def __init__(self, history: History, records: dict[str, Record] | None = None) -> None:
         self.records: dict[str, Record] = {} if records is None else records
         self.history = history
-        #: Paths in order, as of the last time that somebody read in order: writes must stay cheap.
+        #: Paths in order, as of the last ordered read: writes must stay cheap.
         #: Invariant: the paths of the records are those in here without the removed ones, and the added ones.
         self._order: list[str] = []
         self._added: dict[str, None] = dict.fromkeys(self.records)
@@ -44,7 +44,7 @@ class Table:
         return record
 
     def paths(self) -> list[str]:
-        """Give all paths in order; the list is the table's own."""
+        """Return all paths in order; the list belongs to the table."""
         if self._removed:
             self._order = [path for path in self._order if path not in self._removed]
             self._removed = set()
@@ -55,7 +55,7 @@ class Table:
         return self._order
 
     def paths_at(self, version: int) -> tuple[list[str], dict[str, Record | None]]:
-        """Give the paths as of a version, and the records that were different then (``None``: not there).
+        """Return the paths as of a version, and the records that were different then (``None``: did not exist).
 
         Raises Expired if the history does not reach back.
         """
@@ -74,12 +74,12 @@ class Table:
         return result
 
     def copy(self) -> "Table":
-        """Give an independent table of the same objects."""
+        """Return an independent table of the same objects."""
         return Table(self.history.copy(), dict(self.records))
 
 
 def in_namespace(paths: list[str], namespace: str, start: str) -> tuple[int, int]:
-    """Give the range of ordered paths that lie in a namespace (empty: anywhere), from a path on if one is given."""
+    """Return the range of ordered paths of a namespace (empty: all), from a path on if one is given."""
     low, high = 0, len(paths)
     if namespace:
         # "0" is the character after "/".
@@ -99,7 +99,7 @@ class Cursor:
         self._version = version
 
     def take(self) -> list[Event]:
-        """Give the events since the last time; raises Expired if the watcher fell behind what is kept."""
+        """Return the events since the last call; raise Expired if the watcher is older than the stored history."""
         events = self._history.since(self._version)
         if events:
             self._version = events[-1].version

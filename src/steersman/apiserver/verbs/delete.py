@@ -97,7 +97,7 @@ class Deleting:
         return Deletion(request, record, asked.options, asked.warnings)
 
     def _admit(self, deletion: Deletion) -> AdmittedDeletion:
-        """Let webhooks and policies reject the delete."""
+        """Ask webhooks and policies about the delete."""
         request, record, options, warnings = deletion.request, deletion.record, deletion.options, deletion.warnings
         if self._admission.is_active:
             live = self._objects.document(request.served, record)

@@ -189,7 +189,7 @@ class Scaling:
         return Decoded(request, options, obj, is_merged=True)
 
     def _admitted(self, request: ApiRequest, record: Record, wanted: Document, options: WriteOptions) -> Review:
-        """Let admission change or reject a scale, which is an object of its own to webhooks."""
+        """Mutate and validate a scale, which is an object of its own to webhooks."""
         if not self._admission.is_active:
             return Review(wanted)
         live = self._scale(request.served, record)

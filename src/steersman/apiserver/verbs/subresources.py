@@ -140,7 +140,7 @@ class Subresources:
             raise request.served.not_found(node)
 
     def _admitted(self, request: ApiRequest, obj: Document, options: WriteOptions) -> Review:
-        """Let admission change or reject an object that is not stored."""
+        """Mutate and validate an object that is not stored."""
         if not self._admission.is_active:
             return Review(obj)
         metadata = {**(obj.get("metadata") or {}), "namespace": request.info.namespace}

@@ -239,7 +239,7 @@ class ObjectWriter:
         return Owned(write, obj, proposed.warnings)
 
     def _admit(self, owned: Owned) -> Admitted:
-        """Let mutating admission change the object, and reject content that the user may not write."""
+        """Run mutating admission; reject content that the user may not write."""
         write = owned.write
         # A scale is an object of its own to admission: the verb that serves it has asked.
         if write.subresource == "scale" or not self._admission.concerns(write.request):
@@ -306,7 +306,7 @@ class ObjectWriter:
         return Validated(write, stored, warnings, obj)
 
     def _approve(self, validated: Validated) -> Approved:
-        """Let validating admission reject the object."""
+        """Run validating admission."""
         write, obj, warnings = validated.write, validated.obj, validated.warnings
         if self._admission.is_active and write.subresource != "scale":
             review = self._admission.validate(write.request, obj, _live(write), write.options)

@@ -1,8 +1,18 @@
 """`WatchHub`: sends every write to the watchers of its resource.
 
-A watcher has a cursor into the history of a resource, not a queue. Writes only mark that there is news; once per turn
-of the event loop each watcher gets all its news in one chunk. An event is encoded once for all watchers that want it in
-the same form. A watcher whose connection is full is skipped until it has caught up; others do not wait for it.
+A watcher has a cursor into the history of its resource, not a queue of its own:
+
+    write ─► notify: the resource has news ─► (next turn of the event loop) flush
+          ─► for each watcher: events after its cursor ─► one chunk ─► cursor moves
+
+* Writes never wait for watchers, and cost the same however many there are: only `flush` looks at them, once per turn.
+* An event is encoded once for all watchers of one form, and whole chunks are shared by watchers without a selector that
+  have the same cursor. Nothing encoded outlives the turn.
+* A watcher whose connection is full is skipped, and catches up from its cursor when it is writable again. If the
+  history has been cut by then, it gets an ERROR event with 410 and ends, as on a real server.
+* A watcher with initial events gets all of them before its first event: until then `flush` passes it over.
+* Within a stream versions only grow, and each event is sent exactly once. A bookmark is sent after everything up to its
+  version.
 """
 
 import asyncio

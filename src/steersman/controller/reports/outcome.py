@@ -73,7 +73,7 @@ class Paused(Struct, frozen=True):
     """The object is paused by its annotation: the author's function was not called."""
 
     message: str
-    #: Seconds until the pause ends; ``None`` if somebody has to end it.
+    #: Seconds until the pause ends; ``None`` if it has no end.
     again_after: float | None
 
 

@@ -1,7 +1,7 @@
 """Pausing: an object with the annotation `PAUSED` is not reconciled; its cleanup still runs.
 
 The value is empty or ``true`` for a pause without an end, or the time of its end (RFC 3339). A value that is neither
-pauses without an end: whoever wrote it wanted a pause, and the condition says what is wrong with the value.
+pauses without an end: its author wanted a pause, and the condition says what is wrong with the value.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _WITHOUT_END = ("", "true")
 class Pause(Struct, frozen=True):
     """A pause that has not ended."""
 
-    #: When it ends; ``None`` if somebody has to end it.
+    #: When it ends; ``None`` if a user has to end it.
     until: datetime | None
     message: str
 

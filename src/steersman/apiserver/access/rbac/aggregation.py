@@ -57,12 +57,12 @@ class Aggregation:
 
 
 def aggregated_rules(roles: dict[str, Document]) -> dict[str, list[Document]]:
-    """Give the rules of all aggregated roles whose rules are not as they should be."""
+    """Return the rules of all aggregated roles whose current rules differ."""
     aggregated = [name for name, role in roles.items() if role.get("aggregationRule")]
     rules = {name: role.get("rules") or [] for name, role in roles.items()}
     changed: dict[str, list[Document]] = {}
     # Aggregated roles may be selected by others: at most as many rounds as there are such roles settle it. One after
-    # the other, so that roles that select each other keep what they have instead of swapping it for ever.
+    # the other, so that roles that select each other keep what they have instead of swapping it forever.
     for _ in range(len(aggregated) + 1):
         is_settled = True
         for name in aggregated:
@@ -76,7 +76,7 @@ def aggregated_rules(roles: dict[str, Document]) -> dict[str, list[Document]]:
 
 
 def _are_alike(some: list[Document], others: list[Document]) -> bool:
-    """Tell whether two lists hold the same rules, in any order: roles that select each other would reorder for ever."""
+    """Return whether two lists have the same rules in any order: roles that select each other would reorder forever."""
     return len(some) == len(others) and all(rule in others for rule in some)
 
 

@@ -19,7 +19,7 @@ class Rbac:
         self.observers: list[OnDecision] = []
 
     def demand(self, user: User, verb: str, info: RequestInfo) -> None:
-        """Refuse a user who may not do something with a resource."""
+        """Reject a request that a user may not make."""
         decision = self.decide(user, verb, info)
         for observe in self.observers:
             observe(user, verb, info, decision)
@@ -55,7 +55,7 @@ class Rbac:
         return _denied(missing)
 
     def rules(self, user: User, namespace: str) -> tuple[list[Rule], list[str]]:
-        """Give every rule that holds for a user in a namespace, and what could not be found out."""
+        """Return every rule for a user in a namespace, and the errors of missing roles."""
         rules: list[Rule] = []
         missing: list[str] = []
         for grant in self.bindings.rights(user).grants(namespace):

@@ -45,7 +45,7 @@ class Rights:
     by_namespace: dict[str, tuple[Grant, ...]]
 
     def grants(self, namespace: str) -> Iterator[Grant]:
-        """Give what holds for requests in a namespace, or at the cluster scope."""
+        """Return the grants for requests in a namespace, or at the cluster scope."""
         yield from self.cluster
         if namespace:
             yield from self.by_namespace.get(namespace, ())
@@ -66,7 +66,7 @@ class Bindings:
         self._rights.clear()
 
     def rights(self, user: User) -> Rights:
-        """Give everything that was granted to a user."""
+        """Return all grants of a user."""
         key = (user.name, user.groups)
         found = self._rights.get(key)
         if found is None:
@@ -76,7 +76,7 @@ class Bindings:
         return found
 
     def role_rules(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
-        """Give the rules of a role; ``None`` when there is none."""
+        """Return the rules of a role; ``None`` if it does not exist."""
         resource, place = (ROLES, namespace) if kind == "Role" else (CLUSTER_ROLES, "")
         record = self._objects.store.get(resource, place, name)
         return None if record is None else rules_of(decode_json(record.raw))

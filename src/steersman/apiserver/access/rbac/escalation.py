@@ -1,4 +1,4 @@
-"""Nobody grants what they do not have: who writes roles and bindings must hold what these give.
+"""Escalation checks: a user who writes roles or bindings must have the permissions that these grant.
 
 Unless they may ``escalate`` the role, or ``bind`` it.
 """
@@ -32,7 +32,7 @@ class Escalation:
         }
 
     def check(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
-        """Refuse a role or binding that gives more than its writer has; other kinds are none of its business."""
+        """Reject a role or a binding that grants more than its writer has; other kinds are ignored."""
         if request.served.group != GROUP or is_privileged(request.user):
             return
         check = self._checks.get(request.served.plural)
@@ -93,7 +93,7 @@ def _same(obj: Document, old: Document, key: str) -> bool:
 
 
 def _only_garbage_collection(obj: Document, old: Document | None) -> bool:
-    """Tell whether a write changes nothing but owners and finalizers, as the garbage collector does."""
+    """Return whether a write changes only owners and finalizers, as the garbage collector does."""
     if old is None:
         return False
     ignored = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")

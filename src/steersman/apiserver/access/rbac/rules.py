@@ -18,7 +18,7 @@ class Rule:
     paths: tuple[str, ...] = ()
 
     def allows(self, verb: str, group: str, target: str, part: str, name: str) -> bool:
-        """Tell whether a request to a resource is allowed; ``target`` is ``pods/log`` where ``part`` is ``log``."""
+        """Return whether a request to a resource is allowed; ``target`` is ``pods/log`` if ``part`` is ``log``."""
         return (
             _has(self.verbs, verb)
             and _has(self.groups, group)
@@ -27,11 +27,11 @@ class Rule:
         )
 
     def allows_path(self, verb: str, path: str) -> bool:
-        """Tell whether a request to a path that is no resource is allowed."""
+        """Return whether a request to a path that is not a resource is allowed."""
         return _has(self.verbs, verb) and any(_covers_path(known, path) for known in self.paths)
 
     def covers(self, other: "Rule") -> bool:
-        """Tell whether everything that another rule allows is allowed by this one."""
+        """Return whether this rule allows everything that another one allows."""
         names = not self.names or (bool(other.names) and _has_all(self.names, other.names))
         return (
             _has_every(self.verbs, other.verbs)
@@ -42,7 +42,7 @@ class Rule:
         )
 
     def parts(self) -> Iterator["Rule"]:
-        """Give the smallest rules that say the same: one verb, one group, one resource, one name, or one path."""
+        """Return the equivalent smallest rules: one verb, one group, one resource, one name, or one path."""
         names: Sequence[tuple[str, ...]] = [(name,) for name in self.names] or [()]
         for group in self.groups:
             for resource in self.resources:
@@ -85,7 +85,7 @@ def _rule(rule: Document) -> Rule:
 
 
 def document_of(rule: Rule) -> Document:
-    """Give a rule as reviews and roles show it; what is empty is left out."""
+    """Return a rule as a document, without empty members."""
     parts = (
         ("verbs", rule.verbs),
         ("apiGroups", rule.groups),
