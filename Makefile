@@ -21,7 +21,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane contract-real examples-real examples-kopf controllers difference bench docs report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane real-cluster e2e-real contract-real examples-real examples-kopf controllers difference bench pictures docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -40,7 +40,7 @@ test-databases: $(DATABASES) ## Test the database operators on real servers, whi
 
 test-web: $(WEB) ## Test the web view in a real Chromium, which it installs if it may (Debian, root)
 	@command -v chromium >/dev/null || tools/install_chromium.sh
-	STEERSMAN_WEB=1 $(BIN)/pytest -q tests/webview
+	STEERSMAN_WEB=1 $(BIN)/pytest -q -n $(WORKERS) tests/webview
 
 screenshots: $(WEB) ## Write the pictures of the web view in docs/images
 	@command -v chromium >/dev/null || tools/install_chromium.sh
@@ -64,6 +64,12 @@ scaffold-check: $(DEV) ## Begin a project in a fresh virtual environment and run
 control-plane: $(DEV) ## Build a real kube-apiserver and etcd for tests (needs Go; once, minutes)
 	@$(BIN)/python -m tools.control_plane build
 
+real-cluster: $(DEV) ## Run a real single-node cluster until Ctrl-C (needs root, Go, Debian packages)
+	@$(BIN)/python -m tools.real_cluster up
+
+e2e-real: $(DATABASES) ## Deploy operators to real clusters, from scaffold to undeploy: SCENARIOS="fleet" (needs root, Go)
+	@$(BIN)/python -m tools.real_cluster.scenarios $(SCENARIOS)
+
 contract-real: $(DEV) ## Run the contract suite on a real kube-apiserver with its controllers, too (needs Go)
 	$(BIN)/python -m tools.control_plane run --controllers -- $(BIN)/pytest -q -rs tests/contract -k real
 
@@ -83,6 +89,9 @@ controllers: $(DEV) ## Run the real kube-controller-manager on the embedded serv
 
 bench: $(BENCH) ## Measure beside other frameworks and print ratios
 	$(BIN)/python -m bench
+
+pictures: $(DEV) ## Draw the pictures of docs/architecture.md
+	$(BIN)/python -m tools.architecture_pictures
 
 docs: $(DEV) ## Run the code of the guides as tests
 	$(BIN)/pytest -q docs README.md

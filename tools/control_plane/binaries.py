@@ -5,13 +5,16 @@ import re
 import shutil
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 HERE = Path(__file__).parent
-KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kubectl")
-#: With older etcd servers kube-apiserver silently disables WatchList and consistent reads from its cache.
+#: What a control plane is made of, and what a node needs beside it.
+CONTROL_PLANE = ("kube-apiserver", "kube-controller-manager", "kubectl", "etcd")
+NODE = ("kube-scheduler", "kubelet", "kube-proxy", "coredns")
+#: Older etcd servers make kube-apiserver switch off WatchList and consistent reads from its cache, without a word.
 OLDEST_ETCD = (3, 5, 13)
 
 
@@ -54,22 +57,22 @@ class Binaries:
         return str(self.folder / program)
 
     @classmethod
-    def ensure(cls) -> Self:
-        """Return the programs; build those that are not in the cache."""
+    def ensure(cls, programs: Iterable[str] = CONTROL_PLANE) -> Self:
+        """Return the programs, building those that are not in the cache yet."""
         binaries = cls._pinned()
-        if missing := binaries.missing():
+        if missing := binaries.missing(programs):
             binaries.build(missing)
         return binaries
 
     @classmethod
     def if_built(cls) -> Self | None:
-        """Return the programs if all are in the cache; build nothing."""
+        """Return the programs if they are all in the cache; nothing is built."""
         binaries = cls._pinned()
         return None if binaries.missing() else binaries
 
-    def missing(self) -> list[str]:
-        """Return the names of the missing programs."""
-        return [name for name in (*KUBERNETES, "etcd") if not Path(self[name]).exists()]
+    def missing(self, programs: Iterable[str] = CONTROL_PLANE) -> list[str]:
+        """Return the names of programs that are not in the cache."""
+        return [name for name in programs if not Path(self[name]).exists()]
 
     @classmethod
     def _pinned(cls) -> Self:
@@ -88,21 +91,22 @@ class Binaries:
         # Programs get their final names only when they are complete.
         unfinished = self.folder / "unfinished"
         unfinished.mkdir(exist_ok=True)
+        for name in missing:
+            module, package, version, flags = self._recipe(name)
+            _build(f"{name} {version}", HERE / module, unfinished / name, f"-ldflags=-s -w {flags}", package)
+            (unfinished / name).rename(self.folder / name)
+        unfinished.rmdir()
+
+    def _recipe(self, name: str) -> tuple[str, str, str, str]:
+        """Return the Go module of a program, its package, its version and what the linker writes into it."""
+        if name == "etcd":
+            return "etcd", "go.etcd.io/etcd/server/v3", self.etcd, ""
+        if name == "coredns":
+            return "coredns", ".", _pinned(HERE / "coredns", "github.com/coredns/coredns"), ""
         major, minor, _ = self.kubernetes.split(".", 2)
         version = "k8s.io/component-base/version"
         flags = (
-            f"-s -w -X {version}.gitVersion=v{self.kubernetes} -X {version}.gitMajor={major} "
+            f"-X {version}.gitVersion=v{self.kubernetes} -X {version}.gitMajor={major} "
             f"-X {version}.gitMinor={minor} -X k8s.io/client-go/pkg/version.gitVersion=v{self.kubernetes}"
         )
-        for name in missing:
-            if name == "etcd":
-                _build(
-                    f"etcd {self.etcd}", HERE / "etcd", unfinished / name, "-ldflags=-s -w", "go.etcd.io/etcd/server/v3"
-                )
-            else:
-                package = f"k8s.io/kubernetes/cmd/{name}"
-                _build(
-                    f"{name} {self.kubernetes}", HERE / "kubernetes", unfinished / name, f"-ldflags={flags}", package
-                )
-            (unfinished / name).rename(self.folder / name)
-        unfinished.rmdir()
+        return "kubernetes", f"k8s.io/kubernetes/cmd/{name}", self.kubernetes, flags

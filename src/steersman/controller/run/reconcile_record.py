@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from steersman.controller.keys.key_state import KeyState, ReconcileRequest
-from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Waiting
+from steersman.controller.reports.outcome import Done, Failed, GaveUp, Outcome, Outdated, Paused, RetryLater, Waiting
 from steersman.controller.run.failure_text import failure_text, without_secrets
 from steersman.controller.run.run_record import RunRecord
 from steersman.controller.run.run_trace import name_of
@@ -78,6 +78,8 @@ def _end_of(outcome: Outcome, secrets: tuple[bytes, ...]) -> _End:
             return _End(Result.GAVE_UP, reason, without_secrets(message, secrets))
         case Waiting(reason, message, kind, key):
             return _End(Result.WAITING, reason, without_secrets(message, secrets), ObjectName(kind.__name__, *key))
+        case Paused(message):
+            return _End(Result.PAUSED, message=message)
         case Failed(error):
             return _End(Result.FAILED, type(error).__name__, failure_text(error, secrets))
         case _:
