@@ -131,5 +131,5 @@ $(DATABASES): $(DEV) requirements/databases.txt
 	@touch $@
 
 $(WEB): $(DEV) requirements/web.txt
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/web.txt
+	@$(PIP) --require-hashes -r requirements/web.txt
 	@touch $@

@@ -84,7 +84,7 @@ async def take(browser: Browser, picture: Picture, folder: Path) -> None:
 
 
 def shrink(paths: list[Path]) -> None:
-    """Reduce the colours of the pictures to a palette: a third of the size, and nobody sees it."""
+    """Reduce the colours of the pictures to a palette: a third of the size without a visible difference."""
     pngquant = shutil.which("pngquant")
     if pngquant is None:
         print("pngquant is not installed: the pictures are larger than they need to be", file=sys.stderr)

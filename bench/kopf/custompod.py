@@ -1,6 +1,6 @@
 """The operator of examples/custompod, written with kopf and the official client: to compare lines, and to run.
 
-``kopf run -A bench/kopf/custompod.py``, on a cluster that has the definition of CustomPod.
+``kopf run -A bench/kopf/custompod.py``, on a cluster with the CRD of CustomPod.
 """
 
 import threading

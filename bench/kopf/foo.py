@@ -1,6 +1,6 @@
 """The operator of examples/samplecontroller, written with kopf and the official client: to compare lines, and to run.
 
-``kopf run -A bench/kopf/foo.py``, on a cluster that has the definition of Foo.
+``kopf run -A bench/kopf/foo.py``, on a cluster with the CRD of Foo.
 """
 
 from datetime import UTC, datetime

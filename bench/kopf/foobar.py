@@ -1,7 +1,7 @@
 """The operator of examples/foobar, written with kopf and the official client: to compare lines, and to run.
 
-``kopf run -A bench/kopf/foobar.py``, on a cluster that has the definitions of FooBar and FooBarTask, in v1 alone: kopf
-has no webhooks for conversion, so nobody would answer for v1beta1.
+``kopf run -A bench/kopf/foobar.py``, on a cluster with the CRDs of FooBar and FooBarTask, in v1 only: kopf
+has no conversion webhooks for v1beta1.
 """
 
 import threading

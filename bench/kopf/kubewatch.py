@@ -1,7 +1,7 @@
 """The operator of examples/kubewatch, written with kopf and the official client: to compare lines, and to run.
 
-``kopf run -A bench/kopf/kubewatch.py``, on a cluster that has the definition of Watcher. ``KUBEWATCH_CONFIG`` names a
-configuration file, as there. Metrics are left out: kopf serves none.
+``kopf run -A bench/kopf/kubewatch.py``, on a cluster with the CRD of Watcher. ``KUBEWATCH_CONFIG`` names a
+configuration file, as in the example. There are no metrics, because kopf serves none.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The operator of examples/network, written with kopf: to compare lines, and to run.
 
-``NEUTRON_URL=http://127.0.0.1:9696 kopf run -A bench/kopf/network.py``, on a cluster with the definition of Network.
+``NEUTRON_URL=http://127.0.0.1:9696 kopf run -A bench/kopf/network.py``, on a cluster with the CRD of Network.
 """
 
 import os

@@ -1,6 +1,6 @@
 """The operator of examples/project, written with kopf and the official client: to compare lines, and to run.
 
-``kopf run -A bench/kopf/project.py``, on a cluster that has the definition of Project. The program of the example that
+``kopf run -A bench/kopf/project.py``, on a cluster with the CRD of Project. The program of the example that
 only asks is project_client.py.
 """
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path("src/steersman")
+#: What else contributors read and copy.
+FOLDERS = ("bench", "examples", "tools")
 #: Verbs with which a docstring does not open, because the trade has a better one.
 OPENINGS = frozenset({"Complain", "Give", "Insist", "Let", "Look", "Refuse", "Say", "See", "Tell"})
 #: Words of people and times that are vague or old; the caller, the client and the operator have names.
@@ -26,11 +28,12 @@ NAMES = frozenset(
 
 
 def _packages() -> list[str]:
-    return sorted(path.name for path in ROOT.iterdir() if (path / "__init__.py").exists() or path.suffix == ".py")
+    found = (path.name for path in ROOT.iterdir() if (path / "__init__.py").exists() or path.suffix == ".py")
+    return [*sorted(found), *FOLDERS]
 
 
 def _sources(package: str) -> Iterator[Path]:
-    place = ROOT / package
+    place = Path(package) if package in FOLDERS else ROOT / package
     found = [place] if place.suffix else sorted(place.rglob("*.py"))
     yield from (path for path in found if not path.match("kinds/*_v*.py"))
 

@@ -1,4 +1,4 @@
-"""The operator is gone at any of its writes, and another instance ends what it began."""
+"""The operator crashes at each of its writes, and another instance takes over."""
 
 from steersman import meta
 from steersman.testing import Cluster, survive_crashes, survive_process_crashes
@@ -8,7 +8,7 @@ from custompod.main import operator
 
 
 async def one_three_one_none(cluster: Cluster) -> None:
-    """Tell the article's story, and the end of it."""
+    """Run the article's example, and delete the object."""
     custom_pod = await cluster.client.create(CustomPod(meta("sample"), CustomPodSpec(replicas=1)))
     for replicas in (1, 3, 1):
         await cluster.client.patch(custom_pod, {"spec": {"replicas": replicas}})
@@ -18,7 +18,7 @@ async def one_three_one_none(cluster: Cluster) -> None:
 
 
 async def up_and_down(cluster: Cluster) -> None:
-    """Tell a short one: processes are slow."""
+    """Scale up and down: a short scenario, because processes are slow."""
     custom_pod = await cluster.client.create(CustomPod(meta("sample"), CustomPodSpec(replicas=2)))
     await cluster.eventually(lambda: cluster.list(CustomPod)[0].status.replicas == 2)
     await cluster.client.patch(custom_pod, {"spec": {"replicas": 1}})
@@ -26,13 +26,13 @@ async def up_and_down(cluster: Cluster) -> None:
 
 
 async def test_a_crash_at_any_write_makes_no_difference() -> None:
-    """What is to be done is found by looking, never remembered."""
+    """The operator observes what to do and keeps no state."""
     writes = await survive_crashes(operator, one_three_one_none)
     assert sum(write.startswith("POST") and write.endswith("/pods") for write in writes) == 5
     assert sum(write.startswith("DELETE") for write in writes) == 2
 
 
-async def test_a_kill_at_any_write_makes_no_difference() -> None:
-    """The same with real processes and SIGKILL."""
+async def test_a_killed_process_at_any_write_makes_no_difference() -> None:
+    """With real processes and SIGKILL."""
     killed = await survive_process_crashes("custompod.main:operator", up_and_down)
     assert len(killed) >= 5

@@ -1,4 +1,4 @@
-"""The operator is gone at any of its writes, and another instance ends what it began."""
+"""The operator crashes at each of its writes, and another instance takes over."""
 
 from steersman import meta
 from steersman.kinds.core_v1 import ConfigMap
@@ -10,18 +10,18 @@ from foobar.main import operator
 
 
 def marked(cluster: Cluster) -> list[str]:
-    """Give which targets carry a mark."""
+    """Return the names of the marked targets."""
     return [one.name for one in cluster.list(ConfigMap) if MARK in one.annotations]
 
 
 def is_applied(cluster: Cluster) -> bool:
-    """Tell whether the only FooBar says that it is applied, in its present form."""
+    """Return whether the current generation of the only FooBar is applied."""
     [found] = cluster.list(FooBar)
     return (found.status.status, found.status.observed_generation) == ("ApplySucceed", found.generation)
 
 
 async def apply_move_and_revoke(cluster: Cluster) -> None:
-    """Tell the whole life of a FooBar."""
+    """Create, change and delete a FooBar."""
     for name in ("one", "two"):
         await cluster.client.create(ConfigMap(meta(name)))
     created = await cluster.client.create(FooBar(meta("a"), FooBarSpec(target="one")))
@@ -35,12 +35,12 @@ async def apply_move_and_revoke(cluster: Cluster) -> None:
 
 
 async def test_a_crash_at_any_write_makes_no_difference() -> None:
-    """A restart in the middle of a revoke, or anywhere else, is where such operators lose their memory."""
+    """Also in the middle of a revoke, where an operator without durable state would lose track."""
     writes = await survive_crashes(operator, apply_move_and_revoke)
     assert len([write for write in writes if "/foobartasks" in write]) >= 7
 
 
-async def test_a_kill_makes_no_difference() -> None:
-    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_PROCESS_CRASHES=all takes every one."""
+async def test_a_killed_process_makes_no_difference() -> None:
+    """With real processes and SIGKILL, at two of the writes; at all of them with STEERSMAN_PROCESS_CRASHES=all."""
     killed = await survive_process_crashes("foobar.main:operator", apply_move_and_revoke, at_most=2)
     assert len(killed) >= 2

@@ -1,4 +1,4 @@
-"""The operator is gone at any of its writes, and another instance ends what it began."""
+"""The operator crashes at each of its writes, and another instance takes over."""
 
 from steersman import meta
 from steersman.testing import Cluster, survive_crashes, survive_process_crashes
@@ -8,14 +8,14 @@ from kubewatch.main import operator
 
 
 def ready(cluster: Cluster) -> str:
-    """Give whether the only watcher watches."""
+    """Return the reason of the condition Ready of the only watcher."""
     [found] = cluster.list(Watcher)
     condition = found.status.condition("Ready")
     return condition.reason if condition else ""
 
 
 async def watch_and_change_what_is_watched(cluster: Cluster) -> None:
-    """Tell the life of a watcher; what it tells others is not kept over a crash, what it says of itself is."""
+    """Create, change and delete a watcher; its notifications are lost in a crash, its status is not."""
     gadgets = WatchedResource(group="gadgets.example.com", version="v1", resource="gadgets")
     spec = WatcherSpec(resources=[gadgets], handlers=[Handler(type="log")])
     created = await cluster.client.create(Watcher(meta("w"), spec))
@@ -29,12 +29,12 @@ async def watch_and_change_what_is_watched(cluster: Cluster) -> None:
 
 
 async def test_a_crash_at_any_write_makes_no_difference() -> None:
-    """It writes nothing but its status."""
+    """The operator writes only the status."""
     writes = await survive_crashes(operator, watch_and_change_what_is_watched)
     assert {write.rpartition("/")[2] for write in writes} == {"status"}
 
 
-async def test_a_kill_makes_no_difference() -> None:
-    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_PROCESS_CRASHES=all takes every one."""
+async def test_a_killed_process_makes_no_difference() -> None:
+    """With real processes and SIGKILL, at two of the writes; at all of them with STEERSMAN_PROCESS_CRASHES=all."""
     killed = await survive_process_crashes("kubewatch.main:operator", watch_and_change_what_is_watched, at_most=2)
     assert killed

@@ -1,4 +1,4 @@
-"""The operator is gone at any of its writes, here or at the provider, and another instance ends what it began."""
+"""The operator crashes at each of its writes, here or at the provider, and another instance takes over."""
 
 import pytest
 from steersman import meta
@@ -13,16 +13,16 @@ from network.provider import URL
 
 
 def is_ready(cluster: Cluster) -> bool:
-    """Tell whether the only network says that it is provided, in its present form."""
+    """Return whether the current generation of the only network is ready."""
     [found] = cluster.list(Network)
     ready = found.status.condition("Ready")
     return ready is not None and (ready.status, ready.observed_generation) == ("True", found.generation)
 
 
 def create_change_and_delete(neutron: Neutron) -> Scenario:
-    """Give the story of a network and its provider."""
+    """Return a scenario with a network and its provider."""
 
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         cluster.serve_http(URL, neutron)
         neutron.networks.clear()
         created = await cluster.client.create(Network(meta("a"), NetworkSpec(cidr="10.0.0.0/16", gateway="10.0.0.1")))
@@ -34,18 +34,18 @@ def create_change_and_delete(neutron: Neutron) -> Scenario:
         await cluster.eventually(lambda: cluster.list(Network) == [], within=60)
         assert neutron.networks == {}
 
-    return story
+    return scenario
 
 
-async def test_a_crash_at_any_write_leaves_no_network_twice_and_none_behind() -> None:
-    """Also at the writes to the provider: between its commit and our status there is no gap to fall into."""
+async def test_a_crash_at_any_write_neither_duplicates_nor_leaks_a_network() -> None:
+    """Also at the writes to the provider, between its commit and our status."""
     writes = await survive_crashes(operator, create_change_and_delete(Neutron(clock=RealClock())))
     provider = [write for write in writes if "/v2.0/" in write]
     assert provider == ["POST /v2.0/networks", "PUT /v2.0/networks/net-1", "DELETE /v2.0/networks/net-1"]
 
 
-async def test_a_kill_leaves_no_network_twice_and_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_PROCESS_CRASHES=all takes every one."""
+async def test_a_killed_process_neither_duplicates_nor_leaks_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With real processes and SIGKILL, at two of the writes; at all of them with STEERSMAN_PROCESS_CRASHES=all."""
     clock = RealClock()
     neutron = Neutron(clock=clock)
     async with Server(neutron, clock=clock) as server:

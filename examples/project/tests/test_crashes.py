@@ -1,4 +1,4 @@
-"""The operator is gone at any of its writes, and another instance ends what it began."""
+"""The operator crashes at each of its writes, and another instance takes over."""
 
 from steersman import meta
 from steersman.kinds.apps_v1 import Deployment
@@ -9,7 +9,7 @@ from project.main import operator
 
 
 async def made_and_scaled(cluster: Cluster) -> None:
-    """Tell of a Project that is made and scaled, and of one that is deleted."""
+    """Create and scale one Project, and delete another one."""
     project = await cluster.client.create(Project(meta("gzh-cr"), ProjectSpec(replicas=2)))
     await cluster.eventually(lambda: cluster.list(Deployment))
     await cluster.client.scale(project, 3)
@@ -21,11 +21,11 @@ async def made_and_scaled(cluster: Cluster) -> None:
 
 
 async def test_a_crash_at_any_write_makes_no_difference() -> None:
-    """Applying the same intent again is harmless."""
+    """Applying the same object again changes nothing."""
     writes = await survive_crashes(operator, made_and_scaled)
     assert sum("/deployments/" in write for write in writes) == 3
 
 
-async def test_a_kill_makes_no_difference() -> None:
-    """The same with real processes and SIGKILL, at two of the writes."""
+async def test_a_killed_process_makes_no_difference() -> None:
+    """With real processes and SIGKILL, at two of the writes."""
     assert len(await survive_process_crashes("project.main:operator", made_and_scaled, at_most=2)) >= 2

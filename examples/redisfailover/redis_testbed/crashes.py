@@ -25,9 +25,9 @@ class CrashAfterWrites:
         self._number = number
         self._begin: int | None = None
 
-    def count_from(self, fuse: CrashSwitch) -> None:
+    def count_from(self, switch: CrashSwitch) -> None:
         """Start to count: earlier writes do not count."""
-        self._begin = len(fuse.writes)
+        self._begin = len(switch.writes)
 
     def matches(self, writes: Sequence[str]) -> bool:
         """Return whether that many writes were made since."""

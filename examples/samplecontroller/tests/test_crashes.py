@@ -1,4 +1,4 @@
-"""The operator is gone at any of its writes, and another instance ends what it began."""
+"""The operator crashes at each of its writes, and another instance takes over."""
 
 from steersman import meta
 from steersman.kinds.apps_v1 import Deployment
@@ -9,7 +9,7 @@ from samplecontroller.main import operator
 
 
 async def made_scaled_and_renamed(cluster: Cluster) -> None:
-    """Tell the life of a Foo, and of one that is deleted."""
+    """Create, scale and rename one Foo, and delete another one."""
     foo = await cluster.client.create(Foo(meta("test"), FooSpec(deployment_name="one", replicas=1)))
     await cluster.eventually(lambda: [one.spec.replicas for one in cluster.list(Deployment)] == [1])
     await cluster.client.patch(foo, {"spec": {"replicas": 2}})
@@ -23,11 +23,11 @@ async def made_scaled_and_renamed(cluster: Cluster) -> None:
 
 
 async def test_a_crash_at_any_write_makes_no_difference() -> None:
-    """Applying the same intent again is harmless, and what is not wanted any more is found by its owner."""
+    """Applying the same object again changes nothing, and surplus Deployments are found by their owner."""
     writes = await survive_crashes(operator, made_scaled_and_renamed)
     assert sum("DELETE" in write for write in writes) == 1
 
 
-async def test_a_kill_makes_no_difference() -> None:
-    """The same with real processes and SIGKILL, at two of the writes."""
+async def test_a_killed_process_makes_no_difference() -> None:
+    """With real processes and SIGKILL, at two of the writes."""
     assert len(await survive_process_crashes("samplecontroller.main:operator", made_scaled_and_renamed, at_most=2)) >= 2

@@ -307,7 +307,7 @@ class AtTheDump:
     moment: Moment = "after"
 
     def matches(self, writes: Sequence[str]) -> bool:
-        """Tell whether that was the dump."""
+        """Return whether the last write was the dump."""
         return writes[-1].startswith("mongodb: dump")
 
 
