@@ -12,7 +12,6 @@ of pods and services can be reached. From outside none of this can be reached. W
 
 import argparse
 import os
-import signal
 import sys
 import time
 
@@ -29,15 +28,18 @@ def _tell(line: str) -> None:
 
 def _up(parts: Parts) -> int:
     begun = time.monotonic()
-    with RealCluster(parts, _tell) as entrance:
+    cluster = RealCluster(parts, _tell)
+    with cluster as entrance:
         _tell(f"the cluster runs, after {time.monotonic() - begun:.1f} s")
         _tell(f"  kubeconfig: {entrance.kubeconfig} (works inside only)")
         _tell(f"  enter it:   {sys.executable} -m tools.real_cluster enter")
         _tell("  stop it:    Ctrl-C")
         try:
-            signal.pause()
+            cluster.wait()
         except KeyboardInterrupt:
             _tell("stopping")
+        else:
+            raise StartError("the cluster ended by itself, or its supervisor was killed")
     _tell("stopped; nothing is left of it")
     return 0
 

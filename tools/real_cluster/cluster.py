@@ -96,6 +96,12 @@ class RealCluster:
             self._tell(line.rstrip())
         raise StartError("the cluster did not start:\n" + "\n".join(last[-40:]))
 
+    def wait(self) -> None:
+        """Wait until the cluster ends by itself, passing on what it reports."""
+        assert self._supervisor.stdout is not None  # noqa: S101 - it is a pipe
+        for line in self._supervisor.stdout:
+            self._tell(line.rstrip())
+
     def _stop(self) -> None:
         assert self._supervisor.stdin is not None  # noqa: S101 - it is a pipe
         self._supervisor.stdin.close()

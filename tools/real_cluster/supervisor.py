@@ -127,6 +127,7 @@ class Supervisor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            bufsize=0,  # A line that is buffered here would not wake up the poll below.
             preexec_fn=groups.join,  # noqa: PLW1509 - this process has one thread
         ) as outer:
             try:
@@ -162,7 +163,9 @@ class Supervisor:
                     return
 
     def _pass_on(self, report: IO[bytes], outer: int) -> bool:
-        line = report.readline().decode(errors="replace").rstrip("\n")
+        """Pass on one line; return whether there was one."""
+        data = report.readline()
+        line = data.decode(errors="replace").rstrip("\n")
         if line == "ready":
             state = {
                 "supervisor": os.getpid(),
@@ -172,9 +175,9 @@ class Supervisor:
             }
             (self._root / STATE).write_text(json.dumps(state))
             line = f"ready {json.dumps(state)}"
-        if line:
+        if data:
             print(line, flush=True)
-        return bool(line)
+        return bool(data)
 
 
 def _child_of(parent: int) -> int | None:

@@ -28,6 +28,8 @@ SCENARIOS: Final[dict[str, Callable[[User], None]]] = {
     "custompod": examples.custompod,
     "foobar": examples.foobar,
     "samplecontroller": examples.samplecontroller,
+    "project": examples.project,
+    "kubewatch": examples.kubewatch,
     "redisfailover": examples.redisfailover,
 }
 _MODULE: Final = "tools.real_cluster.scenarios"

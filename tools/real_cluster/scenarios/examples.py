@@ -97,6 +97,40 @@ def _image(user: User) -> str:
     return str(deployment["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
+def project(user: User) -> None:
+    """Check that the Deployment of a Project becomes available and follows its number of replicas."""
+    _deployed(user, "project", ("pause", "library/nginx:stable"))
+    with user.step("1 Project with 2 replicas, until they are available"):
+        user.steer("samples", "apply", "--yes")
+        user.until("two replicas are available", lambda: _ready_replicas(user, "gzh-cr") == 2)  # noqa: PLR2004 - the sample's
+    with user.step("kubectl scale to 3, until they are available"):
+        user.kubectl("scale", "project", "gzh-cr", "--replicas=3")
+        user.until("three replicas are available", lambda: _ready_replicas(user, "gzh-cr") == 3)  # noqa: PLR2004 - the three above
+    user.undeploy("project-system")
+
+
+def _ready_replicas(user: User, deployment: str) -> Any:
+    return (user.get("deployment", deployment) or {}).get("status", {}).get("availableReplicas")
+
+
+def kubewatch(user: User) -> None:
+    """Check that an operator that learns at run time what to watch may do so in a cluster with RBAC."""
+    _deployed(user, "kubewatch")
+    with user.step("1 Watcher, until its status says what is forbidden"):
+        user.kubectl("apply", "-f", "samples/kubewatch_watcher_v1.yaml")
+        user.until("it is forbidden", lambda: _reason(user.get("watcher", "watcher-sample"), "Ready") == "Forbidden")
+    with user.step("its account may view, until an event is in the operator's log"):
+        account = "--serviceaccount=kubewatch-system:kubewatch"
+        user.kubectl("create", "clusterrolebinding", "kubewatch-view", "--clusterrole=view", account)
+        user.until("it watches", lambda: _is_true(user.get("watcher", "watcher-sample"), "Ready"))
+        user.kubectl("create", "configmap", "new")
+        log = ("logs", "-n", "kubewatch-system", "-l", "app.kubernetes.io/name=kubewatch", "--tail=-1")
+        user.until("the event is told", lambda: "ConfigMap new in namespace default" in user.kubectl(*log))
+    with user.step("delete it"):
+        user.kubectl("delete", "watcher", "watcher-sample")
+    user.undeploy("kubewatch-system")
+
+
 def redisfailover(user: User) -> None:
     """Check that real Redis servers lose no key with their master, with more servers and with another version."""
     versions = ("7.2-alpine", "7.4-alpine")
@@ -156,8 +190,16 @@ def _role(pod: dict[str, Any]) -> str:
 
 
 def _is_true(found: dict[str, Any], condition: str) -> bool:
+    return _condition(found, condition).get("status") == "True"
+
+
+def _reason(found: dict[str, Any], condition: str) -> str | None:
+    return _condition(found, condition).get("reason")
+
+
+def _condition(found: dict[str, Any], name: str) -> dict[str, str]:
     conditions = found.get("status", {}).get("conditions", ())
-    return any(one["type"] == condition and one["status"] == "True" for one in conditions)
+    return next((one for one in conditions if one["type"] == name), {})
 
 
 def _redis(user: User, pod: str, *command: str) -> str:

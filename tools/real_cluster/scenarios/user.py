@@ -97,11 +97,15 @@ class User:
 
     def situation(self) -> str:
         """Return what there is in the cluster, for a person who looks for the cause of a failure."""
-        asked = (
+        namespaces = {pod["metadata"]["namespace"] for pod in self.items("pods", "-A")}
+        asked = [
             ["kubectl", "get", "pods", "-A", "-o", "wide"],
             ["kubectl", "get", "events", "-A", "--sort-by=.lastTimestamp"],
-            ["kubectl", "logs", "-A", "--prefix", "--tail=15", "-l", "app.kubernetes.io/managed-by=steer"],
-        )
+            *(
+                ["kubectl", "logs", "-n", name, "--prefix", "--tail=15", "-l", "app.kubernetes.io/managed-by=steer"]
+                for name in sorted(namespaces)
+            ),
+        ]
         texts = [subprocess.run(command, capture_output=True, text=True, check=False).stdout for command in asked]  # noqa: S603 - our own commands
         return "\n".join(text[-_TAIL:] for text in texts)
 
