@@ -19,7 +19,7 @@ _GOOD: Final = (200, 201)
 
 
 @dataclass(slots=True)
-class Tally:
+class CallCounts:
     """What one kind of call was answered."""
 
     calls: int = 0
@@ -39,7 +39,7 @@ class Load:
         self._context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
         self._context.load_cert_chain(str(pki / "admin.crt"), str(pki / "admin.key"))
         self._stop = threading.Event()
-        self.tallies = {name: Tally() for name in calls}
+        self.tallies = {name: CallCounts() for name in calls}
         self._threads = [
             threading.Thread(target=self._call, args=(call, self.tallies[name]), daemon=True)
             for name, call in calls.items()
@@ -57,7 +57,7 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def _call(self, call: Call, tally: Tally) -> None:
+    def _call(self, call: Call, tally: CallCounts) -> None:
         connection = self._connection()
         while not self._stop.wait(_PAUSE):
             tally.calls += 1

@@ -87,7 +87,7 @@ class User:
         return found
 
     def until(self, what: str, look: Callable[[], T | None], seconds: float = _PATIENCE) -> T:
-        """Look until there is something to see, and return it."""
+        """Poll until ``look`` returns a value, and return that."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if found := look():
@@ -129,7 +129,7 @@ class User:
             self.until("the namespace is gone", lambda: self.get("namespace", namespace) is None)
 
     def leader(self, name: str, namespace: str) -> str:
-        """Return who holds the Lease of an operator; empty if nobody does."""
+        """Return the holder of the Lease of an operator; empty without one."""
         lease = self.get("lease", name, "-n", namespace)
         return str((lease or {"spec": {}})["spec"].get("holderIdentity") or "")
 
