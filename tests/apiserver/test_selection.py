@@ -20,14 +20,14 @@ LABELS = st.dictionaries(KEYS, st.sampled_from(["x", "y1", "", "z", "5", "70"]))
 
 @given(st.lists(PARTS, min_size=1, max_size=4), LABELS)
 def test_the_server_selects_what_a_client_would(parts: list[str], labels: dict[str, str]) -> None:
-    """Two parsers, one meaning: the client's is simpler, the server's complains in Kubernetes' words."""
+    """Both parse with the same rules; the server words its errors as Kubernetes does."""
     text = ",".join(parts)
     selector = parse_labels(text)
     assert selector is not None
     assert selector.matches(labels) == LabelSelector.parse(text).matches(labels)
 
 
-@given(st.text(alphabet="ab!=<>(), in/-", max_size=20))
+@given(st.text(alphabet="ab9!=<>(), in/-", max_size=20))
 def test_any_text_is_a_selector_or_refused(text: str) -> None:
     """It comes straight from a URL."""
     codes = []
@@ -46,10 +46,27 @@ def test_any_text_is_a_selector_or_refused(text: str) -> None:
         ("=1", "found '=', expected: !, identifier, or 'end of string'"),
         ("a in b", "unable to parse requirement: found 'b' expected: '('"),
         ("a,", "found '', expected: identifier after ','"),
+        ("a=(", "unable to parse requirement: found '(', expected: identifier"),
+        ("a in (=)", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
     ],
 )
-def test_complaints_are_those_of_kubernetes(text: str, message: str) -> None:
+def test_errors_are_those_of_kubernetes(text: str, message: str) -> None:
     """Recorded texts; people search for them."""
     with pytest.raises(Refusal) as caught:
         parse_labels(text)
     assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a>9999999999999999999", "for 'Gt', 'Lt' operators, the value must be an integer"),
+        ("a<-5", 'values[0][a]: Invalid value: "-5": a valid label must be'),
+    ],
+)
+def test_a_bound_that_no_label_can_have_is_a_bad_request(text: str, message: str) -> None:
+    """Both once ended in an error of the server: the number looked right until it was stored."""
+    with pytest.raises(Refusal) as caught:
+        parse_labels(text)
+    assert caught.value.code == 400
+    assert message in caught.value.message

@@ -109,8 +109,11 @@ class LabelSelector(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read the text form, as in ``app=web,tier in (a,b),!canary``."""
-        return cls(tuple(_LabelParser(text).parse()))
+        """Parse the text form, as in ``app=web,tier in (a,b),!canary``; raises `SelectorError`."""
+        try:
+            return cls(tuple(parse_requirements(text)))
+        except SelectorError as error:
+            raise SelectorError(f"{text!r} is not a label selector: {error}") from None
 
     @classmethod
     def of(cls, labels: Mapping[str, str]) -> Self:
@@ -127,7 +130,7 @@ class LabelSelector(Struct, frozen=True):
             operator = _EXPRESSIONS.get(expression.operator)
             if operator is None:
                 raise SelectorError(f"{expression.operator!r} is not a label selector operator")
-            requirements.append(Requirement(expression.key, operator, tuple(expression.values or ())))
+            requirements.append(Requirement(expression.key, operator, tuple(sorted(set(expression.values or ())))))
         return cls(tuple(requirements))
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
@@ -143,88 +146,138 @@ class LabelSelector(Struct, frozen=True):
 
 
 _TOKEN = re.compile(r"\s*(!=|==|=|!|>|<|\(|\)|,|[^\s!=<>(),]+|$)")
+_SYMBOLS = frozenset({"!=", "==", "=", "!", ">", "<", "(", ")", ",", ""})
+_OPERATORS: dict[str, Operator] = {
+    "=": "=",
+    "==": "=",
+    "!=": "!=",
+    ">": "gt",
+    "<": "lt",
+    "in": "in",
+    "notin": "notin",
+}
+
+
+class SelectorTexts(Struct, frozen=True):
+    """Error texts about keys and values of a selector; the API server uses those of Kubernetes."""
+
+    key_faults: Callable[[str], list[str]]
+    value_faults: Callable[[str], list[str]]
+    #: Returns the error about a value, given the path, the value and what is wrong with it.
+    invalid: Callable[[str, str, str], str]
+
+
+_TEXTS = SelectorTexts(
+    key_faults=lambda key: [] if is_label_key(key) else ["not a label key"],
+    value_faults=lambda value: [] if is_label_value(value) else ["not a label value"],
+    invalid=lambda _, value, fault: f"{value!r}: {fault}",
+)
+
+
+def parse_requirements(text: str, texts: SelectorTexts = _TEXTS) -> list[Requirement]:
+    """Parse the text form of a label selector; raises `SelectorError` with the message of Kubernetes' parser."""
+    return _LabelParser(text, texts).parse()
 
 
 class _LabelParser:
-    """Reads one selector text token by token."""
+    """Parses one selector: accepts what Kubernetes' parser accepts, and finds the same error first."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._position = 0
-        self._ahead = ""
-        self._next()
+    def __init__(self, text: str, texts: SelectorTexts) -> None:
+        self._texts = texts
+        self._tokens = [match[1] for match in _TOKEN.finditer(text)]
+        self._at = 0
 
-    def _next(self) -> str:
-        """Advance, and return the token just passed."""
-        passed = self._ahead
-        match = _TOKEN.match(self._text, self._position)
-        if match is None:  # pragma: no cover - the pattern accepts any character
-            raise self._error("unexpected text")
-        self._ahead, self._position = match[1], match.end()
-        return passed
+    @property
+    def _ahead(self) -> str:
+        return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
-    def _error(self, what: str) -> SelectorError:
-        return SelectorError(f"unable to parse the selector {self._text!r}: {what} at {self._ahead or 'the end'!r}")
+    @property
+    def _is_key_ahead(self) -> bool:
+        return self._ahead not in _SYMBOLS or self._ahead == "!"
+
+    def _take(self) -> str:
+        token = self._ahead
+        self._at += 1
+        return token
 
     def parse(self) -> list[Requirement]:
-        requirements: list[Requirement] = []
+        found: list[Requirement] = []
         if not self._ahead:
-            return requirements
+            return found
+        if not self._is_key_ahead:
+            raise SelectorError(f"found '{self._ahead}', expected: !, identifier, or 'end of string'")
         while True:
-            requirements.append(self._requirement())
-            if not self._ahead:
-                return requirements
-            if self._next() != ",":
-                raise self._error("expected ','")
-
-    def _word(self) -> str:
-        if not self._ahead or self._ahead in "!=<>(),":
-            raise self._error("expected a name")
-        return self._next()
+            found.append(self._requirement())
+            mark = self._take()
+            if not mark:
+                return found
+            if mark != ",":
+                raise SelectorError(f"found '{mark}', expected: ',' or 'end of string'")
+            if not self._is_key_ahead:
+                raise SelectorError(f"found '{self._ahead}', expected: identifier after ','")
 
     def _requirement(self) -> Requirement:
-        if self._ahead == "!":
-            self._next()
-            return Requirement(self._word(), "!")
-        if self._ahead in ("in", "notin"):
-            raise self._error("expected a name")
-        key = self._word()
-        operator = self._ahead
-        if operator in ("", ","):
-            return Requirement(key, "exists")
-        self._next()
-        match operator:
-            case "=" | "==" | "!=":
-                return Requirement(key, "!=" if operator == "!=" else "=", (self._value(),))
-            case ">" | "<":
-                return Requirement(key, "gt" if operator == ">" else "lt", (self._word(),))
-            case "in":
-                return Requirement(key, "in", self._values())
-            case "notin":
-                return Requirement(key, "notin", self._values())
-            case _:
-                raise self._error(f"{operator!r} is not an operator")
+        try:
+            key, operator, values = self._parts()
+        except SelectorError as error:
+            raise SelectorError(f"unable to parse requirement: {error}") from None
+        return Requirement(key, operator, values)
+
+    def _parts(self) -> tuple[str, Operator, tuple[str, ...]]:
+        is_negated = self._ahead == "!"
+        if is_negated:
+            self._take()
+        key = self._word("identifier")
+        if faults := self._texts.key_faults(key):
+            raise SelectorError(self._texts.invalid("", key, "; ".join(faults)))
+        if self._ahead in ("", ",") or is_negated:
+            return key, "!" if is_negated else "exists", ()
+        found = self._take()
+        operator = _OPERATORS.get(found)
+        if operator is None:
+            raise SelectorError(f"found '{found}', expected: in, notin, =, ==, !=, gt, lt")
+        values = self._set() if operator in ("in", "notin") else (self._value(),)
+        self._check(key, operator, values)
+        return key, operator, values
+
+    def _word(self, expected: str) -> str:
+        word = self._take()
+        if word in _SYMBOLS:
+            raise SelectorError(f"found '{word}', expected: {expected}")
+        return word
 
     def _value(self) -> str:
-        return "" if self._ahead in ("", ",") else self._word()
+        return "" if self._ahead in ("", ",") else self._word("identifier")
 
-    def _values(self) -> tuple[str, ...]:
-        if self._ahead != "(":
-            raise self._error("expected '('")
-        self._next()
-        if self._ahead == ")":
-            raise self._error("expected a value")
+    def _set(self) -> tuple[str, ...]:
+        if self._take() != "(":
+            self._at -= 1
+            raise SelectorError(f"found '{self._ahead}' expected: '('")
+        if self._ahead in _SYMBOLS - {",", ")"}:
+            raise SelectorError(f"found '{self._ahead}', expected: ',', ')' or identifier")
         values = [self._listed()]
         while self._ahead == ",":
-            self._next()
+            self._take()
             values.append(self._listed())
         if self._ahead != ")":
-            raise self._error("expected ')'")
-        self._next()
-        return tuple(dict.fromkeys(values))
+            raise SelectorError(f"found '{self._ahead}', expected: ',' or ')'")
+        self._take()
+        return tuple(sorted(set(values)))
 
     def _listed(self) -> str:
-        return "" if self._ahead in (",", ")") else self._word()
+        return "" if self._ahead in (",", ")") else self._word("',', or identifier")
+
+    def _check(self, key: str, operator: Operator, values: tuple[str, ...]) -> None:
+        """Raise all errors about the values of a requirement together, as Kubernetes does."""
+        errors = []
+        if operator in ("gt", "lt") and _integer(values[0]) is None:
+            why = "for 'Gt', 'Lt' operators, the value must be an integer"
+            errors.append(self._texts.invalid("values[0]", values[0], why))
+        for index, value in enumerate(values):
+            if faults := self._texts.value_faults(value):
+                errors.append(self._texts.invalid(f"values[{index}][{key}]", value, "; ".join(faults)))
+        if errors:
+            raise SelectorError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
 
 
 class FieldRequirement(Struct, frozen=True):
