@@ -25,7 +25,7 @@ class EventExpiry:
     def begin(self) -> None:
         """Give every Event that is there its full time."""
         self._due.clear()
-        self._alarm.clear()
+        self._alarm.cancel()
         for record in self._ledger.records_of(_EVENTS):
             self._note(Place(_EVENTS, record.namespace, record.name))
 

@@ -48,6 +48,8 @@ class GarbageCollector:
         """Look at everything that is there."""
         self._waiting.clear()
         self._unresolved.clear()
+        # After a snapshot was restored, an owner may exist again.
+        self._gone.clear()
         for resource in self._store.resources():
             if resource in _IGNORED:
                 continue
