@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.concurrency import background
 from steersman.protocol.http import Request, Response

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.resources.request_context import User
 from steersman.protocol.http import Request
 from steersman.testing.cluster import Cluster
 from steersman.transport.in_memory import InMemoryTransport

@@ -7,7 +7,7 @@ import pytest
 from steersman.apiserver.access.authentication import ADMIN
 from steersman.apiserver.http.audit import AuditFile, AuditLog
 from steersman.apiserver.messages import bodies
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.errors import ConfigError
 from steersman.golang import yaml_reader

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.builtin.validation.pod_warnings import port_warnings
+from steersman.apiserver.builtin.pods.warnings import port_warnings
 from steersman.apiserver.messages.rendering import warning_headers
 from steersman.apiserver.resources.metadata import without_duplicate_owners
 from tests.apiserver.api import BOATS, Api, Document, boat

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import yaml
 
 from steersman.apiserver.background.housekeeping import HousekeepingOptions
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.concurrency import background
 from steersman.protocol.http import Request

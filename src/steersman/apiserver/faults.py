@@ -5,14 +5,18 @@ is gone. Nothing here happens unless a test asks for it.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from steersman.apiserver.messages.info import Query
+from steersman.apiserver.messages.rendering import refusal_response
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.history import Event
-from steersman.apiserver.watch.hub import Watcher
-from steersman.protocol.http import Request
+from steersman.apiserver.watch.hub import Interference, Watcher
+from steersman.clock import Clock
+from steersman.protocol.http import Exchange, Peer, Request, Response, Stream, Upgraded
 
 #: Chooses requests: by method and by a piece of the target; empty takes any.
 Matches = Callable[[Request], bool]
@@ -94,11 +98,6 @@ class Faults:
         """Whether anything but the normal course may happen, or is wanted to be known."""
         return self.is_logging or bool(self._requests) or bool(self._watches)
 
-    @property
-    def has_watch_faults(self) -> bool:
-        """Whether events may be tampered with."""
-        return bool(self._watches)
-
     def refuse(self, code: int, *, times: int = 1, matches: Matches | None = None, retry_after: int = 0) -> None:
         """Answer the next requests with a failure, without doing what they ask."""
         reason, message = _REASONS.get(code, ("", "injected failure"))
@@ -143,6 +142,11 @@ class Faults:
                 return fault
         return None
 
+    @property
+    def interference(self) -> Interference | None:
+        """What changes events on their way to watchers; ``None`` while no event is to be changed."""
+        return self.interfere if self._watches else None
+
     def interfere(self, watcher: Watcher, event: Event, written: bytes) -> bytes:
         """Give what a watcher gets instead of an event."""
         for fault in self._watches:
@@ -154,3 +158,64 @@ class Faults:
                     watcher.stream.abort()
                 return written + written if fault.what == "duplicate" else b""
         return written
+
+
+#: Answers a request of a user, or of the user whose credentials it carries.
+Handle = Callable[[Request, Exchange, User | None], Awaitable[None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultInjection:
+    """Stands before the handler of requests, and lets the requests of a test fail."""
+
+    faults: Faults
+    clock: Clock
+    next: Handle
+
+    def handle(self, request: Request, exchange: Exchange, user: User | None) -> Awaitable[None] | None:
+        """Answer one request, unless it is to fail."""
+        self.faults.note(request)
+        fault = self.faults.take(request)
+        if fault is None:
+            return self.next(request, exchange, user)
+        if fault.delay:
+            return self._handle_late(fault.delay, request, exchange, user)
+        if fault.refusal is not None:
+            exchange.respond(refusal_response(request, Query(), fault.refusal))
+            return None
+        if fault.after and (work := self.next(request, _LostExchange(exchange.peer), user)) is not None:
+            return _finish_lost(work, exchange)
+        exchange.reset()
+        return None
+
+    async def _handle_late(self, seconds: float, request: Request, exchange: Exchange, user: User | None) -> None:
+        await self.clock.sleep(seconds)
+        work = self.next(request, exchange, user)
+        if work is not None:
+            await work
+
+
+async def _finish_lost(work: Awaitable[None], exchange: Exchange) -> None:
+    await work
+    exchange.reset()
+
+
+class _LostExchange:
+    """An exchange whose response is lost: the request is carried out, then the connection breaks."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+
+    def respond(self, response: Response) -> None:
+        """Drop the response."""
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
+        """Reject a response that could only be streamed."""
+        raise Refusal(503, "ServiceUnavailable", f"the connection broke before the answer {status} {headers[:0]}")
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> Upgraded:
+        """Reject a change of the protocol."""
+        raise Refusal(503, "ServiceUnavailable", f"the connection broke {headers[:0]}")
+
+    def reset(self) -> None:
+        """Do nothing: the connection is broken already."""

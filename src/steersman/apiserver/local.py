@@ -114,10 +114,10 @@ async def local_server(
             ledger=None if kept is None else kept.ledger,
             housekeeping=HousekeepingOptions(root_certificate=authority.certificate) if options.housekeeping else None,
             webhooks=options.webhooks,
+            accounts_key=None if kept is None else identity.accounts_key,
         )
         app: App = api
         if kept is not None:
-            api.tokens.use_key(identity.accounts_key)
             app = DurableApp(api, kept.journal)
             await stack.enter_async_context(background(kept.journal.wait_failed(), name="journal"))
         if options.audit is not None:

@@ -3,8 +3,8 @@
 The constructors below are the whole vocabulary; their texts are those of Kubernetes, because clients quote them.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from steersman.errors import Cause
 from steersman.validation.field_errors import FieldError, invalid_message
@@ -16,7 +16,7 @@ _LONGEST_MESSAGE = 1024 * 1024
 class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
     """A request that is answered with a ``Status`` of failure."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the members of a Status, by name
         self,
         code: int,
         reason: str,
@@ -25,6 +25,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
         details: dict[str, Any] | None = None,
         headers: Sequence[tuple[str, str]] = (),
         continue_token: str = "",
+        warnings: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -34,6 +35,22 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
         self.headers = tuple(headers)
         #: Where an expired list can go on, inconsistently.
         self.continue_token = continue_token
+        #: Sent as ``Warning`` headers: those of all steps up to the one that failed.
+        self.warnings = tuple(warnings)
+
+    def after(self, warnings: Sequence[str]) -> "Refusal":
+        """Return the same failure, with the warnings that were given before it."""
+        if not warnings:
+            return self
+        return Refusal(
+            self.code,
+            self.reason,
+            self.message,
+            details=self.details,
+            headers=self.headers,
+            continue_token=self.continue_token,
+            warnings=(*warnings, *self.warnings),
+        )
 
     def document(self) -> dict[str, Any]:
         """Give the ``Status`` object, in the order in which Kubernetes writes it."""
@@ -50,6 +67,26 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
             status["details"] = self.details
         status["code"] = self.code
         return status
+
+
+class Warned(Protocol):
+    """A value that carries the warnings of everything that led to it."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings for the client, in the order in which they were given."""
+
+
+V = TypeVar("V", bound=Warned)
+T = TypeVar("T")
+
+
+def advance(stage: Callable[[V], T], value: V) -> T:
+    """Return the next value of a request; a failure of the stage carries the warnings of the value before it."""
+    try:
+        return stage(value)
+    except Refusal as refusal:
+        raise refusal.after(value.warnings) from None
 
 
 def details(name: str = "", group: str = "", kind: str = "") -> dict[str, Any]:

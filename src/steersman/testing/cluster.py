@@ -8,7 +8,7 @@ from typing import Protocol, Self, TypeVar
 
 from steersman.apiserver.access.service_account_tokens import service_account_user
 from steersman.apiserver.background.housekeeping import HousekeepingOptions
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.client.client import Client

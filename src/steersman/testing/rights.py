@@ -11,8 +11,8 @@ from typing import Final
 
 from steersman.apiserver.access.authorization import Decision
 from steersman.apiserver.access.service_account_tokens import service_account_user
-from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.messages.info import RequestInfo
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.kinds import rbac_v1

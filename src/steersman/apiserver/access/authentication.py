@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steersman.apiserver.access.service_account_tokens import AUDIENCE, ServiceAccountTokens, Verified
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal, unauthorized
 from steersman.protocol.http import Peer, Request
 

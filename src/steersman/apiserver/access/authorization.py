@@ -6,8 +6,9 @@ from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
-from steersman.apiserver.messages.api_request import User
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import Query, RequestInfo
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal, details, qualified
 
 #: Who is in it may do everything, whatever roles say.
@@ -62,6 +63,12 @@ def verb_asked(verb: str, info: RequestInfo) -> str:
     if verb != "head":
         return verb
     return "get" if info.name else "list"
+
+
+def may_create(authorizer: Authorizer, request: ApiRequest) -> bool:
+    """Return whether the user may also create what a request is about."""
+    asked = asked_of("create", request.info, request.query)
+    return is_privileged(request.user) or authorizer.decide(request.user, "create", asked).allowed
 
 
 def _selected_name(selector: str) -> str:

@@ -17,8 +17,8 @@ from steersman.apiserver.access.authorization import (
     is_privileged,
 )
 from steersman.apiserver.access.service_account_tokens import service_account_user
-from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.messages.info import RequestInfo
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal, bad_request
 from steersman.validation.field_errors import invalid
 

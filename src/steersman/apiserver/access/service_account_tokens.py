@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.request_context import User
 from steersman.clock import Clock
 from steersman.errors import ConfigError
 from steersman.objects.codec import decode_json, encode_json
@@ -57,11 +57,12 @@ def service_account_user(namespace: str, name: str, uid: str = "", extra: Docume
 class ServiceAccountTokens:
     """Issues and verifies the tokens of one server."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, randomness: Randomness) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, randomness: Randomness, key: bytes | None = None) -> None:
+        """Sign with a PEM key of the curve P-256; without one a new key is made when it is first needed."""
         self._ledger = ledger
         self._clock = clock
         self._randomness = randomness
-        self._private: EllipticCurvePrivateKey | None = None
+        self._private: EllipticCurvePrivateKey | None = None if key is None else _private_key(key)
         #: Tokens whose signature is known to be good; everything else about them is checked each time.
         self._signed: dict[str, Document] = {}
 
@@ -136,19 +137,6 @@ class ServiceAccountTokens:
             self._private = ec.generate_private_key(ec.SECP256R1())
         return self._private
 
-    def use_key(self, key: bytes) -> None:
-        """Sign with a key that was made before: PEM, of the curve P-256. Tokens that it signed stay good."""
-        from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - only who keeps its data needs it
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415 - as above
-
-        try:
-            private = load_pem_private_key(key, password=None)
-        except (ValueError, TypeError):
-            private = None
-        if not isinstance(private, ec.EllipticCurvePrivateKey) or not isinstance(private.curve, ec.SECP256R1):
-            raise ConfigError("tokens of service accounts are signed with a PEM key of the curve P-256")
-        self._private = private
-
     def keys(self) -> Document:
         """Give the public key as a JSON web key set."""
         numbers = self._key().public_key().public_numbers()
@@ -201,3 +189,16 @@ def _text(data: bytes) -> str:
 
 def _bytes(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def _private_key(key: bytes) -> "EllipticCurvePrivateKey":
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - only a server that keeps data needs it
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415 - as above
+
+    try:
+        private = load_pem_private_key(key, password=None)
+    except (ValueError, TypeError):
+        private = None
+    if not isinstance(private, ec.EllipticCurvePrivateKey) or not isinstance(private.curve, ec.SECP256R1):
+        raise ConfigError("tokens of service accounts are signed with a PEM key of the curve P-256")
+    return private

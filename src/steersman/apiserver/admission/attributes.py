@@ -1,55 +1,64 @@
 """`Attributes`: one write as admission sees it."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from steersman.apiserver.messages.api_request import Call, User
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
+from steersman.apiserver.resources.request_context import User
 from steersman.objects.identity import GroupVersionKind
 
 Document = dict[str, Any]
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Attributes:
-    """What is done, by whom, to what."""
+    """What is written, by whom, and the warnings of everything that has reviewed it so far."""
 
-    call: Call
+    request: ApiRequest
     operation: str
-    #: The object as it is to be; ``None`` when it is to go.
+    #: The new object; ``None`` for a delete.
     obj: Document | None = field(repr=False)
-    #: The object as it is; ``None`` when it is new.
+    #: The live object; ``None`` for a create.
     old: Document | None = field(repr=False)
     options: Document
-    dry_run: bool = False
-    #: The kind of the objects: a subresource's may differ from its resource's.
-    kind: GroupVersionKind = field(init=False)
-    subresource: str = ""
-    name: str = ""
+    dry_run: bool
+    name: str
+    warnings: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        served = self.call.served
-        self.subresource = self.call.info.subresource
+    @property
+    def subresource(self) -> str:
+        """The part of the object that is written; empty for the whole object."""
+        return self.request.info.subresource
+
+    @property
+    def kind(self) -> GroupVersionKind:
+        """The kind of the objects: a subresource's may differ from its resource's."""
+        served = self.request.served
         part = served.subresources.get(self.subresource)
-        self.kind = part.kind if part is not None else served.resource.gvk
-        self.name = self.name or self.call.info.name
+        return part.kind if part is not None else served.resource.gvk
+
+    def warned(self, warnings: Iterable[str]) -> "Attributes":
+        """Return the same write with more warnings."""
+        return replace(self, warnings=(*self.warnings, *warnings))
 
     @property
     def namespace(self) -> str:
-        """The namespace of the request; a namespace lies in itself."""
-        info = self.call.info
+        """The namespace of the request; that of a namespace is the namespace itself."""
+        info = self.request.info
         return info.name if info.resource == "namespaces" else info.namespace
 
     @property
     def labels(self) -> list[dict[str, str]]:
-        """The labels of the object as it is to be, and as it is."""
+        """The labels of the new object and of the live one."""
         documents = [document for document in (self.obj, self.old) if document is not None]
         return [(document.get("metadata") or {}).get("labels") or {} for document in documents]
 
 
 def write_document(kind: str, options: WriteOptions, *, given_validation: str = "") -> Document:
-    """Give the options of a write as reviews tell them."""
+    """Return the options of a write in the form of an admission review."""
     document: Document = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
     if options.dry_run:
         document["dryRun"] = ["All"]
@@ -61,12 +70,12 @@ def write_document(kind: str, options: WriteOptions, *, given_validation: str = 
 
 
 def user_info(user: User) -> Document:
-    """Give a user as reviews tell about them."""
-    told: Document = {"username": user.name}
+    """Return a user in the form of an admission review."""
+    document: Document = {"username": user.name}
     if user.uid:
-        told["uid"] = user.uid
+        document["uid"] = user.uid
     if user.groups:
-        told["groups"] = list(user.groups)
+        document["groups"] = list(user.groups)
     if user.extra:
-        told["extra"] = {key: list(values) for key, values in user.extra}
-    return told
+        document["extra"] = {key: list(values) for key, values in user.extra}
+    return document

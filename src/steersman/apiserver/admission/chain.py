@@ -1,7 +1,11 @@
-"""`Admission`: everyone who has a say in a write, in their order."""
+"""`Admission`: webhooks, policies and permissions that change or reject a write, in their order.
+
+The write path calls it twice (see ``verbs/write_path``): `Admission.mutate` before an object is validated, and
+`Admission.validate` after that.
+"""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steersman.apiserver.access.authorization import is_privileged
 from steersman.apiserver.access.rbac.authorizer import Rbac
@@ -9,10 +13,11 @@ from steersman.apiserver.admission.attributes import CREATE, DELETE, UPDATE, Att
 from steersman.apiserver.admission.configurations import BINDINGS, MUTATING, POLICIES, VALIDATING
 from steersman.apiserver.admission.guards import Guards
 from steersman.apiserver.admission.matching import Matching, is_exempt
-from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.status import Refusal
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.randomness import Randomness
 
@@ -24,8 +29,15 @@ Document = dict[str, Any]
 _CONFIGURATIONS = frozenset({MUTATING, VALIDATING, POLICIES, BINDINGS})
 
 
+class Review(NamedTuple):
+    """The outcome of admission: the object, perhaps changed, and warnings."""
+
+    obj: Document
+    warnings: tuple[str, ...] = ()
+
+
 class Admission:
-    """Lets writes pass, changed or not, or refuses them."""
+    """Admits writes, changed or unchanged, or rejects them."""
 
     def __init__(
         self, ledger: Ledger, catalog: Catalog, rbac: Rbac, randomness: Randomness, options: WebhookOptions | None
@@ -36,18 +48,18 @@ class Admission:
         self._randomness = randomness
         self._options = options
         self._guards = Guards(rbac)
-        #: Whether anybody outside has a say in anything: most servers never have such configurations.
+        #: Whether there is any webhook or policy: most servers never have one.
         self.is_active = False
         ledger.listen(_CONFIGURATIONS, lambda _: self.look_again())
 
     def look_again(self) -> None:
-        """Find out who has a say: a configuration was written, or the store was changed as a whole."""
+        """Read the configurations again: one was written, or the whole store was replaced."""
         for name in ("_webhooks", "_policies"):
             self.__dict__.pop(name, None)
         self.is_active = any(self._ledger.store.count(resource) for resource in _CONFIGURATIONS)
 
-    # Made when somebody has a say for the first time, and again when that changes: most servers never need them, and
-    # the language of conditions and policies takes its time to load.
+    # Created with the first configuration, and again when one changes: most servers never need them, and CEL, the
+    # language of conditions and policies, is slow to import.
 
     @cached_property
     def _webhooks(self) -> "Webhooks":
@@ -61,43 +73,69 @@ class Admission:
 
         return Policies(self._ledger, self._matching, self._rbac)
 
-    def concerns(self, call: Call) -> bool:
-        """Tell whether anybody may want to change or refuse what a call writes: a quick look before the real one."""
-        return self.is_active or not is_privileged(call.user)
+    def concerns(self, request: ApiRequest) -> bool:
+        """Return whether mutating admission can matter for a request: a quick check before the expensive one."""
+        return self.is_active or not is_privileged(request.user)
 
-    def attributes(self, call: Call, obj: Document, old: Document | None, options: WriteOptions) -> Attributes:
-        """Describe a create or an update."""
-        kind = "CreateOptions" if old is None else "UpdateOptions"
-        told = write_document(kind, options, given_validation=call.query.text("fieldValidation"))
-        operation = CREATE if old is None else UPDATE
-        name = "" if old is not None else (obj.get("metadata") or {}).get("name", "")
-        return Attributes(call, operation, obj, old, told, options.dry_run, name=name)
+    def mutate(self, request: ApiRequest, obj: Document, old: Document | None, options: WriteOptions) -> Review:
+        """Return the object as mutating webhooks changed it; reject content that the user may not write."""
+        warnings: tuple[str, ...] = ()
+        if self._reviews(request) and request.context.answers is not None:
+            reviewed = self._webhooks.mutate(_attributes(request, obj, old, options))
+            obj, warnings = reviewed.obj or obj, reviewed.warnings
+        try:
+            self._guards.check(request, obj, old)
+        except Refusal as refusal:
+            raise refusal.after(warnings) from None
+        return Review(obj, warnings)
 
-    def mutate(self, call: Call, obj: Document, old: Document | None, options: WriteOptions) -> Document:
-        """Give the object as everyone wants it who may change it; refuse what its author may not bring about."""
-        if self.is_active and not is_exempt(call.served):
-            attributes = self.attributes(call, obj, old, options)
-            if call.answers is not None:
-                self._webhooks.mutate(attributes)
-            obj = attributes.obj or obj
-        self._guards.check(call, obj, old)
-        return obj
+    def validate(self, request: ApiRequest, obj: Document, old: Document | None, options: WriteOptions) -> Review:
+        """Reject an object that a policy or a validating webhook rejects."""
+        if not self._reviews(request):
+            return Review(obj)
+        return Review(obj, self._validate(_attributes(request, obj, old, options)).warnings)
 
-    def validate(self, call: Call, obj: Document, old: Document | None, options: WriteOptions) -> None:
-        """Refuse an object that somebody does not want."""
-        if self.is_active and not is_exempt(call.served):
-            attributes = self.attributes(call, obj, old, options)
-            self._judge(attributes)
+    def review_unstored(self, request: ApiRequest, obj: Document, options: WriteOptions) -> Review:
+        """Mutate and validate an object that is created without being stored, such as an eviction."""
+        mutated = self.mutate(request, obj, None, options)
+        return self._then_validate(request, mutated, None, options)
 
-    def _judge(self, attributes: Attributes) -> None:
-        self._policies.validate(attributes)
-        if attributes.call.answers is not None:
-            self._webhooks.validate(attributes)
+    def review_scale(self, request: ApiRequest, scale: Document, old: Document, options: WriteOptions) -> Review:
+        """Mutate and validate the scale of an object."""
+        mutated = self.mutate(request, scale, old, options)
+        return self._then_validate(request, mutated, old, options)
 
-    def delete(self, call: Call, old: Document, options: Document, *, dry_run: bool) -> None:
-        """Refuse a delete that somebody does not want."""
-        if self.is_active and not is_exempt(call.served):
-            attributes = Attributes(call, DELETE, None, old, options, dry_run)
-            if call.answers is not None:
-                self._webhooks.mutate(attributes)
-            self._judge(attributes)
+    def _then_validate(
+        self, request: ApiRequest, mutated: Review, old: Document | None, options: WriteOptions
+    ) -> Review:
+        try:
+            validated = self.validate(request, mutated.obj, old, options)
+        except Refusal as refusal:
+            raise refusal.after(mutated.warnings) from None
+        return Review(mutated.obj, mutated.warnings + validated.warnings)
+
+    def delete(self, request: ApiRequest, old: Document, options: Document, *, dry_run: bool) -> tuple[str, ...]:
+        """Reject a delete that a policy or a webhook rejects; return the warnings about it."""
+        if not self._reviews(request):
+            return ()
+        attributes = Attributes(request, DELETE, None, old, options, dry_run, request.info.name)
+        if request.context.answers is not None:
+            attributes = self._webhooks.mutate(attributes)
+        return self._validate(attributes).warnings
+
+    def _reviews(self, request: ApiRequest) -> bool:
+        return self.is_active and not is_exempt(request.served)
+
+    def _validate(self, attributes: Attributes) -> Attributes:
+        attributes = self._policies.validate(attributes)
+        if attributes.request.context.answers is not None:
+            attributes = self._webhooks.validate(attributes)
+        return attributes
+
+
+def _attributes(request: ApiRequest, obj: Document, old: Document | None, options: WriteOptions) -> Attributes:
+    """Return the description of a create or an update."""
+    kind, operation = ("CreateOptions", CREATE) if old is None else ("UpdateOptions", UPDATE)
+    document = write_document(kind, options, given_validation=request.query.text("fieldValidation"))
+    name = "" if old is not None else (obj.get("metadata") or {}).get("name", "")
+    return Attributes(request, operation, obj, old, document, options.dry_run, name or request.info.name)

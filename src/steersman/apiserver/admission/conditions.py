@@ -8,8 +8,8 @@ from typing import Any
 from steersman.apiserver.access.authorization import Authorizer as Decider
 from steersman.apiserver.access.service_account_tokens import service_account_user
 from steersman.apiserver.admission.attributes import Attributes, user_info
-from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.messages.info import RequestInfo
+from steersman.apiserver.resources.request_context import User
 from steersman.cel import CelType, CostExceeded, EvaluationError, ExpressionError, Program, compile_expression
 from steersman.cel.library.authorizer import AUTHORIZER, Authorizer, Question, Ruling
 from steersman.cel.types import DYN
@@ -84,7 +84,7 @@ class Scope:
         return compiled.evaluate(*(self._values[name] for name in compiled.variables))
 
     def _request_question(self) -> Question:
-        served, info = self._attributes.call.served, self._attributes.call.info
+        served, info = self._attributes.request.served, self._attributes.request.info
         return Question(
             group=served.group,
             resource=served.plural,
@@ -94,7 +94,7 @@ class Scope:
         )
 
     def _ask(self, question: Question) -> Ruling:
-        user = self._attributes.call.user
+        user = self._attributes.request.user
         if question.account is not None:
             user = service_account_user(*question.account)
         return _ruling(self._decider, user, question)
@@ -137,8 +137,8 @@ class _Variables(Mapping[str, Any]):
 
 def request_document(attributes: Attributes) -> Document:
     """Give the request without its objects, as expressions see it."""
-    call = attributes.call
-    resource = {"group": call.served.group, "version": call.served.version, "resource": call.served.plural}
+    request = attributes.request
+    resource = {"group": request.served.group, "version": request.served.version, "resource": request.served.plural}
     kind = attributes.kind._asdict()
     told: Document = {
         "kind": kind,
@@ -148,7 +148,7 @@ def request_document(attributes: Attributes) -> Document:
         "name": attributes.name,
         "namespace": attributes.namespace,
         "operation": attributes.operation,
-        "userInfo": user_info(call.user),
+        "userInfo": user_info(request.user),
         "dryRun": attributes.dry_run,
         "options": attributes.options,
     }

@@ -5,7 +5,7 @@ from typing import Any
 from steersman.apiserver.access.authorization import is_privileged
 from steersman.apiserver.access.rbac.authorizer import Rbac
 from steersman.apiserver.access.rbac.escalation import Escalation
-from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import RequestInfo
 
 Document = dict[str, Any]
@@ -21,19 +21,19 @@ class Guards:
         self._rbac = rbac
         self._escalation = Escalation(rbac)
 
-    def check(self, call: Call, obj: Document, old: Document | None) -> None:
+    def check(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
         """Refuse what the user may not bring about; the privileged may everything."""
-        if is_privileged(call.user):
+        if is_privileged(request.user):
             return
-        if old is None and call.request.method != "POST":
+        if old is None and request.http.method != "POST":
             # A patch or an update that makes the object.
-            self._rbac.demand(call.user, "create", call.info)
-        self._escalation.check(call, obj, old)
-        if call.served.group == _CERTIFICATES and old is not None:
-            self._check_signer(call, obj, old)
+            self._rbac.demand(request.user, "create", request.info)
+        self._escalation.check(request, obj, old)
+        if request.served.group == _CERTIFICATES and old is not None:
+            self._check_signer(request, obj, old)
 
-    def _check_signer(self, call: Call, obj: Document, old: Document) -> None:
-        part = call.info.subresource
+    def _check_signer(self, request: ApiRequest, obj: Document, old: Document) -> None:
+        part = request.info.subresource
         verb = _SIGNER_VERBS.get(part)
         if verb is None or (part == "status" and (obj.get("status") or {}) == (old.get("status") or {})):
             return
@@ -41,7 +41,7 @@ class Guards:
         domain, _, _ = signer.rpartition("/")
         for name in (signer, f"{domain}/*"):
             info = RequestInfo(_CERTIFICATES, "*", "signers", "", name)
-            if self._rbac.decide(call.user, verb, info).allowed:
+            if self._rbac.decide(request.user, verb, info).allowed:
                 return
         why = f'user not permitted to {verb} requests with signerName "{signer}"'
-        raise call.served.forbidden(old["metadata"]["name"], why)
+        raise request.served.forbidden(old["metadata"]["name"], why)

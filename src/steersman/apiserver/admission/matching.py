@@ -50,7 +50,7 @@ class Matching:
     def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> Served | None:
         """Give the version of the resource in which the request is told; ``None`` if it is none of their business."""
         rules = list(rules)
-        served = attributes.call.served
+        served = attributes.request.served
         if any(_rule_matches(rule, attributes, served) for rule in rules):
             return served
         if spec.get("matchPolicy") == "Exact":
@@ -73,7 +73,7 @@ class Matching:
 
     def _namespace_labels(self, attributes: Attributes) -> dict[str, str] | None:
         """Give the labels of the namespace that a request is in; ``None`` when it is in none."""
-        served, namespace = attributes.call.served, attributes.namespace
+        served, namespace = attributes.request.served, attributes.namespace
         if served.plural == "namespaces" and not served.group and attributes.obj is not None:
             return attributes.labels[0]
         if not namespace:

@@ -40,15 +40,16 @@ class Policies:
         self._authorizer = authorizer
         self._read: dict[tuple[str, str], tuple[int, Document]] = {}
 
-    def validate(self, attributes: Attributes) -> None:
-        """Refuse what a policy denies; tell what others only warn about."""
+    def validate(self, attributes: Attributes) -> Attributes:
+        """Reject a write that a policy denies; return it with the warnings of policies that only warn."""
         bound: dict[str, list[Document]] = {}
         for record in self._ledger.records_of(BINDINGS):
             binding = self._document(BINDINGS, record)
             bound.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
         for record in self._ledger.records_of(POLICIES) if bound else ():
             if record.name in bound:
-                self._judge(attributes, self._document(POLICIES, record), bound[record.name])
+                attributes = self._evaluate(attributes, self._document(POLICIES, record), bound[record.name])
+        return attributes
 
     def _document(self, resource: str, record: Record) -> Document:
         """Give a policy or a binding, which nobody may change; each is read once."""
@@ -57,16 +58,17 @@ class Policies:
             known = self._read[resource, record.name] = record.version, decode_json(record.raw)
         return known[1]
 
-    def _judge(self, attributes: Attributes, policy: Document, bindings: list[Document]) -> None:
+    def _evaluate(self, attributes: Attributes, policy: Document, bindings: list[Document]) -> Attributes:
         spec = policy["spec"]
         if not self._concerns(attributes, spec.get("matchConstraints") or {}):
-            return
+            return attributes
         for binding in bindings:
             resources = binding["spec"].get("matchResources")
             if resources and not self._concerns(attributes, resources, by_default=True):
                 continue
             for complaint in self._complaints(attributes, spec, binding["spec"]):
-                self._act(attributes, policy, binding, complaint)
+                attributes = self._act(attributes, policy, binding, complaint)
+        return attributes
 
     def _concerns(self, attributes: Attributes, match: Document, *, by_default: bool = False) -> bool:
         """Tell whether a policy or a binding is about a request."""
@@ -100,7 +102,7 @@ class Policies:
                     yield complaint
 
     def _namespace(self, attributes: Attributes) -> Any:
-        if not attributes.call.served.namespaced:
+        if not attributes.request.served.namespaced:
             return None
         record = self._ledger.store.get("namespaces", "", attributes.namespace)
         return None if record is None else from_json(decode_json(record.raw))
@@ -137,23 +139,22 @@ class Policies:
         return next((item for item in self._matching.catalog if (item.api_version, item.kind) == wanted), None)
 
     @staticmethod
-    def _act(attributes: Attributes, policy: Document, binding: Document, complaint: _Complaint) -> None:
-        """Do what the binding wants to be done about a complaint."""
+    def _act(attributes: Attributes, policy: Document, binding: Document, complaint: _Complaint) -> Attributes:
+        """Warn or reject, as the binding says."""
         names = f"'{policy['metadata']['name']}' with binding '{binding['metadata']['name']}'"
         actions = binding["spec"].get("validationActions") or ()
-        call = attributes.call
         if "Warn" in actions:
             text = f"Validation failed for ValidatingAdmissionPolicy {names}: {complaint.message}"
-            if text not in call.warnings:
-                call.warnings.append(text)
+            attributes = attributes.warned([text])
         if "Deny" not in actions:
-            return
+            return attributes
         text = f"ValidatingAdmissionPolicy {names} denied request: {complaint.message}"
         reason = complaint.reason or "Invalid"
-        served, name = call.served, attributes.name
+        served, name = attributes.request.served, attributes.name
         target = qualified(served.plural, served.group) + (f' "{name}"' if name else "")
         told = {**details(name, served.group, served.plural), "causes": [{"message": text}]}
-        raise Refusal(_CODES.get(reason, 422), reason, f"{target} is forbidden: {text}", details=told)
+        message, warnings = f"{target} is forbidden: {text}", attributes.warnings
+        raise Refusal(_CODES.get(reason, 422), reason, message, details=told, warnings=warnings)
 
 
 def _complaint(scope: Scope, validation: Document) -> _Complaint | None:

@@ -38,7 +38,7 @@ def review_of(attributes: Attributes, served: Served, obj: Document | None, old:
     """Give the request of a review without its uid, with the objects as they are in the version that is served."""
     told = request_document(attributes)
     gvk = served.resource.gvk
-    if served is not attributes.call.served:
+    if served is not attributes.request.served:
         told["kind"] = gvk._asdict()
         told["resource"] = {"group": gvk.group, "version": gvk.version, "resource": served.plural}
     order = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from steersman.apiserver.access.authorization import Authorizer
@@ -10,11 +11,10 @@ from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import MUTATING, VALIDATING
 from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.admission.reviews import Verdict, denial, failure, internal, review_of, verdict_of
-from steersman.apiserver.messages.api_request import Call
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Reading
-from steersman.apiserver.status import Refusal
+from steersman.apiserver.status import Refusal, advance
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.webhook_calls.replay import Question, Waits
 from steersman.apiserver.webhook_calls.targets import CallFailed, WebhookOptions, target_of, url_of
@@ -87,38 +87,42 @@ class Webhooks:
         #: Configurations as they were last read: by version, so that each is read once.
         self._read: dict[tuple[str, str], tuple[int, list[Webhook]]] = {}
 
-    def mutate(self, attributes: Attributes) -> Document | None:
-        """Give the object as webhooks want it; ask those again that want to see what others did to it."""
+    def mutate(self, attributes: Attributes) -> Attributes:
+        """Return the write as mutating webhooks changed it; webhooks that ask for it see the changes of later ones."""
         rounds = _Rounds()
-        if self._mutate_once(attributes, rounds, again=False):
-            self._mutate_once(attributes, rounds, again=True)
-        return attributes.obj
+        attributes, has_changed = self._mutate_once(attributes, rounds, again=False)
+        if has_changed:
+            attributes, _ = self._mutate_once(attributes, rounds, again=True)
+        return attributes
 
-    def _mutate_once(self, attributes: Attributes, rounds: _Rounds, *, again: bool) -> bool:
-        """Ask every mutating webhook in turn; tell whether one of them changed the object."""
-        has_changed = False
+    def _mutate_once(self, attributes: Attributes, rounds: _Rounds, *, again: bool) -> tuple[Attributes, bool]:
+        """Call every mutating webhook in turn; return whether one of them changed the object."""
+        phase, has_changed = "again" if again else "first", False
         for webhook in self._webhooks(MUTATING):
             if again and webhook.key not in rounds.again:
                 continue
-            invocation = self._invocation(attributes, webhook)
+            invocation = advance(partial(self._invocation, webhook), attributes)
             if invocation is None:
                 continue
-            verdict = self._verdicts(attributes, [invocation], "again" if again else "first", mutating=True)[0]
-            if verdict is not None and self._apply(attributes, invocation, verdict):
+            after = advance(partial(self._mutated, invocation, phase), attributes)
+            if after.obj is not attributes.obj:
                 has_changed = True
                 rounds.changed()
+            attributes = after
             if webhook.spec.get("reinvocationPolicy") == "IfNeeded":
                 rounds.asked.add(webhook.key)
-        return has_changed
+        return attributes, has_changed
 
-    def validate(self, attributes: Attributes) -> None:
-        """Ask all validating webhooks at the same time; the first refusal, in their order, counts."""
-        found = (self._invocation(attributes, webhook) for webhook in self._webhooks(VALIDATING))
+    def validate(self, attributes: Attributes) -> Attributes:
+        """Call all validating webhooks at the same time; the first rejection, in their order, counts."""
+        found = [advance(partial(self._invocation, webhook), attributes) for webhook in self._webhooks(VALIDATING)]
         invocations = [invocation for invocation in found if invocation is not None]
-        verdicts = self._verdicts(attributes, invocations, "validate", mutating=False)
+        verdicts = advance(partial(self._verdicts, invocations, "validate", mutating=False), attributes)
         for invocation, verdict in zip(invocations, verdicts, strict=True):
             if verdict is not None:
-                _heed(attributes.call, invocation.webhook, verdict)
+                attributes = attributes.warned(verdict.warnings)
+                advance(partial(_check_allowed, invocation.webhook, verdict), attributes)
+        return attributes
 
     def _webhooks(self, resource: str) -> Iterator[Webhook]:
         """Give all webhooks, in the order of the names of their configurations."""
@@ -133,8 +137,8 @@ class Webhooks:
             self._read[resource, record.name] = known
         return known[1]
 
-    def _invocation(self, attributes: Attributes, webhook: Webhook) -> _Invocation | None:
-        """Tell whether a webhook is to be asked, and in which version of the resource."""
+    def _invocation(self, webhook: Webhook, attributes: Attributes) -> _Invocation | None:
+        """Return in which version of the resource a webhook is called; ``None`` if it is not called."""
         spec = webhook.spec
         served = self._matching.served_as(attributes, spec, spec.get("rules") or ())
         if served is None or not self._matching.selects(attributes, spec):
@@ -144,7 +148,7 @@ class Webhooks:
                 return None
         except Failed as error:
             if webhook.must_answer:
-                raise attributes.call.served.forbidden(attributes.name, str(error)) from None
+                raise attributes.request.served.forbidden(attributes.name, str(error)) from None
             return None
         if attributes.dry_run and spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
             text = f'admission webhook "{webhook.name}" does not support dry run'
@@ -152,19 +156,19 @@ class Webhooks:
         return _Invocation(webhook, served)
 
     def _verdicts(
-        self, attributes: Attributes, invocations: list[_Invocation], phase: str, *, mutating: bool
+        self, invocations: list[_Invocation], phase: str, attributes: Attributes, *, mutating: bool
     ) -> list[Verdict | None]:
-        """Give what webhooks answered, ``None`` for those that may be ignored; wait for those that have not yet."""
-        answers = attributes.call.answers
+        """Return the replies of webhooks, ``None`` for failed calls that are ignored; raise `Waits` without replies."""
+        answers = attributes.request.context.answers
         assert answers is not None, "who cannot wait asks nobody"  # noqa: S101 - the chain looks before
         pending: list[Question] = []
         keys = []
         for invocation in invocations:
-            request = self._request(attributes, invocation.served)
-            key = (phase, invocation.webhook.key, encode_json(request))
+            review = self._request(attributes, invocation.served)
+            key = (phase, invocation.webhook.key, encode_json(review))
             keys.append(key)
             if key not in answers:
-                pending.append(self._question(answers, key, invocation, request, mutating=mutating))
+                pending.append(self._question(answers, key, invocation, review, mutating=mutating))
         if pending:
             raise Waits(pending)
         return [self._settled(answers[key], invocation) for key, invocation in zip(keys, invocations, strict=True)]
@@ -182,26 +186,26 @@ class Webhooks:
         answers: dict[Any, Any],
         key: tuple[object, ...],
         invocation: _Invocation,
-        request: Document,
+        review: Document,
         *,
         mutating: bool,
     ) -> Question:
         async def ask() -> None:
             try:
-                answers[key] = await self._call(invocation.webhook, request, mutating=mutating)
+                answers[key] = await self._call(invocation.webhook, review, mutating=mutating)
             except CallFailed as error:
                 answers[key] = error
 
         return ask
 
-    async def _call(self, webhook: Webhook, request: Document, *, mutating: bool) -> Verdict:
+    async def _call(self, webhook: Webhook, review: Document, *, mutating: bool) -> Verdict:
         config, seconds = webhook.spec["clientConfig"], webhook.spec.get("timeoutSeconds") or _USUAL_SECONDS
         suffix = f"?timeout={seconds}s"
         shown = f"{url_of(config)}{suffix}"
         if self._options is None:
             raise CallFailed(f'Post "{shown}": this server was started without a way to call webhooks')
         uid = self._randomness.uid()
-        body = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {"uid": uid, **request}}
+        body = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": {"uid": uid, **review}}
         try:
             target = target_of(config, self._options)
             target = replace(target, url=f"{target.url}{suffix}")
@@ -211,17 +215,25 @@ class Webhooks:
         return verdict_of(reply, uid, mutating=mutating)
 
     def _request(self, attributes: Attributes, served: Served) -> Document:
-        convert = _converter(attributes.call.served, served)
+        convert = _converter(attributes.request.served, served)
         obj = None if attributes.obj is None else convert(attributes.obj)
         old = None if attributes.old is None else convert(attributes.old)
         return review_of(attributes, served, obj, old)
 
-    def _apply(self, attributes: Attributes, invocation: _Invocation, verdict: Verdict) -> bool:
-        """Heed a mutating webhook; tell whether it changed the object."""
-        _heed(attributes.call, invocation.webhook, verdict)
+    def _mutated(self, invocation: _Invocation, phase: str, attributes: Attributes) -> Attributes:
+        """Return the write as one mutating webhook changed it."""
+        verdict = self._verdicts([invocation], phase, attributes, mutating=True)[0]
+        if verdict is None:
+            return attributes
+        obj = advance(partial(self._patched, invocation, attributes), verdict)
+        return replace(attributes.warned(verdict.warnings), obj=obj)
+
+    def _patched(self, invocation: _Invocation, attributes: Attributes, verdict: Verdict) -> Document | None:
+        """Return the object with a webhook's patch; the same one if it changes nothing."""
+        _check_allowed(invocation.webhook, verdict, attributes)
         if verdict.patch is None:
-            return False
-        name, own = invocation.webhook.name, attributes.call.served
+            return attributes.obj
+        name, own = invocation.webhook.name, attributes.request.served
         if attributes.obj is None:
             text = (
                 f'admission webhook "{name}" attempted to modify the object, which is not supported for this operation'
@@ -233,10 +245,7 @@ class Webhooks:
         except PatchError as error:
             raise internal(str(error)) from None
         after = _converter(invocation.served, own)(self._reread(attributes, invocation.served, patched))
-        if json_equal(after, attributes.obj):
-            return False
-        attributes.obj = after
-        return True
+        return attributes.obj if json_equal(after, attributes.obj) else after
 
     @staticmethod
     def _reread(attributes: Attributes, served: Served, patched: Document) -> Document:
@@ -249,9 +258,8 @@ class Webhooks:
             raise internal(str(error)) from None
 
 
-def _heed(call: Call, webhook: Webhook, verdict: Verdict) -> None:
-    """Tell warnings, once each, and refuse what a webhook does not allow."""
-    call.warnings += [text for text in dict.fromkeys(verdict.warnings) if text not in call.warnings]
+def _check_allowed(webhook: Webhook, verdict: Verdict, _attributes: Attributes) -> None:
+    """Reject a write that a webhook does not allow."""
     if not verdict.allowed:
         raise denial(webhook.name, verdict.status)
 

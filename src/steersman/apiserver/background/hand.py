@@ -3,17 +3,18 @@
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from steersman.apiserver.messages.api_request import Call, User
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import Query, RequestInfo
 from steersman.apiserver.messages.options import DeleteOptions, WriteOptions
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.request_context import RequestContexts, User
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Reading
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
-from steersman.apiserver.verbs.delete import Deleting
-from steersman.apiserver.verbs.write import Change, Writing
+from steersman.apiserver.verbs.delete import AdmittedDeletion, Deleting
+from steersman.apiserver.verbs.write_path import Decoded, Existing, ObjectWriter, propose
 from steersman.objects.codec import decode_json
 from steersman.protocol.http import Request
 
@@ -60,10 +61,13 @@ class Found:
 class Hand:
     """Finds, creates, updates and deletes objects of every kind."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, writing: Writing, deleting: Deleting) -> None:
+    def __init__(
+        self, ledger: Ledger, catalog: Catalog, contexts: RequestContexts, writer: ObjectWriter, deleting: Deleting
+    ) -> None:
         self.ledger = ledger
         self.catalog = catalog
-        self._writing = writing
+        self._contexts = contexts
+        self._writer = writer
         self._deleting = deleting
         self._by_stored_name: dict[str, Served] = {}
         self._revision = -1
@@ -91,20 +95,20 @@ class Hand:
         return Found(served, record, self.ledger.document(served, record))
 
     def now(self) -> str:
-        """Give the time as objects carry it."""
-        return self._writing.now()
+        """Return the time as objects carry it."""
+        return self._contexts.of(_CONTROLLER).now
 
     def create(self, resource: str, document: Document) -> None:
         """Create an object."""
         served = self.served(resource)
         assert served is not None, "only built-in kinds are created"  # noqa: S101 - the callers' own constants
         metadata = document["metadata"]
-        call = _call(served, metadata.get("namespace", ""), metadata["name"])
+        request = self._request(served, metadata.get("namespace", ""), metadata["name"])
         obj = served.strategy.read({**document, "kind": served.kind, "apiVersion": served.api_version}, Reading())
-        self._writing.create_object(call, obj, _WRITE)
+        self._writer.create(Decoded(request, _WRITE, obj))
 
     def update(self, found: Found, subresource: str = "") -> None:
-        """Write a changed copy; an object that has nothing left to wait for goes."""
+        """Write a changed copy; an object that waits for nothing else is removed."""
         record = found.record
         if self.ledger.needs_webhook(found.served, record):
             if record.is_deleting and not found.finalizers:
@@ -113,17 +117,18 @@ class Hand:
                 self.ledger.put_stored(found.served, record, found.obj)
             return
         live = self.ledger.document(found.served, record)
-        call = _call(found.served, record.namespace, record.name, subresource)
-        self._writing.update_object(call, Change(record, live, found.obj, subresource), _WRITE)
+        request = self._request(found.served, record.namespace, record.name, subresource)
+        self._writer.write(propose(Decoded(request, _WRITE, found.obj), Existing(record, live)))
 
     def delete(self, found: Found, policy: str = "Background") -> None:
         """Delete an object."""
+        request = self._request(found.served, found.record.namespace, found.record.name)
+        deletion = AdmittedDeletion(request, found.record, DeleteOptions(policy=policy))
         if self.ledger.needs_webhook(found.served, found.record):
-            self._deleting.delete_stored(found.served, found.record, DeleteOptions(policy=policy))
-            return
-        self._deleting.delete_record(found.served, found.record, DeleteOptions(policy=policy))
+            self._deleting.commit_stored(deletion)
+        else:
+            self._deleting.commit(deletion)
 
-
-def _call(served: Served, namespace: str, name: str, subresource: str = "") -> Call:
-    info = RequestInfo(served.group, served.version, served.plural, namespace, name, subresource)
-    return Call(Request("PUT", "/", _HEADERS, b""), info, Query(), served, _CONTROLLER)
+    def _request(self, served: Served, namespace: str, name: str, subresource: str = "") -> ApiRequest:
+        info = RequestInfo(served.group, served.version, served.plural, namespace, name, subresource)
+        return ApiRequest(Request("PUT", "/", _HEADERS, b""), info, Query(), served, self._contexts.of(_CONTROLLER))

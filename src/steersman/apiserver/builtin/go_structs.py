@@ -1,8 +1,9 @@
-"""Built-in kinds as Go reads and writes them: which fields there are, which are always written, what is refused.
+"""Built-in kinds as Go reads and writes them: which fields exist, which are always written, which values are rejected.
 
-A document is read into the kind's structure and written again: unknown fields are dropped and named, nulls and empty
-optional fields vanish, structures that are no pointers appear even when empty, quantities and times take one form.
-Made from the same tables as protobuf decoding and OpenAPI, each structure when it is first needed.
+A document is read into the kind's struct and written again: unknown fields are dropped and recorded, nulls and empty
+optional fields are removed, structs that are not pointers are written even when they are empty, quantities and times
+get their canonical form. The structs come from the tables of protobuf decoding and OpenAPI; each is compiled on first
+use.
 """
 
 import base64
@@ -26,22 +27,21 @@ from steersman.validation.wire_types import BOOL, FLOAT64, INT32, INT64, STRING,
 
 Document = dict[str, Any]
 Read = Callable[[Any, str, Reading], Any]
-
 _INLINE, _OMIT_EMPTY, _POINTER = 1, 2, 4
 _QUANTITY_RULE = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _TIME_LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 #: Groups whose Go package is not the first word of their name.
 _PACKAGES = {"": "core", "internal": "apiserverinternal"}
-#: Structures without a pointer that are nevertheless left out when nothing is in them.
+#: Structs that are not pointers and are left out when they are empty all the same.
 _OMIT_ZERO = frozenset(
     {
         ("meta/v1.ObjectMeta", "creationTimestamp"),
     }
 )
-#: Structures without fields, which the table does not know as such.
+#: Structs without fields, which the table does not mark as structs.
 _EMPTY_STRUCTS = frozenset({("apiextensions/v1.CustomResourceSubresources", "status")})
-#: Texts with a type of their own, which complaints name.
+#: Strings with a type of their own, which error messages name.
 _NAMED_TEXTS = {
     ("meta/v1.OwnerReference", "uid"): text("types.UID"),
     ("meta/v1.ObjectMeta", "uid"): text("types.UID"),
@@ -49,14 +49,14 @@ _NAMED_TEXTS = {
 
 
 class _Field(NamedTuple):
-    """One field of a structure."""
+    """One field of a struct."""
 
     read: Read
-    #: Written when it was never set; ``None`` with ``keeps_zero`` is a JSON null.
+    #: Returns the value that is written for a field that was never set; ``None`` with ``keeps_zero`` is a JSON null.
     zero: Callable[[], Any]
-    #: Whether its zero value is written.
+    #: Whether the zero value is written.
     keeps_zero: bool
-    #: Whether any value that was set is written, even an empty one.
+    #: Whether every value that was set is written, even an empty one.
     pointer: bool
 
 
@@ -68,7 +68,7 @@ def _table() -> dict[str, dict[str, tuple[str, Any, int]]]:
 
 @cache
 def _narrow_integers() -> frozenset[tuple[str, str]]:
-    """Give the integer fields of 32 bits, by structure and name."""
+    """Return the 32-bit integer fields, by struct and name."""
     found = set()
     for name, schema in load_types().items():
         parts = name.rsplit(".", 3)
@@ -79,24 +79,24 @@ def _narrow_integers() -> frozenset[tuple[str, str]]:
 
 
 def message_of(gvk: GroupVersionKind) -> str:
-    """Give the name of a kind's structure."""
+    """Return the name of a kind's struct."""
     package = gvk.group.partition(".")[0]
     return f"{_PACKAGES.get(package, package)}/{gvk.version}.{gvk.kind}"
 
 
 class Struct:
-    """One structure, compiled from the table."""
+    """One struct, compiled from the table."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._go_name = name.partition(".")[2]
         self._fields: dict[str, _Field] | None = None
-        #: Field → the structures among whose fields it stands here; complaints name them.
+        #: Field → the embedded structs that it comes from; error messages name them.
         self._embedded: dict[str, tuple[str, ...]] = {}
 
     @property
     def fields(self) -> dict[str, _Field]:
-        """The fields in their order; made when first asked for, since structures may contain themselves."""
+        """Fields in their order; compiled on first use, because a struct may contain itself."""
         if self._fields is None:
             self._fields = {}
             self._collect(self.name, self._fields)
@@ -113,7 +113,7 @@ class Struct:
                 fields[name] = _field(message, name, kind, flags)
 
     def read(self, value: Any, path: str, reading: Reading) -> Document:
-        """Read an object; what the structure does not know is noted and dropped."""
+        """Read an object; unknown fields are recorded and dropped."""
         if value.__class__ is not dict:
             if value is None:
                 return self.zero()
@@ -135,11 +135,11 @@ class Struct:
         return self._written(found, reading if reading.keeps_empty else None)
 
     def zero(self) -> Document:
-        """Give what is written of a structure in which nothing was set."""
+        """Return what is written for a struct in which nothing is set."""
         return self._written({}, None)
 
     def _written(self, found: Document, marking: Reading | None) -> Document:
-        """Give the fields that are written, in their order; ``marking`` those that were given empty, too."""
+        """Return the fields that are written, in their order; with ``marking`` also those that were sent empty."""
         written: Document = {}
         for name, spec in self.fields.items():
             if name in found:
@@ -166,13 +166,8 @@ def _is_set(value: Any) -> bool:
 
 @cache
 def struct(name: str) -> Struct:
-    """Give a structure by its name."""
+    """Return a struct by its name."""
     return Struct(name)
-
-
-def has_struct(gvk: GroupVersionKind) -> bool:
-    """Tell whether the table knows a kind."""
-    return message_of(gvk) in _table()
 
 
 def _field(message: str, name: str, kind: Any, flags: int) -> _Field:
@@ -190,7 +185,7 @@ def _field(message: str, name: str, kind: Any, flags: int) -> _Field:
 
 
 def _reader(message: str, name: str, kind: Any) -> tuple[Read, Callable[[], Any], bool]:
-    """Give how a type is read, its zero, and whether it is a structure."""
+    """Return the reader of a type, its zero value, and whether it is a struct."""
     if isinstance(kind, list):
         item, _, _ = _reader(message, name, kind[1])
         return (_list(item) if kind[0] == "L" else _map(item)), _nothing, False
@@ -239,7 +234,7 @@ def _map(item: Read) -> Read:
     return read
 
 
-#: How Go calls maps of such values.
+#: Go's names for maps with such values.
 _MAP_NAMES: dict[Read, str] = {}
 
 
@@ -260,12 +255,12 @@ def _bytes(value: Any, path: str, reading: Reading) -> Any:
     text = re.sub(r"[\r\n]", "", value)
     if _BASE64.fullmatch(text) is None:
         raise WireTypeError(f"illegal base64 data at input byte {_bad_base64(text)}")
-    # Once more, as the last bits of what ends early may have been anything.
+    # Encode again: the unused last bits of a short group may have had any value.
     return base64.b64encode(base64.b64decode(text)).decode()
 
 
 def _bad_base64(text: str) -> int:
-    """Give the place at which Go stops reading base64: a wrong byte's, or where a group begins that has no end."""
+    """Return the position at which Go stops reading base64: an invalid byte, or the start of an incomplete group."""
     data = text.encode()
     full = len(_match(rb"(?:[A-Za-z0-9+/]{4})*", data))
     rest = len(_match(rb"[A-Za-z0-9+/]*", data[full:]))
@@ -352,11 +347,11 @@ def _strings(value: Any, path: str, reading: Reading) -> Any:
 
 
 def _schema(value: Any, path: str, reading: Reading) -> Any:
-    """Read a schema that Go reads by a function of its own: what it does not know is dropped without a word."""
+    """Read a JSON schema, which Go reads with a custom function: unknown fields are dropped and not recorded."""
     if value.__class__ is list:
         return [_schema(part, f"{path}[{index}]", reading) for index, part in enumerate(value)]
     if value.__class__ is not dict:
-        # Whether it may stand here is for the rules of definitions to say.
+        # Whether the value is allowed here is decided by the validation of CRDs.
         return value
     alone = Reading()
     alone.record, alone.trail = reading.record, reading.trail

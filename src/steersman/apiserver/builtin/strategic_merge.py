@@ -20,9 +20,7 @@ _DIRECTIVE: Final = "$patch"
 _RETAIN_KEYS: Final = "$retainKeys"
 _ORDER: Final = "$setElementOrder"
 _DELETE_FROM: Final = "$deleteFromPrimitiveList"
-
 _DROPPED: Final[Any] = object()
-
 _Map = dict[str, Any]
 
 
@@ -31,7 +29,7 @@ class StrategicPatchError(PatchError):
 
 
 def apply_strategic_merge_patch(doc: _Map, patch: Any, gvk: GroupVersionKind) -> _Map:
-    """Give an object of a built-in kind with a strategic merge patch applied; nothing is changed in place."""
+    """Return an object of a built-in kind with a strategic merge patch applied; the object itself is not changed."""
     if patch is None:
         return doc
     if patch.__class__ is not dict:
@@ -99,7 +97,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _without_directives(value: Any) -> Any:
-    """Leave out objects that carry a directive: where there was nothing, there is nothing to direct."""
+    """Remove objects with a directive from a value that is new: there is nothing that the directive could apply to."""
     if value.__class__ is dict:
         if _DIRECTIVE in value:
             return _DROPPED
@@ -126,7 +124,7 @@ def _strategy(field: Schema) -> str:
 
 
 def _retain_keys(original: _Map, patch: _Map, names: Any) -> None:
-    """Drop what the directive does not list; the patch itself may set nothing else."""
+    """Remove keys that the directive does not list; the patch may not set others."""
     if names.__class__ is not list:
         raise MalformedPatch("invalid patch format of retainKeys")
     for key, value in patch.items():
@@ -152,7 +150,7 @@ def _delete_from(original: _Map, name: str, values: Any) -> None:
 
 
 def _identity(value: Any) -> Hashable:
-    """Give what tells JSON values apart; as in Go, an integer is never a float."""
+    """Return a key that is equal for equal JSON values; as in Go, an integer never equals a float."""
     if value.__class__ is dict or value.__class__ is list:
         return msgspec.json.encode(value, order="sorted")
     return value.__class__, value
@@ -166,7 +164,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _merge_ordered_list(original: _Map, patch: _Map, directive: str, schema: Schema) -> None:
-    """Merge one list and put it in the order that the patch asks for; takes both out of the patch."""
+    """Merge one list and sort it as the patch asks; removes the list and its order from the patch."""
     order = _as_list(patch.pop(directive))
     name = _list_name(directive, _ORDER)
     before = _as_list(original[name]) if name in original else None
@@ -186,12 +184,12 @@ def _merge_ordered_list(original: _Map, patch: _Map, directive: str, schema: Sch
 
 
 def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
-    """Refuse a patch whose items are not in the order that it asks for, or not in it at all."""
+    """Reject a patch whose items are missing from its own order or sorted differently."""
     if not changes or not order:
         return
     waiting = [item for item in changes if not (merge_key and _as_map(item).get(_DIRECTIVE) == "delete")]
     for other in order:
-        # An item with a directive has no place of its own; but it is passed over only while there are places left.
+        # An item with a directive has no place in the order, but it is skipped only while there are places left.
         while waiting and merge_key and _DIRECTIVE in waiting[0]:
             waiting.pop(0)
         if waiting and _same(waiting[0], other, merge_key):
@@ -238,7 +236,7 @@ def _merge_list_field(before: list[Any], changes: list[Any], field: Schema) -> l
 
 
 def _is_list_of_maps(before: list[Any], changes: list[Any]) -> bool:
-    """Tell whether two lists hold objects; all items of both must be of one type."""
+    """Return whether two lists contain objects; all items of both must have one type."""
     kinds = {item.__class__ for item in before + changes}
     if len(kinds) > 1:
         raise StrategicPatchError(f"list element types are not identical: {go_text.plain([before, changes])}")
@@ -250,7 +248,7 @@ def _is_list_of_maps(before: list[Any], changes: list[Any]) -> bool:
 
 
 def _special_items(before: list[Any], changes: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
-    """Carry out the directives among the items; gives what is left of both lists."""
+    """Apply the directives among the items; return the remaining items of both lists."""
     plain = [item for item in changes if _DIRECTIVE not in item]
     is_replaced = False
     deleted = set()
@@ -284,7 +282,7 @@ def _merge_items(before: list[Any], changes: list[Any], merge_key: str, schema: 
 
 
 class _Order:
-    """The order of a merged list: the patch's items as the patch orders them, the others where they were."""
+    """The order of a merged list: items of the patch as the patch sorts them, other items where they were."""
 
     def __init__(self, merge_key: str, wanted: list[Any], before: list[Any]) -> None:
         self._merge_key = merge_key
@@ -294,7 +292,7 @@ class _Order:
 
     @staticmethod
     def _ranks(items: list[Any], merge_key: str) -> dict[Hashable, int]:
-        """Give the place of each item, by its identity; of equal ones the first."""
+        """Return the index of each item by its identity, for equal items that of the first."""
         result: dict[Hashable, int] = {}
         for place, item in enumerate(items):
             value = item.get(merge_key) if merge_key and item.__class__ is dict else item
@@ -306,7 +304,7 @@ class _Order:
         return ranks.get(_identity(value), -1)
 
     def sorted(self, merged: list[Any], merge_key: str) -> list[Any]:
-        """Put the items in order; ``merge_key`` is how items are known to belong to the patch."""
+        """Return the items in order; ``merge_key`` tells which of them belong to the patch."""
         wanted = self._ranks(self._wanted, merge_key)
         mine: list[Any] = []
         others: list[Any] = []
@@ -315,7 +313,7 @@ class _Order:
         return self._interleaved(self._by(others, self._before), self._by(mine, self._wanted))
 
     def _by(self, items: list[Any], order: list[Any]) -> list[Any]:
-        """Sort by another list; an item that is not in it moves before all that came earlier."""
+        """Sort by another list; an item that is not in it moves before all earlier ones."""
         if self._merge_key:
             for item in (*items, *order):
                 _key_value(item, self._merge_key)
@@ -338,7 +336,7 @@ class _Order:
         return rank < other if rank >= 0 and other >= 0 else True
 
     def _interleaved(self, others: list[Any], mine: list[Any]) -> list[Any]:
-        """Insert the others among the patch's items, guided by where both were before."""
+        """Insert the other items between those of the patch, by the indexes that both had before."""
         result: list[Any] = []
         waiting = deque(mine)
         for item in others:

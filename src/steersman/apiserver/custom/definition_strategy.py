@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from steersman.apiserver.builtin.strategies.base import BuiltinStrategy
+from steersman.apiserver.builtin.kind import ServedKind, ServerContext
+from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.custom.definitions import FINALIZER
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
-from steersman.objects.identity import GroupVersionKind
 from steersman.structural.verdict import Verdict
 from steersman.validation.field_errors import invalid
 from steersman.validation.object_meta import validate_any_change
@@ -23,10 +24,10 @@ class DefinitionStrategy(BuiltinStrategy):
 
     unconditional_update = False
     tells_grace = False
-    tells_empties = False
+    marks_empty_values = False
 
-    def __init__(self, gvk: GroupVersionKind, *, follow: Follow, **options: bool) -> None:
-        super().__init__(gvk, **options)
+    def __init__(self, served: ServedKind, server: ServerContext, *, follow: Follow) -> None:
+        super().__init__(served, server)
         self._follow = follow
 
     def default(self, obj: Document) -> None:
@@ -54,9 +55,9 @@ class DefinitionStrategy(BuiltinStrategy):
         storage = [entry["name"] for entry in versions if entry.get("storage")]
         return {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": storage}
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Remember every version in which objects were ever stored."""
-        super().prepare_update(obj, old, subresource)
+        super().prepare_update(obj, old, subresource, context)
         if subresource:
             return
         status = dict(obj.get("status") or {})

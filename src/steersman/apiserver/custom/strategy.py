@@ -9,6 +9,7 @@ from steersman.apiserver.custom.printer_columns import custom_columns
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.json_path import compile_path
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.resources.strategy import Document, Reading, Strategy
 from steersman.errors import DecodeError
 from steersman.golang.equality import json_identical
@@ -165,15 +166,16 @@ class CustomStrategy(Strategy):
         if self.converter is not None:
             self.converter.prepare(stored, self._api_version)
 
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Start counting generations; the status is not for clients that create."""
-        del subresource
+        del subresource, context
         if self.has_status:
             obj.pop("status", None)
         obj["metadata"]["generation"] = 1
 
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep what the endpoint cannot change, and count a generation when anything else changed."""
+        del context
         if subresource == "status":
             self._only_status(obj, old)
             return

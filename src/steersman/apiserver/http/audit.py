@@ -10,10 +10,10 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.messages.bodies import read_body
 from steersman.apiserver.messages.info import RequestInfo, parse_resource_path, split_target
 from steersman.apiserver.messages.negotiation import body_media
+from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.status import Refusal
 from steersman.clock import Clock
 from steersman.errors import ConfigError

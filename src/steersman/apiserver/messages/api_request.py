@@ -1,6 +1,5 @@
-"""`Call`: one request to a resource on its way through the server, and `Answer`, what came of it."""
+"""`ApiRequest`: one request to a resource, as the verbs get it; `ApiResponse`: the result of a verb."""
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -8,42 +7,30 @@ from msgspec import Struct
 
 from steersman.apiserver.messages.info import Query, RequestInfo
 from steersman.apiserver.messages.negotiation import PLAIN, Form
+from steersman.apiserver.resources.request_context import RequestContext, User
 from steersman.apiserver.resources.served import Served
 from steersman.protocol.http import Request
 
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class User:
-    """Who is asking."""
+class ApiRequest(Struct, frozen=True, gc=False):
+    """One request to a resource: the HTTP request, what it addresses, and its context. Nothing changes it."""
 
-    name: str
-    groups: tuple[str, ...] = ()
-    uid: str = ""
-    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-
-class Call(Struct):
-    """One request to a resource: what is asked, by whom, of what."""
-
-    request: Request
+    http: Request
     info: RequestInfo
     query: Query
     served: Served
-    user: User
+    context: RequestContext
     form: Form = PLAIN
-    #: Whether the body has numbers that must be settled before they are stored.
-    has_floats: bool = False
-    #: Whether the object that was read has marks of what was given empty.
-    has_empties: bool = False
-    #: What the client will be told beside the answer.
-    warnings: list[str] = []
-    #: What somebody outside answered about this request so far; ``None`` for one that cannot wait for answers.
-    answers: dict[Any, Any] | None = None
 
     def __repr__(self) -> str:
-        return f"Call(request={self.request!r}, info={self.info!r}, user={self.user!r})"
+        return f"ApiRequest(http={self.http!r}, info={self.info!r}, user={self.user!r})"
+
+    @property
+    def user(self) -> User:
+        """The user who sends the request."""
+        return self.context.user
 
     @property
     def manager(self) -> str:
@@ -51,7 +38,7 @@ class Call(Struct):
         named = self.query.text("fieldManager")
         if named:
             return named
-        agent = self.request.headers.get("user-agent", "")
+        agent = self.http.headers.get("user-agent", "")
         return _printable(agent.partition("/")[0]) or "unknown"
 
 
@@ -66,16 +53,18 @@ def _printable(text: str) -> str:
     return kept
 
 
-class Answer(Struct):
-    """What a verb gives: an object as bytes or as a document, and the status of the answer."""
+class ApiResponse(Struct, frozen=True, gc=False):
+    """The result of a verb: a status code with an object, as bytes or as a document."""
 
     code: int
-    #: The object as it is stored: complete JSON, in the version that was asked for.
+    #: The object as it is stored: complete JSON, in the requested version.
     raw: bytes = b""
     #: The same as a document, where the bytes do not exist yet.
     document: Document | None = None
     #: Whether the object is of the served kind, so that it may be shown as a table.
     is_object: bool = True
+    #: Sent as ``Warning`` headers.
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Answer(code={self.code!r}, is_object={self.is_object!r})"
+        return f"ApiResponse(code={self.code!r}, is_object={self.is_object!r})"

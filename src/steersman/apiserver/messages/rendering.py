@@ -2,10 +2,10 @@
 
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from steersman.apiserver.messages.api_request import Answer, Call
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.negotiation import YAML, Form, error_form, wants_pretty
 from steersman.apiserver.messages.table import TableStyle, partial_metadata, table
@@ -86,36 +86,38 @@ class Rendering:
         self._ledger = ledger
         self._clock = clock
 
-    def answer(self, call: Call, answer: Answer) -> Response:
+    def answer(self, request: ApiRequest, answer: ApiResponse) -> Response:
         """Write the answer to a verb on one object."""
-        form = self._form(call)
+        form = self._form(request)
         if answer.is_object and form.transform:
-            return self._respond(call, answer.code, self._one_transformed(call, answer, form), form)
-        if form.media == YAML or form.pretty:
-            document = decode_json(answer.raw) if answer.document is None else answer.document
-            return self._respond(call, answer.code, write_document(document, form), form)
-        raw = answer.raw if answer.document is None else encode_json(answer.document)
-        return self._respond(call, answer.code, raw + b"\n", form)
+            body = self._one_transformed(request, answer, form)
+        elif form.media == YAML or form.pretty:
+            body = write_document(decode_json(answer.raw) if answer.document is None else answer.document, form)
+        else:
+            body = (answer.raw if answer.document is None else encode_json(answer.document)) + b"\n"
+        return self._respond(request, answer.code, body, form, answer.warnings)
 
-    def _one_transformed(self, call: Call, answer: Answer, form: Form) -> bytes:
+    def _one_transformed(self, request: ApiRequest, answer: ApiResponse, form: Form) -> bytes:
         obj = decode_json(answer.raw) if answer.document is None else answer.document
         if form.transform == "Table":
             metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-            return write_document(table([obj], metadata, self.style(call, form), self._clock.now()), form)
+            return write_document(table([obj], metadata, self.style(request, form), self._clock.now()), form)
         return write_document(partial_metadata(obj, form.version), form)
 
-    def page(self, call: Call, page: Page, list_body: bytes | None) -> Response:
-        """Write a list; ``list_body`` is the list as JSON, where that is wanted."""
-        form = self._form(call)
+    def page(
+        self, request: ApiRequest, page: Page, list_body: bytes | None, warnings: tuple[str, ...] = ()
+    ) -> Response:
+        """Return the response with a list; ``list_body`` is the list as JSON, where that is wanted."""
+        form = self._form(request)
         if not form.transform and list_body is not None:
             if form.media == YAML or form.pretty:
                 list_body = write_document(decode_json(list_body), form)
             else:
                 list_body += b"\n"
-            return self._respond(call, 200, list_body, form)
-        objects = [self._ledger.document(call.served, record) for record in page.records]
+            return self._respond(request, 200, list_body, form, warnings)
+        objects = [self._ledger.document(request.served, record) for record in page.records]
         if form.transform == "Table":
-            document = table(objects, list_metadata(page), self.style(call, form), self._clock.now())
+            document = table(objects, list_metadata(page), self.style(request, form), self._clock.now())
         else:
             document = {
                 "kind": "PartialObjectMetadataList",
@@ -123,26 +125,27 @@ class Rendering:
                 "metadata": list_metadata(page),
                 "items": [partial_metadata(obj, form.version) for obj in objects] or None,
             }
-        return self._respond(call, 200, write_document(document, form), form)
+        return self._respond(request, 200, write_document(document, form), form, warnings)
 
-    def style(self, call: Call, form: Form) -> TableStyle:
+    def style(self, request: ApiRequest, form: Form) -> TableStyle:
         """Give how tables of a request are written."""
-        include = call.query.text("includeObject") or "Metadata"
-        return TableStyle(call.served.strategy.columns(), form.version, include)
+        include = request.query.text("includeObject") or "Metadata"
+        return TableStyle(request.served.strategy.columns(), form.version, include)
 
     @staticmethod
-    def _form(call: Call) -> Form:
-        pretty = wants_pretty(call.query.text("pretty"), call.request.headers.get("user-agent", ""))
-        if pretty is None or pretty == call.form.pretty:
-            return call.form
-        return Form(call.form.media, call.form.transform, call.form.version, pretty)
+    def _form(request: ApiRequest) -> Form:
+        pretty = wants_pretty(request.query.text("pretty"), request.http.headers.get("user-agent", ""))
+        if pretty is None or pretty == request.form.pretty:
+            return request.form
+        return Form(request.form.media, request.form.transform, request.form.version, pretty)
 
     @staticmethod
-    def _respond(call: Call, code: int, body: bytes, form: Form) -> Response:
+    def _respond(request: ApiRequest, code: int, body: bytes, form: Form, warnings: tuple[str, ...]) -> Response:
         headers = [("content-type", form.media), _NO_CACHE]
-        if call.warnings or call.served.deprecation:
-            headers += warning_headers([call.served.deprecation, *call.warnings])
-        return compressed(call.request, Response(code, headers, body))
+        deprecation = request.served.deprecation
+        if warnings or deprecation:
+            headers += warning_headers([deprecation, *warnings])
+        return compressed(request.http, Response(code, headers, body))
 
 
 def compressed(request: Request, response: Response) -> Response:
@@ -161,14 +164,14 @@ def _accepts_gzip(header: str) -> bool:
     return False
 
 
-def refusal_response(request: Request, query: Query, refusal: Refusal, warnings: Sequence[str] = ()) -> Response:
-    """Write a failure as a Status."""
+def refusal_response(request: Request, query: Query, refusal: Refusal, deprecation: str = "") -> Response:
+    """Return a failure as a Status, with the warnings that were given before it."""
     form = error_form(request.headers.get("accept", ""))
     pretty = wants_pretty(query.text("pretty"), request.headers.get("user-agent", ""))
     if pretty is not None:
         form = Form(form.media, pretty=pretty)
     headers = [("content-type", form.media), _NO_CACHE, *refusal.headers]
-    headers += warning_headers(warnings)
+    headers += warning_headers([deprecation, *refusal.warnings])
     return Response(refusal.code, headers, write_document(refusal.document(), form))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from steersman.apiserver.resources.columns import Column
+from steersman.apiserver.resources.request_context import RequestContext
 from steersman.structural.verdict import Verdict
 
 Document = dict[str, Any]
@@ -90,8 +91,8 @@ class Strategy(ABC):
         del stored
 
     @abstractmethod
-    def prepare_create(self, obj: Document, subresource: str = "") -> None:
-        """Fill in and take away what the client has no say in, before a new object is checked.
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+        """Set and remove what the client cannot decide, before a new object is validated.
 
         ``subresource`` names the part by whose update the object is created.
         """
@@ -108,13 +109,9 @@ class Strategy(ABC):
         del obj, is_merged
         return False
 
-    def created_by(self, obj: Document, user: Any) -> None:
-        """Note who creates an object, where its kind says so."""
-        del obj, user
-
     @abstractmethod
-    def prepare_update(self, obj: Document, old: Document, subresource: str) -> None:
-        """Fill in and take away what the client has no say in, before a changed object is checked."""
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+        """Set and remove what the client cannot decide, before a changed object is validated."""
 
     @abstractmethod
     def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:

@@ -1,10 +1,18 @@
-"""Delete: an object at once, after its finalizers, or after its grace period; or a whole collection."""
+"""Delete: one object or a collection; at once, after the finalizers, or after the grace period.
 
-from datetime import timedelta
+    options ─► Deletion ─► AdmittedDeletion ─► Deleted
+
+The stages are those of ``write_path``, without the ones that are about a client's object: preconditions, admission,
+commit. As there, nothing is stored before `Deleting.commit`.
+"""
+
+from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
+
 from steersman.apiserver.admission.chain import Admission
-from steersman.apiserver.messages.api_request import Answer, Call
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.messages.negotiation import JSON, PROTOBUF, body_media
 from steersman.apiserver.messages.options import DeleteOptions, delete_options, list_options
@@ -12,11 +20,10 @@ from steersman.apiserver.messages.selection import select
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.storage_keys import precondition_text
-from steersman.apiserver.status import bad_request, conflict, success
+from steersman.apiserver.status import advance, bad_request, conflict, success
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Page
 from steersman.apiserver.verbs.read import Lister
-from steersman.clock import Clock
 from steersman.errors import DecodeError
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.times import format_time, parse_time
@@ -31,49 +38,71 @@ _JOB_WARNING = (
 )
 
 
+class Deletion(Struct, frozen=True):
+    """The delete of one object that exists and fulfils the preconditions."""
+
+    request: ApiRequest
+    record: Record
+    options: DeleteOptions
+    warnings: tuple[str, ...] = ()
+
+
+class AdmittedDeletion(Deletion, frozen=True):
+    """A delete that admission allows; controllers of the server itself are not asked."""
+
+
+class Deleted(Struct, frozen=True):
+    """The result of a delete."""
+
+    #: Whether the object is gone; otherwise it is marked, and waits for its finalizers or its grace period.
+    is_gone: bool
+    #: The object after the delete, as it is served.
+    raw: bytes
+    #: The object before the delete.
+    live: Document
+
+    def __repr__(self) -> str:
+        return f"Deleted(is_gone={self.is_gone!r})"
+
+
 class Deleting:
     """Deletes objects of every kind."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, admission: Admission) -> None:
+    def __init__(self, ledger: Ledger, admission: Admission) -> None:
         self._admission = admission
         self._ledger = ledger
-        self._clock = clock
         self._lister = Lister(ledger)
 
-    def delete(self, call: Call) -> Answer:
+    def delete(self, request: ApiRequest) -> ApiResponse:
         """Answer a DELETE of one object."""
-        options = delete_options(call.query, self._body(call))
-        served = call.served
-        _warn(call, options)
-        record = self._ledger.get(served, call.info.namespace, call.info.name)
+        asked = _Asked(request, *_options_and_warnings(request))
+        deletion = advance(self._find, asked)
+        admitted = advance(self._admit, deletion)
+        deleted = advance(self.commit, admitted)
+        served, record = request.served, admitted.record
+        if deleted.is_gone and not served.strategy.answers_delete_with_object:
+            document = success(record.name, served.group, served.plural, deleted.live["metadata"]["uid"])
+            return ApiResponse(200, document=document, is_object=False, warnings=admitted.warnings)
+        return ApiResponse(200, deleted.raw, warnings=admitted.warnings)
+
+    def _find(self, asked: "_Asked") -> Deletion:
+        """Return the delete of the live object, if it may be deleted and is the one that the client means."""
+        request = asked.request
+        served = request.served
+        record = self._ledger.get(served, request.info.namespace, request.info.name)
         if record is None:
-            raise served.not_found(call.info.name)
+            raise served.not_found(request.info.name)
         served.strategy.check_delete(record.name)
-        self._check_preconditions(served, record, options)
+        self._check_preconditions(served, record, asked.options)
+        return Deletion(request, record, asked.options, asked.warnings)
+
+    def _admit(self, deletion: Deletion) -> AdmittedDeletion:
+        """Let webhooks and policies reject the delete."""
+        request, record, options, warnings = deletion.request, deletion.record, deletion.options, deletion.warnings
         if self._admission.is_active:
-            self._admit(call, record, options)
-        gone, raw, live = self.delete_record(served, record, options)
-        if gone and not served.strategy.answers_delete_with_object:
-            document = success(record.name, served.group, served.plural, live["metadata"]["uid"])
-            return Answer(200, document=document, is_object=False)
-        return Answer(200, raw)
-
-    @staticmethod
-    def _body(call: Call) -> Document | None:
-        data = call.request.body
-        if not data:
-            return None
-        check_size(data)
-        media = body_media(call.request.headers.get("content-type", ""))
-        try:
-            document = _read(data, media)
-        except (ValueError, DecodeError) as error:
-            raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
-        return _options_document(document)
-
-    def _admit(self, call: Call, record: Record, options: DeleteOptions) -> None:
-        live = self._ledger.document(call.served, record)
-        self._admission.delete(call, live, _told(options), dry_run=options.dry_run)
+            live = self._ledger.document(request.served, record)
+            warnings += self._admission.delete(request, live, _options_document(options), dry_run=options.dry_run)
+        return AdmittedDeletion(request, record, options, warnings)
 
     @staticmethod
     def _check_preconditions(served: Served, record: Record, options: DeleteOptions) -> None:
@@ -92,89 +121,78 @@ class Deleting:
             )
             raise conflict(served.kind, served.group, record.name, why)
 
-    def delete_record(self, served: Served, record: Record, options: DeleteOptions) -> tuple[bool, bytes, Document]:
-        """Delete or mark one object: whether it is gone, as bytes, and as the document that it was."""
+    def commit(self, deletion: AdmittedDeletion) -> Deleted:
+        """Remove one object, or mark it as being deleted."""
+        served, record, options = deletion.request.served, deletion.record, deletion.options
         live = self._ledger.document(served, record)
         obj = self._ledger.document(served, record)
         metadata = obj["metadata"]
         if _is_pending(metadata, options) or ("deletionTimestamp" in metadata and not served.strategy.may_finish(obj)):
-            return False, self._ledger.raw(served, record), live
+            return Deleted(False, self._ledger.raw(served, record), live)  # noqa: FBT003 - a field of the value
         served.strategy.before_delete(obj)
         self._set_policy(served, metadata, options)
         grace = _grace(served, obj, options)
         may_go = not metadata.get("finalizers") and not grace and served.strategy.may_finish(obj)
         if may_go and grace is None:
             if live["metadata"].get("finalizers") and (options.dry_run or options.resource_version):
-                return False, self._without_last_finalizer(served, record, options), live
-            # It goes as it was last written: what the delete itself would have changed is not told.
-            return self._remove(served, record, live, live, dry_run=options.dry_run)
-        self._mark(served, obj, grace or 0)
+                raw = self._without_last_finalizer(served, record, options)
+                return Deleted(False, raw, live)  # noqa: FBT003 - a field of the value
+            # It goes as it was last written: the response does not show what the delete itself would have changed.
+            return self._remove(deletion, live, live)
+        _mark(served, obj, grace or 0, deletion.request.context.moment)
+        return self._commit_marked(deletion, obj, live, may_go=may_go)
+
+    def _commit_marked(self, deletion: AdmittedDeletion, obj: Document, live: Document, *, may_go: bool) -> Deleted:
+        served, record = deletion.request.served, deletion.record
         if obj == live and self._ledger.is_whole(served, record, live):
-            return False, self._ledger.raw(served, record, shows_all=True), live
-        if options.dry_run:
-            return may_go, self._ledger.rendered(served, obj), live
+            return Deleted(False, self._ledger.raw(served, record, shows_all=True), live)  # noqa: FBT003 - see above
+        if deletion.options.dry_run:
+            return Deleted(may_go, self._ledger.rendered(served, obj), live)
         raw = self._ledger.put(served, obj, shows_all=True)
         served.strategy.after_commit(obj, live)
         if may_go:
-            # A kind that ends gracefully shows that it was told to, even when it goes at once.
-            return self._remove(served, record, obj, live, dry_run=False)
-        return False, raw, live
+            # An object that ends gracefully shows its mark to watchers, even when it goes at once.
+            return self._remove(deletion, obj, live)
+        return Deleted(False, raw, live)  # noqa: FBT003 - a field of the value
 
-    def delete_stored(self, served: Served, record: Record, options: DeleteOptions) -> None:
-        """Delete or mark one object in the version in which it is stored, without asking anyone to convert it.
+    def commit_stored(self, deletion: AdmittedDeletion) -> None:
+        """Remove or mark one object in the version in which it is stored, without calling a conversion webhook.
 
-        The webhook that converts may be gone already, often with the namespace or definition that is being deleted.
+        The webhook may be gone already, often with the namespace or definition that is being deleted.
         """
+        served, record, options = deletion.request.served, deletion.record, deletion.options
         obj: Document = decode_json(record.raw)
         metadata = obj["metadata"]
         self._set_policy(served, metadata, options)
         if not metadata.get("finalizers"):
             self._ledger.remove(served, record)
         elif "deletionTimestamp" not in metadata:
-            self._mark(served, obj, 0)
+            _mark(served, obj, 0, deletion.request.context.moment)
             self._ledger.put_stored(served, record, obj)
 
     @staticmethod
     def _without_last_finalizer(served: Served, record: Record, options: DeleteOptions) -> bytes:
-        """Answer a delete whose policy lets go of the last finalizer as a real server does: of an empty object."""
+        """Respond as kube-apiserver does if the policy removes the last finalizer: an empty object, or a conflict."""
         if options.dry_run:
             head = {"kind": served.kind, "apiVersion": served.api_version}
             return encode_json({**head, **served.strategy.empty_object()})
         why = f"ResourceVersion in precondition: , ResourceVersion in object meta: {record.version}"
         raise served.conflict(record.name, precondition_text(served, record.namespace, record.name, why))
 
-    def _remove(
-        self, served: Served, record: Record, obj: Document, live: Document, *, dry_run: bool
-    ) -> tuple[bool, bytes, Document]:
-        """Take an object away; give its last state, under the version of its end."""
+    def _remove(self, deletion: AdmittedDeletion, obj: Document, live: Document) -> Deleted:
+        """Remove an object; its last state has the version of the removal."""
+        served, record = deletion.request.served, deletion.record
         shown = {**obj, "metadata": dict(obj["metadata"])}
-        if not dry_run:
+        if not deletion.options.dry_run:
             self._ledger.remove(served, record)
             shown["metadata"]["resourceVersion"] = str(self._ledger.version)
             served.strategy.after_commit(None, live)
-        return True, self._ledger.rendered(served, served.strategy.shown(shown)), live
-
-    def _mark(self, served: Served, obj: Document, grace: int) -> None:
-        """Note that an object is to go: when, and after how long. The first mark counts, unless time gets shorter."""
-        metadata, now = obj["metadata"], self._clock.now()
-        moment = now + timedelta(seconds=grace)
-        if "deletionTimestamp" in metadata:
-            before = metadata.get("deletionGracePeriodSeconds") or 0
-            if grace >= before:
-                return
-            moment = parse_time(metadata["deletionTimestamp"]) + timedelta(seconds=grace - before)
-            if moment < now:
-                moment, grace = now, min(grace, 1)
-        elif "generation" in metadata and served.strategy.tells_grace:
-            metadata["generation"] += 1
-        metadata["deletionTimestamp"] = format_time(moment)
-        if served.strategy.tells_grace:
-            metadata["deletionGracePeriodSeconds"] = grace
-        served.strategy.marked_for_deletion(obj)
+        raw = self._ledger.rendered(served, served.strategy.shown(shown))
+        return Deleted(True, raw, live)  # noqa: FBT003 - a field of the value
 
     @staticmethod
     def _set_policy(served: Served, metadata: Document, options: DeleteOptions) -> None:
-        """Turn the policy into the finalizers that the garbage collector waits for."""
+        """Translate the propagation policy to the finalizers that the garbage collector looks for."""
         finalizers = list(metadata.get("finalizers", ()))
         orphan, foreground = _ORPHAN in finalizers, _FOREGROUND in finalizers
         if options.policy:
@@ -182,7 +200,7 @@ class Deleting:
         elif options.orphan is not None:
             orphan, foreground = options.orphan, False
         elif orphan and foreground:
-            # Whichever was there first.
+            # The first one counts.
             orphan = finalizers.index(_ORPHAN) < finalizers.index(_FOREGROUND)
             foreground = not orphan
         elif not foreground and served.strategy.orphans_by_default:
@@ -197,30 +215,82 @@ class Deleting:
         else:
             metadata.pop("finalizers", None)
 
-    def delete_collection(self, call: Call) -> Page:
-        """Answer a DELETE of a collection: everything that is selected goes; the answer lists it as it was."""
-        served = call.served
-        options = delete_options(call.query, self._body(call))
-        _warn(call, options)
-        listed = list_options(call.query)
-        selection = select(served, call.info.namespace or None, listed)
-        page = self._lister.page(served, selection, listed)
+    def delete_collection(self, request: ApiRequest) -> tuple[Page, tuple[str, ...]]:
+        """Delete all selected objects; return them as they were, with warnings."""
+        asked = _Asked(request, *_options_and_warnings(request))
+        page = advance(self._select, asked)
+        # Everything is admitted before anything goes: a webhook that is waited for runs the verb again, which must
+        # find all objects.
+        warnings, deletions = asked.warnings, []
+        for record in page.records:
+            deletion = Deletion(request, record, asked.options, warnings)
+            admitted = advance(self._admit, deletion)
+            deletions.append(admitted)
+            warnings = admitted.warnings
+        for admitted in deletions:
+            advance(self.commit, admitted)
+        return page, warnings
+
+    def _select(self, asked: "_Asked") -> Page:
+        request, served = asked.request, asked.request.served
+        listed = list_options(request.query)
+        page = self._lister.page(served, select(served, request.info.namespace or None, listed), listed)
         self._ledger.prepare(served, page.records)
         if served.is_converted:
-            # Everything that has to be waited for comes before anything goes.
+            # Conversions that have to be waited for come before anything goes.
             for record in page.records:
                 served.strategy.to_stored(self._ledger.document(served, record))
-        if self._admission.is_active:
-            # Everything is admitted before anything goes: who waits for an answer begins again, and must find all.
-            for record in page.records:
-                self._admit(call, record, options)
-        for record in page.records:
-            self.delete_record(served, record, options)
         return page
 
 
+class _Asked(Struct, frozen=True):
+    """A delete as the client asks for it."""
+
+    request: ApiRequest
+    options: DeleteOptions
+    warnings: tuple[str, ...]
+
+
+def _options_and_warnings(request: ApiRequest) -> tuple[DeleteOptions, tuple[str, ...]]:
+    options = delete_options(request.query, _body(request))
+    is_job = request.served.plural == "jobs"
+    return options, (_JOB_WARNING,) if is_job and not options.policy and options.orphan is None else ()
+
+
+def _body(request: ApiRequest) -> Document | None:
+    data = request.http.body
+    if not data:
+        return None
+    check_size(data)
+    media = body_media(request.http.headers.get("content-type", ""))
+    try:
+        document = _read(data, media)
+    except (ValueError, DecodeError) as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    return _checked_options(document)
+
+
+def _mark(served: Served, obj: Document, grace: int, now: datetime) -> None:
+    """Mark an object as being deleted: when it goes, and after how long. A later mark can only shorten the time."""
+    metadata = obj["metadata"]
+    moment = now + timedelta(seconds=grace)
+    if "deletionTimestamp" in metadata:
+        before = metadata.get("deletionGracePeriodSeconds") or 0
+        if grace >= before:
+            return
+        moment = parse_time(metadata["deletionTimestamp"]) + timedelta(seconds=grace - before)
+        if moment < now:
+            moment, grace = now, min(grace, 1)
+    elif "generation" in metadata and served.strategy.tells_grace:
+        metadata["generation"] += 1
+    metadata["deletionTimestamp"] = format_time(moment)
+    if served.strategy.tells_grace:
+        metadata["deletionGracePeriodSeconds"] = grace
+    served.strategy.marked_for_deletion(obj)
+
+
 def _check_phased(served: Served, record: Record, options: DeleteOptions) -> None:
-    """Refuse in other words to delete a namespace that is another one than was thought."""
+    """Reject the delete of another namespace than the client means; Kubernetes words that differently."""
     facts = {"UID": (options.uid, record.uid), "ResourceVersion": (options.resource_version, str(record.version))}
     for name, (given, found) in facts.items():
         if given and given != found:
@@ -228,13 +298,8 @@ def _check_phased(served: Served, record: Record, options: DeleteOptions) -> Non
             raise served.conflict(record.name, why)
 
 
-def _warn(call: Call, options: DeleteOptions) -> None:
-    if call.served.plural == "jobs" and not options.policy and options.orphan is None:
-        call.warnings.append(_JOB_WARNING)
-
-
 def _is_pending(metadata: Document, options: DeleteOptions) -> bool:
-    """Tell whether an object has time to end already, and is not asked to hurry: then nothing about it changes."""
+    """Return whether an object already has a grace period, and the delete does not shorten it."""
     before = metadata.get("deletionGracePeriodSeconds") or 0
     if "deletionTimestamp" not in metadata or not before:
         return False
@@ -242,13 +307,13 @@ def _is_pending(metadata: Document, options: DeleteOptions) -> bool:
 
 
 def _asked(options: DeleteOptions) -> int:
-    """Give the seconds that a delete asks for; less than none are one."""
+    """Return the seconds that a delete asks for; a negative number means one."""
     seconds = options.grace_seconds or 0
     return 1 if seconds < 0 else seconds
 
 
 def _grace(served: Served, obj: Document, options: DeleteOptions) -> int | None:
-    """Give the seconds that an object has left; ``None`` where it goes without ceremony."""
+    """Return the seconds that an object has left; ``None`` for kinds without a grace period."""
     metadata = obj["metadata"]
     if "deletionTimestamp" not in metadata:
         return served.strategy.grace_period(obj, options.grace_seconds)
@@ -257,25 +322,25 @@ def _grace(served: Served, obj: Document, options: DeleteOptions) -> int | None:
     return _asked(options)
 
 
-def _told(options: DeleteOptions) -> Document:
-    """Give the options of a delete as reviews tell them."""
-    told: Document = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+def _options_document(options: DeleteOptions) -> Document:
+    """Return the options of a delete in the form of an admission review."""
+    document: Document = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
     if options.grace_seconds is not None:
-        told["gracePeriodSeconds"] = options.grace_seconds
+        document["gracePeriodSeconds"] = options.grace_seconds
     preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
     if any(preconditions.values()):
-        told["preconditions"] = {key: value for key, value in preconditions.items() if value}
+        document["preconditions"] = {key: value for key, value in preconditions.items() if value}
     if options.orphan is not None:
-        told["orphanDependents"] = options.orphan
+        document["orphanDependents"] = options.orphan
     if options.policy:
-        told["propagationPolicy"] = options.policy
+        document["propagationPolicy"] = options.policy
     if options.dry_run:
-        told["dryRun"] = ["All"]
-    return told
+        document["dryRun"] = ["All"]
+    return document
 
 
 def _read(data: bytes, media: str) -> Any:
-    """Read the options in whatever form they came."""
+    """Read the options from JSON, YAML or protobuf."""
     if media == JSON:
         return parse_json(data)
     if media == PROTOBUF:
@@ -290,7 +355,7 @@ def _read(data: bytes, media: str) -> Any:
         raise ValueError(str(error)) from None
 
 
-def _options_document(document: Any) -> Document:
+def _checked_options(document: Any) -> Document:
     if document is None:
         return {}
     if document.__class__ is not dict:

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from steersman.apiserver.builtin.validation.label_selectors import selects
+from steersman.apiserver.builtin.common.label_selectors import selects
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import DeleteOptions
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.status import Refusal, bad_request, forbidden, internal_error
 from steersman.apiserver.storage.record import Record
-from steersman.apiserver.verbs.delete import Deleting
+from steersman.apiserver.verbs.delete import AdmittedDeletion, Deleting
 
 Document = dict[str, Any]
 _REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -40,14 +41,15 @@ class Evicting:
         self._catalog = catalog
         self._deleting = deleting
 
-    def evict(self, served: Served, record: Record, options: DeleteOptions, now: str) -> None:
-        """Delete a pod, or refuse to with 429; a budget that allows it has one disruption less from then on."""
+    def evict(self, request: ApiRequest, record: Record, options: DeleteOptions) -> None:
+        """Delete a pod, or reject that with 429; a budget that allows it has one disruption less from then on."""
+        served, now = request.served, request.context.now
         pod = self._ledger.document(served, record)
         if not _is_unprotected(pod):
             self._ask_budget(pod, options, now)
         if not options.dry_run:
             record = self._mark(served, pod, record, now)
-        self._deleting.delete_record(served, record, options)
+        self._deleting.commit(AdmittedDeletion(request, record, options))
 
     def _ask_budget(self, pod: Document, options: DeleteOptions, now: str) -> None:
         budgets = self._catalog.find("policy", "v1", "poddisruptionbudgets")

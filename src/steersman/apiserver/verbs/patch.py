@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from steersman.apiserver.messages.api_request import Answer, Call
-from steersman.apiserver.messages.bodies import JSON_WORDS, check_size, parse_json, read_configuration, strict_warnings
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
+from steersman.apiserver.messages.bodies import JSON_WORDS, check_size, parse_json
 from steersman.apiserver.messages.negotiation import (
     APPLY_PATCH,
     JSON_PATCH,
@@ -16,13 +16,24 @@ from steersman.apiserver.messages.negotiation import (
 )
 from steersman.apiserver.messages.options import WriteOptions, write_options
 from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.ownership import Ownership, refusal_of
+from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.served import Served
 from steersman.apiserver.resources.strategy import Reading
-from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
-from steersman.apiserver.storage.record import Record
+from steersman.apiserver.status import Refusal, advance, bad_request, invalid
+from steersman.apiserver.verbs.apply import Applying
+from steersman.apiserver.verbs.create_update import NO_NAME, check_name, check_version
+from steersman.apiserver.verbs.decoding import decoded_object
 from steersman.apiserver.verbs.patch_order import in_read_order
-from steersman.apiserver.verbs.write import NO_NAME, WRONG_NAMESPACE, Change, Writing, ordered
+from steersman.apiserver.verbs.write_path import (
+    Decoded,
+    Existing,
+    ObjectWriter,
+    Proposed,
+    ordered,
+    place,
+    propose,
+    without_duplicate_owners,
+)
 from steersman.errors import ApiError, DecodeError
 from steersman.golang.printing import plain
 from steersman.golang.strict_json import decode_json, settle_numbers, strict_message
@@ -45,161 +56,85 @@ _REJECTED = "the server rejected our request due to an error in our request"
 class Patching:
     """Patches objects of every kind."""
 
-    def __init__(self, ledger: Ledger, writing: Writing, ownership: Ownership) -> None:
+    def __init__(self, ledger: Ledger, writer: ObjectWriter, applying: Applying) -> None:
         self._ledger = ledger
-        self._writing = writing
-        self._ownership = ownership
+        self._writer = writer
+        self._applying = applying
 
-    def patch(self, call: Call) -> Answer:
+    def patch(self, request: ApiRequest) -> ApiResponse:
         """Answer a PATCH of an object or of one of its parts."""
-        media = patch_media(call.request.headers.get("content-type", ""), builtin=call.served.builtin)
-        options = write_options(call.query, "PatchOptions", applying=media == APPLY_PATCH)
-        check_size(call.request.body)
-        record = self._ledger.get(call.served, call.info.namespace, call.info.name)
+        media = patch_media(request.http.headers.get("content-type", ""), builtin=request.served.builtin)
+        options = write_options(request.query, "PatchOptions", applying=media == APPLY_PATCH)
+        check_size(request.http.body)
         if media == APPLY_PATCH:
-            return self._apply(call, record, options)
-        patch = _READERS[media](call.request.body)
+            return self._applying.apply(request, options)
+        patch = _READERS[media](request.http.body)
+        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
         if record is None:
-            raise call.served.not_found(call.info.name)
-        live = self._ledger.document(call.served, record)
-        document = self._patched(call, media, live, patch)
+            raise request.served.not_found(request.info.name)
+        existing = Existing(record, self._ledger.document(request.served, record))
+        decoded = self._decoded(request, existing, media, patch, options)
+        proposed = advance(lambda value: _proposed(value, existing), decoded)
+        committed = self._writer.write(proposed)
+        return ApiResponse(200, committed.raw, warnings=committed.warnings)
+
+    def _decoded(
+        self, request: ApiRequest, existing: Existing, media: str, patch: Any, options: WriteOptions
+    ) -> Decoded:
+        """Return the patched live object, read as its kind; an unreadable result is quoted as the patch made it."""
+        served, live = request.served, existing.document
         try:
-            return self._replace(call, record, live, document, options)
+            return _decode(request, _merged(served, media, live, patch), options)
         except _UnreadableError as fault:
             if media == STRATEGIC_PATCH:
                 shown = plain(_as_left(patch, live))
                 raise invalid("", "", "", [invalid_field("patch", shown, _restore_fault(fault.why))]) from None
-            # Reading has changed the document: it is made again, to be quoted as it was.
-            again = self._patched(call, media, self._ledger.document(call.served, record), patch)
-            if fault.is_type:
-                fault.why = _first_fault(call.served, in_read_order(again, patch)) or fault.why
-            raise bad_result(again, fault.why, builtin=call.served.builtin) from None
-
-    def _patched(self, call: Call, media: str, live: Document, patch: Any) -> Any:
-        if media == STRATEGIC_PATCH:
-            # 80.0 is another key than 80, but becomes the same port.
-            return settle_numbers(call.served.strategy.strategic_merge(live, patch))
-        return patched(media, live, patch)
-
-    def _replace(self, call: Call, record: Record, live: Document, document: Any, options: WriteOptions) -> Answer:
-        """Go on as an update does, with what the patch made of the live object."""
-        if document.__class__ is not dict:
-            raise _rejected()
-        obj = self._decode(call, document, options)
-        metadata = obj["metadata"]
-        self._check_patched_name(call, metadata.get("name", ""))
-        self._writing.place(call, metadata)
-        try:
-            unconditional = call.served.strategy.unconditional_update
-            self._writing.check_version(call.served, record, metadata, unconditional=unconditional)
-        except Refusal:
-            # Who is refused for the version was told of owners named twice before.
-            self._writing.name_owners_once(call, metadata)
-            raise
-        change = Change(record, live, obj, call.info.subresource, is_patch=True)
-        return Answer(200, self._writing.update_object(call, change, options))
-
-    @staticmethod
-    def _check_patched_name(call: Call, given: str) -> None:
-        """Refuse a patch that takes the name away or changes it."""
-        if not given:
-            raise bad_request(NO_NAME.format(call.info.name))
-        if given != call.info.name:
-            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.info.name})")
-
-    def _decode(self, call: Call, document: Document, options: WriteOptions) -> Document:
-        """Read a patched document; what is wrong with it is told about the patch."""
-        served = call.served
-        if not served.builtin:
-            _check_typed(document)
-        elif media_type(call.request.headers.get("content-type", "")) != STRATEGIC_PATCH:
-            _check_same_type(call, document)
-        reading = Reading(strict=_read_again(call), keeps_empty=True)
-        try:
-            obj = served.strategy.read(dict(document), reading)
-        except WireTypeError as error:
-            raise _UnreadableError(str(error), is_type=True) from None
-        call.has_empties = reading.has_empty
-        faults = reading.faults
-        if faults and options.field_validation == "Strict":
-            raise _UnreadableError(strict_message(faults))
-        if options.field_validation == "Warn":
-            call.warnings += faults
-        return obj
-
-    def _apply(self, call: Call, record: Record | None, options: WriteOptions) -> Answer:
-        """Answer a server-side apply; a missing object is created."""
-        served, name = call.served, call.info.name
-        body = read_configuration(call.request.body)
-        config = self._checked_configuration(call, body.document)
-        live = None if record is None else self._ledger.document(served, record)
-        subresource = call.info.subresource
-        if live is None and subresource and not served.strategy.creates_on_update(subresource):
-            raise served.not_found(name)
-        self._check_identity(served, name, record, config)
-        merged = self._ownership.applied(
-            served, live, config, call.manager, self._writing.now(), force=options.force, subresource=subresource
-        )
-        _check_duplicates(call, body.complaints, options)
-        reading = Reading(keeps_empty=True)
-        try:
-            obj = served.strategy.applied(merged, reading)
-        except WireTypeError as error:
-            text = f"failed to convert new object (/{name}; {_gv(served.group, served.version)}, Kind={served.kind})"
-            # A quantity says itself what is wrong with it.
-            decoding = "" if str(error).startswith("quantities ") else "error decoding from json: "
-            raise internal_error(
-                f"{text} to proper version: unable to convert unstructured object to "
-                f"{_gv(served.group, served.version)}, Kind={served.kind}: {decoding}{error}"
-            ) from None
-        call.has_empties = reading.has_empty
-        self._check_name(call, config, is_new=record is None)
-        if record is None or live is None:
-            return Answer(201, self._writing.create_object(call, obj, options, is_owned=True))
-        obj["metadata"].pop("resourceVersion", None)
-        if not served.namespaced:
-            obj["metadata"].pop("namespace", None)
-        change = Change(record, live, obj, subresource, is_owned=True, is_patch=True)
-        return Answer(200, self._writing.update_object(call, change, options))
-
-    @staticmethod
-    def _check_name(call: Call, config: Document, *, is_new: bool) -> None:
-        given = (config.get("metadata") or {}).get("name") or ""
-        if given and given != call.info.name:
-            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({call.info.name})")
-        if not given and is_new:
-            raise bad_request(NO_NAME.format(call.info.name))
-        place = (config.get("metadata") or {}).get("namespace") or ""
-        if place and place != call.info.namespace and call.served.namespaced:
-            raise bad_request(WRONG_NAMESPACE)
-
-    def _check_identity(self, served: Served, name: str, record: Record | None, config: Document) -> None:
-        """Reject an apply to another version than the live one, or with a uid to an object that does not exist."""
-        metadata = config.get("metadata") or {}
-        if record is None:
-            if uid := metadata.get("uid"):
-                why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                raise served.conflict(name, why)
-        elif "resourceVersion" in metadata:
-            unconditional = served.strategy.unconditional_update
-            self._writing.check_version(served, record, metadata, unconditional=unconditional)
-
-    @staticmethod
-    def _checked_configuration(call: Call, document: Document) -> Document:
-        served = call.served
-        kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
-        if kind != served.kind or api_version != served.api_version:
-            group, _, version = str(api_version).rpartition("/")
-            raise bad_request(f"invalid object type: {_gv(group, version)}, Kind={kind}")
-        return document
+            # Reading has changed the document, so it is merged again.
+            again = _merged(served, media, self._ledger.document(served, existing.record), patch)
+            why = (_first_fault(served, in_read_order(again, patch)) if fault.is_type else "") or fault.why
+            raise bad_result(again, why, builtin=served.builtin) from None
 
 
-def _check_duplicates(call: Call, complaints: list[str], options: WriteOptions) -> None:
-    """Reject keys that the body of an apply sets twice, or warn about them."""
-    if complaints and options.field_validation == "Strict":
-        raise bad_request(f"error strict decoding YAML: {complaints[0]}")
-    if options.field_validation == "Warn":
-        call.warnings += strict_warnings(complaints)
+def _merged(served: Served, media: str, live: Document, patch: Any) -> Any:
+    if media == STRATEGIC_PATCH:
+        # 80.0 is another key than 80, but becomes the same port.
+        return settle_numbers(served.strategy.strategic_merge(live, patch))
+    return patched(media, live, patch)
+
+
+def _proposed(decoded: Decoded, existing: Existing) -> Proposed:
+    """Return the update that a patch amounts to; without a resourceVersion it applies to the live version."""
+    request, metadata = decoded.request, decoded.obj["metadata"]
+    check_name(request, metadata.get("name", ""))
+    place(request, metadata)
+    try:
+        check_version(request.served, existing.record, metadata)
+    except Refusal as refusal:
+        raise refusal.after(without_duplicate_owners(request, metadata)) from None
+    metadata["resourceVersion"] = existing.document["metadata"]["resourceVersion"]
+    return propose(decoded, existing)
+
+
+def _decode(request: ApiRequest, document: Any, options: WriteOptions) -> Decoded:
+    """Read a patched document; errors are reported about the patch."""
+    if document.__class__ is not dict:
+        raise _rejected()
+    served = request.served
+    if not served.builtin:
+        _check_typed(document)
+    elif media_type(request.http.headers.get("content-type", "")) != STRATEGIC_PATCH:
+        _check_same_type(request, document)
+    duplicates, has_fractions = _read_again(request.http.body)
+    reading = Reading(strict=duplicates, keeps_empty=True)
+    try:
+        obj = served.strategy.read(dict(document), reading)
+    except WireTypeError as error:
+        raise _UnreadableError(str(error), is_type=True) from None
+    faults = reading.faults
+    if faults and options.field_validation == "Strict":
+        raise _UnreadableError(strict_message(faults))
+    warnings = tuple(faults) if options.field_validation == "Warn" else ()
+    return decoded_object(request, options, obj, reading, has_fractions=has_fractions, warnings=warnings)
 
 
 def _first_fault(served: Served, document: Document) -> str:
@@ -211,31 +146,26 @@ def _first_fault(served: Served, document: Document) -> str:
     return ""
 
 
-def _check_same_type(call: Call, document: Document) -> None:
-    """Refuse a document of a built-in kind that a patch made one of another type; only the kind may be left out."""
-    served = call.served
+def _check_same_type(request: ApiRequest, document: Document) -> None:
+    """Reject a document of a built-in kind to which a patch gave another type; only the kind may be left out."""
+    served = request.served
     kind, api_version = document.get("kind") or served.kind, document.get("apiVersion")
     if not api_version:
         # Such a document is read as one of no version, which knows none of its fields.
-        call.warnings += [f'unknown field "{key}"' for key in sorted(document) if key not in ("kind", "apiVersion")]
-        raise bad_request(NO_NAME.format(call.info.name))
+        unknown = [f'unknown field "{key}"' for key in sorted(document) if key not in ("kind", "apiVersion")]
+        raise bad_request(NO_NAME.format(request.info.name)).after(unknown)
     if kind != served.kind or api_version != served.api_version:
         text = f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
         raise _UnreadableError(text)
 
 
-def _read_again(call: Call) -> list[str]:
-    """Note whether a patch has fractions; complain about members that it has twice."""
+def _read_again(patch: bytes) -> tuple[list[str], bool]:
+    """Return the errors about members that a patch has twice, and whether it has numbers with fractions."""
     try:
-        found = decode_json(call.request.body)
+        found = decode_json(patch)
     except DecodeError:
-        return []
-    call.has_floats = call.has_floats or found.has_floats
-    return [f'duplicate field "{path}"' for path in found.duplicates]
-
-
-def _gv(group: str, version: str) -> str:
-    return f"{group}/{version}"
+        return [], False
+    return [f'duplicate field "{path}"' for path in found.duplicates], found.has_floats
 
 
 def _rejected() -> Refusal:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from steersman.apiserver.messages.api_request import Answer, Call
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.options import ListOptions, list_options, version_or_400, version_or_500
 from steersman.apiserver.messages.rendering import list_metadata
 from steersman.apiserver.messages.selection import Selection, select
@@ -52,10 +52,10 @@ def _bad_token(why: str) -> Exception:
 class Lister:
     """Finds the objects that a list is about."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, lag: Callable[[], int] = int) -> None:
         self._ledger = ledger
         #: Test hook: how many versions lists of any version lag behind.
-        self.lag: Callable[[], int] = lambda: 0
+        self._lag = lag
 
     def page(self, served: Served, selection: Selection, options: ListOptions) -> Page:
         """Give one page of objects; raises when the version that was asked for is gone or not there yet."""
@@ -68,7 +68,7 @@ class Lister:
             resource_version=self._version(options),
             match=cast("Match", options.match),
         )
-        if options.resource_version == "0" and (lag := self.lag()):
+        if options.resource_version == "0" and (lag := self._lag()):
             asked = replace(asked, resource_version=str(max(self._ledger.version - lag, 1)), match="Exact")
         try:
             return self._ledger.store.list(served.stored_as, asked)
@@ -99,28 +99,28 @@ class Lister:
 class ReadingVerbs:
     """Answers gets and lists."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, lag: Callable[[], int] = int) -> None:
         self._ledger = ledger
-        self.lister = Lister(ledger)
+        self._lister = Lister(ledger, lag)
 
-    def get(self, call: Call) -> Answer:
+    def get(self, request: ApiRequest) -> ApiResponse:
         """Answer a GET of one object."""
-        served = call.served
-        if wanted := call.query.text("resourceVersion"):
+        served = request.served
+        if wanted := request.query.text("resourceVersion"):
             version = version_or_500(wanted)
             if version > self._ledger.version:
                 raise version_too_large(version, self._ledger.version)
-        record = self._ledger.get(served, call.info.namespace, call.info.name)
+        record = self._ledger.get(served, request.info.namespace, request.info.name)
         if record is None:
-            raise served.not_found(call.info.name)
-        return Answer(200, self._ledger.raw(served, record, shows_all=bool(call.info.subresource)))
+            raise served.not_found(request.info.name)
+        return ApiResponse(200, self._ledger.raw(served, record, shows_all=bool(request.info.subresource)))
 
-    def list(self, call: Call) -> tuple[Page, Selection]:
+    def list(self, request: ApiRequest) -> tuple[Page, Selection]:
         """Find what a GET of a collection asks for."""
-        options = list_options(call.query)
-        selection = select(call.served, call.info.namespace or None, options)
-        page = self.lister.page(call.served, selection, options)
-        self._ledger.prepare(call.served, page.records)
+        options = list_options(request.query)
+        selection = select(request.served, request.info.namespace or None, options)
+        page = self._lister.page(request.served, selection, options)
+        self._ledger.prepare(request.served, page.records)
         return page, selection
 
     def list_body(self, served: Served, page: Page) -> bytes:

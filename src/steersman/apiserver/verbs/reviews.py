@@ -7,12 +7,14 @@ from steersman.apiserver.access.authentication import Authentication
 from steersman.apiserver.access.rbac.authorizer import Rbac, aggregated
 from steersman.apiserver.access.rbac.rules import document_of, quoted
 from steersman.apiserver.access.service_account_tokens import AUDIENCE
-from steersman.apiserver.messages.api_request import Answer, Call, User
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.info import RequestInfo
 from steersman.apiserver.messages.selection import parse_labels
 from steersman.apiserver.resources.ownership import Ownership
-from steersman.apiserver.status import Refusal, bad_request, invalid
-from steersman.apiserver.verbs.write import Writing
+from steersman.apiserver.resources.request_context import User
+from steersman.apiserver.status import Refusal, advance, bad_request, invalid
+from steersman.apiserver.verbs.decoding import decode_unstored
+from steersman.apiserver.verbs.write_path import WRONG_NAMESPACE, Decoded
 from steersman.validation.field_errors import FieldError
 from steersman.validation.field_errors import invalid as invalid_field
 
@@ -35,12 +37,11 @@ def user_document(user: User) -> Document:
 class Reviews:
     """Answers every kind of review."""
 
-    def __init__(self, writing: Writing, ownership: Ownership, authentication: Authentication, rbac: Rbac) -> None:
-        self._writing = writing
+    def __init__(self, ownership: Ownership, authentication: Authentication, rbac: Rbac) -> None:
         self._ownership = ownership
         self._authentication = authentication
         self._rbac = rbac
-        self._by_kind: Mapping[str, Callable[[Call, Document], Document]] = {
+        self._by_kind: Mapping[str, Callable[[ApiRequest, Document], Document]] = {
             "SelfSubjectAccessReview": self._self_access,
             "SubjectAccessReview": self._access,
             "LocalSubjectAccessReview": self._local_access,
@@ -53,16 +54,21 @@ class Reviews:
         """Tell whether a kind is a review."""
         return kind in self._by_kind
 
-    def create(self, call: Call) -> Answer:
+    def create(self, request: ApiRequest) -> ApiResponse:
         """Answer a review."""
-        obj = self._writing.read_object(call, "CreateOptions")
-        if obj["metadata"].get("namespace", "") not in ("", call.info.namespace):
-            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-        if call.info.namespace:
-            obj["metadata"]["namespace"] = call.info.namespace
-        obj = self._ownership.created(call.served, obj, call.manager, self._writing.now())
-        obj["status"] = self._by_kind[call.served.kind](call, obj)
-        return Answer(201, document=obj, is_object=False)
+        decoded = decode_unstored(request, "CreateOptions")
+        obj = advance(self._reviewed, decoded)
+        return ApiResponse(201, document=obj, is_object=False, warnings=decoded.warnings)
+
+    def _reviewed(self, decoded: Decoded) -> Document:
+        request, obj = decoded.request, decoded.obj
+        if obj["metadata"].get("namespace", "") not in ("", request.info.namespace):
+            raise bad_request(WRONG_NAMESPACE)
+        if request.info.namespace:
+            obj["metadata"]["namespace"] = request.info.namespace
+        obj = self._ownership.created(request.served, obj, request.manager, request.context.now)
+        obj["status"] = self._by_kind[request.served.kind](request, obj)
+        return obj
 
     def _verdict(self, user: User, spec: Document) -> Document:
         attributes = spec.get("resourceAttributes")
@@ -81,36 +87,36 @@ class Reviews:
         decision = self._rbac.decide(user, attributes.get("verb", ""), info)
         return {**_told(decision.allowed, decision.reason), **_selector_faults(attributes)}
 
-    def _self_access(self, call: Call, obj: Document) -> Document:
+    def _self_access(self, request: ApiRequest, obj: Document) -> Document:
         spec = obj.get("spec") or {}
         _check(obj, _attribute_errors(spec))
-        return self._verdict(call.user, spec)
+        return self._verdict(request.user, spec)
 
-    def _access(self, call: Call, obj: Document) -> Document:
-        del call
+    def _access(self, request: ApiRequest, obj: Document) -> Document:
+        del request
         spec = obj.get("spec") or {}
         _check(obj, [*_attribute_errors(spec), *_subject_errors(spec)])
         extra = tuple((key.lower(), tuple(values)) for key, values in (spec.get("extra") or {}).items())
         user = User(spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), extra)
         return self._verdict(user, spec)
 
-    def _local_access(self, call: Call, obj: Document) -> Document:
+    def _local_access(self, request: ApiRequest, obj: Document) -> Document:
         spec = obj.get("spec") or {}
         given = (spec.get("resourceAttributes") or {}).get("namespace", "")
         errors = [*_attribute_errors(spec), *_subject_errors(spec)]
-        if given != call.info.namespace:
+        if given != request.info.namespace:
             errors.append(invalid_field("spec.resourceAttributes.namespace", given, "must match metadata.namespace"))
         if spec.get("nonResourceAttributes") is not None:
             errors.append(invalid_field("spec.nonResourceAttributes", _path_text(spec), _FORBIDDEN_PATH))
         _check({**obj, "metadata": {**obj["metadata"], "namespace": ""}}, errors)
-        return self._access(call, {**obj, "metadata": {}})
+        return self._access(request, {**obj, "metadata": {}})
 
-    def _rules(self, call: Call, obj: Document) -> Document:
+    def _rules(self, request: ApiRequest, obj: Document) -> Document:
         spec = obj.get("spec") or {}
         if not spec.get("namespace"):
             raise bad_request("no namespace on request")
         obj["spec"], obj["metadata"] = {}, {}
-        rules, faults = self._rbac.rules(call.user, spec["namespace"])
+        rules, faults = self._rbac.rules(request.user, spec["namespace"])
         told: Document = {
             "resourceRules": [document_of(rule) for rule in rules if rule.resources],
             "nonResourceRules": [document_of(rule) for rule in rules if rule.paths],
@@ -120,12 +126,12 @@ class Reviews:
             told["evaluationError"] = aggregated(faults)
         return told
 
-    def _self(self, call: Call, obj: Document) -> Document:
-        obj["metadata"]["creationTimestamp"] = self._writing.now()
-        return {"userInfo": user_document(call.user)}
+    def _self(self, request: ApiRequest, obj: Document) -> Document:
+        obj["metadata"]["creationTimestamp"] = request.context.now
+        return {"userInfo": user_document(request.user)}
 
-    def _token(self, call: Call, obj: Document) -> Document:
-        del call
+    def _token(self, request: ApiRequest, obj: Document) -> Document:
+        del request
         spec = obj.get("spec") or {}
         if not spec.get("token"):
             raise bad_request("token is required for TokenReview in authentication")

@@ -3,13 +3,16 @@
 from functools import cache
 from typing import Any
 
+from msgspec.structs import replace
+
+from steersman.apiserver.admission.chain import Admission, Review
 from steersman.apiserver.builtin import types as builtin_types
 from steersman.apiserver.builtin.go_structs import message_of, struct
 from steersman.apiserver.custom.strategy import CustomStrategy
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.managed_fields.scale import Entries, parent_entries, scale_entries
-from steersman.apiserver.messages.api_request import Answer, Call
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.bodies import JSON_WORDS, check_size, parse_json, read_body, read_configuration
 from steersman.apiserver.messages.negotiation import APPLY_PATCH, STRATEGIC_PATCH, body_media, patch_media
 from steersman.apiserver.messages.options import WriteOptions, write_options
@@ -18,10 +21,11 @@ from steersman.apiserver.resources.json_path import get_at, set_at, simple_path
 from steersman.apiserver.resources.object_store import Ledger
 from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.served import Served
-from steersman.apiserver.status import Refusal, bad_request, internal_error, invalid
+from steersman.apiserver.status import Refusal, advance, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
+from steersman.apiserver.verbs.create_update import check_same_name
 from steersman.apiserver.verbs.patch import bad_result, patch_document
-from steersman.apiserver.verbs.write import Change, Writing
+from steersman.apiserver.verbs.write_path import Decoded, Existing, ObjectWriter, propose
 from steersman.errors import ApiError
 from steersman.golang.equality import json_equal
 from steersman.golang.printing import plain
@@ -63,70 +67,71 @@ def _selector_text(selector: Document | None) -> str:
 class Scaling:
     """Reads and writes the scale of objects."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, writing: Writing) -> None:
+    def __init__(self, ledger: Ledger, catalog: Catalog, writer: ObjectWriter, admission: Admission) -> None:
         self._ledger = ledger
         self._catalog = catalog
-        self._writing = writing
+        self._writer = writer
+        self._admission = admission
 
-    def get(self, call: Call) -> Answer:
+    def get(self, request: ApiRequest) -> ApiResponse:
         """Answer a GET of a scale."""
-        record = self._record(call)
-        return Answer(200, document=self._scale(call.served, record), is_object=False)
+        record = self._record(request)
+        return ApiResponse(200, document=self._scale(request.served, record), is_object=False)
 
-    def _record(self, call: Call) -> Record:
-        record = self._ledger.get(call.served, call.info.namespace, call.info.name)
+    def _record(self, request: ApiRequest) -> Record:
+        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
         if record is None:
-            raise call.served.not_found(call.info.name)
+            raise request.served.not_found(request.info.name)
         return record
 
-    def update(self, call: Call) -> Answer:
+    def update(self, request: ApiRequest) -> ApiResponse:
         """Answer a PUT of a scale."""
-        options = write_options(call.query, "UpdateOptions")
-        record = self._record(call)
-        media = body_media(call.request.headers.get("content-type", ""))
-        wanted = read_body(call.request.body, media, "Scale").document
+        options = write_options(request.query, "UpdateOptions")
+        record = self._record(request)
+        media = body_media(request.http.headers.get("content-type", ""))
+        wanted = read_body(request.http.body, media, "Scale").document
         if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
             raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {fault}')
-        return self._write(call, record, wanted, options)
+        return self._write(request, record, wanted, options)
 
-    def patch(self, call: Call) -> Answer:
+    def patch(self, request: ApiRequest) -> ApiResponse:
         """Answer a PATCH of a scale."""
-        media = patch_media(call.request.headers.get("content-type", ""), builtin=call.served.builtin)
-        options = write_options(call.query, "PatchOptions", applying=media == APPLY_PATCH)
-        check_size(call.request.body)
-        record = self._record(call)
-        live = self._scale(call.served, record, missing=0)
+        media = patch_media(request.http.headers.get("content-type", ""), builtin=request.served.builtin)
+        options = write_options(request.query, "PatchOptions", applying=media == APPLY_PATCH)
+        check_size(request.http.body)
+        record = self._record(request)
+        live = self._scale(request.served, record, missing=0)
         if media == APPLY_PATCH:
-            return self._apply(call, record, live, options)
-        wanted = patch_document(media, live, call.request.body)
+            return self._apply(request, record, live, options)
+        wanted = patch_document(media, live, request.http.body)
         if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
             if media != STRATEGIC_PATCH and wanted.__class__ is dict:
-                owned = self._owned(call.served, self._ledger.document(call.served, record), live)
-                raise bad_result(patch_document(media, owned, call.request.body), fault, builtin=True)
-            shown = plain(parse_json(call.request.body))
+                owned = self._owned(request.served, self._ledger.document(request.served, record), live)
+                raise bad_result(patch_document(media, owned, request.http.body), fault, builtin=True)
+            shown = plain(parse_json(request.http.body))
             why = "unrecognized type: int32" if fault.endswith(" of type int32") else fault
             raise invalid("", "", "", [invalid_field("patch", shown, why)])
-        return self._write(call, record, wanted, options)
+        return self._write(request, record, wanted, options)
 
-    def _apply(self, call: Call, record: Record, live: Document, options: WriteOptions) -> Answer:
+    def _apply(self, request: ApiRequest, record: Record, live: Document, options: WriteOptions) -> ApiResponse:
         """Apply a scale; to that of a custom resource only what it says already, which makes its applier an owner."""
-        parent = self._ledger.document(call.served, record)
-        config = read_configuration(call.request.body).document
-        owned = self._owned(call.served, parent, live)
-        if not call.served.builtin and not owned["metadata"].get("managedFields"):
+        parent = self._ledger.document(request.served, record)
+        config = read_configuration(request.http.body).document
+        owned = self._owned(request.served, parent, live)
+        if not request.served.builtin and not owned["metadata"].get("managedFields"):
             text = "failed to create manager for existing fields: failed to convert live object "
             raise internal_error(f"{text}(/; autoscaling/v1, Kind=Scale) to proper version: {_NO_CONVERSION}")
         try:
             made = updater.apply(
-                owned, config, call.manager, endpoint=_endpoint(), time=self._writing.now(), force=options.force
+                owned, config, request.manager, endpoint=_endpoint(), time=request.context.now, force=options.force
             )
         except ApiError as error:
             raise refusal_of(error) from None
-        if not call.served.builtin and not _is_same(owned, made):
+        if not request.served.builtin and not _is_same(owned, made):
             named = (config.get("metadata") or {}).get("name") or ""
             text = f"failed to convert new object (/{named}; autoscaling/v1, Kind=Scale) to proper version: "
             raise internal_error(f"{text}{_NO_CONVERSION}")
-        return self._write(call, record, made, options, entries=made["metadata"].get("managedFields") or [])
+        return self._write(request, record, made, options, entries=made["metadata"].get("managedFields") or [])
 
     def _paths(self, served: Served) -> dict[str, tuple[str, ...] | None]:
         """Give where the replicas stand, in every served version."""
@@ -142,61 +147,72 @@ class Scaling:
             return scale
         return {**scale, "metadata": {**scale["metadata"], "managedFields": listed}}
 
-    def _entries(self, call: Call, parent: Document, scale: Document, replicas: int) -> Entries:
+    def _entries(self, request: ApiRequest, parent: Document, scale: Document, replicas: int) -> Entries:
         """Give who owns the replicas after a write to the scale."""
-        owned = self._owned(call.served, parent, scale)
+        owned = self._owned(request.served, parent, scale)
         # No replicas are no value: nobody owns what is not there.
         made = {**owned, "spec": {"replicas": replicas} if replicas else {}}
-        written = updater.update(owned, made, call.manager, endpoint=_endpoint(), time=self._writing.now())
+        written = updater.update(owned, made, request.manager, endpoint=_endpoint(), time=request.context.now)
         listed: Entries = written["metadata"].get("managedFields") or []
         return listed
 
     def _write(
         self,
-        call: Call,
+        request: ApiRequest,
         record: Record,
         wanted: Document,
         options: WriteOptions,
         *,
         entries: Entries | None = None,
-    ) -> Answer:
-        served = call.served
-        if self._writing.admission.is_active:
-            wanted = self._admitted(call, record, wanted, options)
+    ) -> ApiResponse:
+        review = self._admitted(request, record, wanted, options)
+        replicas = _replicas(review.obj)
+        decoded = advance(lambda value: self._scaled(request, record, value.obj, options, entries), review)
+        live = self._ledger.document(request.served, record)
+        committed = self._writer.write(propose(replace(decoded, warnings=review.warnings), Existing(record, live)))
+        after = self._ledger.get(request.served, record.namespace, record.name) or record
+        scale = self._scale(request.served, after, missing=replicas)
+        if options.dry_run:
+            scale["spec"] = {"replicas": replicas} if replicas else {}
+        return ApiResponse(200, document=scale, is_object=False, warnings=committed.warnings)
+
+    def _scaled(
+        self,
+        request: ApiRequest,
+        record: Record,
+        wanted: Document,
+        options: WriteOptions,
+        entries: Entries | None,
+    ) -> Decoded:
+        """Return the object with the replicas of a scale, and with the owners that the scale gives them."""
+        served = request.served
         errors = _errors(wanted)
         if errors and served.builtin:
             raise invalid("Scale", "autoscaling", record.name, errors)
         metadata = wanted.get("metadata") or {}
-        if (given := metadata.get("name", "")) and given != record.name:
-            raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({record.name})")
+        check_same_name(metadata.get("name", ""), record.name)
         self._check(served, record, metadata)
-        live = self._ledger.document(served, record)
         obj = self._ledger.document(served, record)
+        before = obj["metadata"].get("managedFields") or []
         replicas = _replicas(wanted)
-        set_at(obj, self._spec_path(served), replicas)
         if entries is None:
-            entries = self._entries(call, live, self._scale(served, record, missing=0), replicas)
-        before = live["metadata"].get("managedFields") or []
+            entries = self._entries(request, obj, self._scale(served, record, missing=0), replicas)
         kept = parent_entries(before, entries, self._paths(served), served.api_version)
+        set_at(obj, self._spec_path(served), replicas)
         obj["metadata"].pop("managedFields", None)
         if kept:
             obj["metadata"]["managedFields"] = kept
-        self._writing.update_object(call, Change(record, live, obj, "scale", is_owned=True, is_patch=True), options)
-        after = self._ledger.get(served, record.namespace, record.name) or record
-        scale = self._scale(served, after, missing=replicas)
-        if options.dry_run:
-            scale["spec"] = {"replicas": replicas} if replicas else {}
-        return Answer(200, document=scale, is_object=False)
+        return Decoded(request, options, obj, is_merged=True)
 
-    def _admitted(self, call: Call, record: Record, wanted: Document, options: WriteOptions) -> Document:
-        """Give a scale as everyone wants it who has a say in it."""
-        live = self._scale(call.served, record)
+    def _admitted(self, request: ApiRequest, record: Record, wanted: Document, options: WriteOptions) -> Review:
+        """Let admission change or reject a scale, which is an object of its own to webhooks."""
+        if not self._admission.is_active:
+            return Review(wanted)
+        live = self._scale(request.served, record)
         metadata = {**live["metadata"], **(wanted.get("metadata") or {})}
         head = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata}
         wanted = {**head, "spec": wanted.get("spec") or {}, "status": live["status"]}
-        wanted = self._writing.admission.mutate(call, wanted, live, options)
-        self._writing.admission.validate(call, wanted, live, options)
-        return wanted
+        return self._admission.review_scale(request, wanted, live, options)
 
     def _check(self, served: Served, record: Record, metadata: Document) -> None:
         uid = metadata.get("uid", "")

@@ -4,60 +4,63 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from steersman.apiserver.messages.api_request import Answer, Call
-from steersman.apiserver.messages.bodies import read_body
+from steersman.apiserver.admission.chain import Admission, Review
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.info import Query
-from steersman.apiserver.messages.negotiation import body_media
 from steersman.apiserver.messages.options import WriteOptions, delete_options, write_options
 from steersman.apiserver.messages.rendering import Rendering, refusal_response
 from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.status import Refusal, bad_request, conflict, method_not_allowed
+from steersman.apiserver.status import Refusal, advance, bad_request, conflict, method_not_allowed
 from steersman.apiserver.storage.record import Record
+from steersman.apiserver.verbs.create_update import CreateAndUpdate
+from steersman.apiserver.verbs.decoding import read_request_body
 from steersman.apiserver.verbs.evict import Evicting, check_eviction
 from steersman.apiserver.verbs.patch import Patching
 from steersman.apiserver.verbs.pod_logs import check_log_options
 from steersman.apiserver.verbs.scale import Scaling
 from steersman.apiserver.verbs.token_requests import TokenRequests
-from steersman.apiserver.verbs.write import Writing
 from steersman.protocol.http import Exchange, Response
 
 Document = dict[str, Any]
-#: What a GET must be allowed to create, because it runs something: a WebSocket cannot be opened by any other method.
+#: Parts that need the permission to create even for a GET, the only method that opens a WebSocket: they run programs.
 _RUNNING = ("exec", "attach", "portforward")
 
 
 class PodServer(Protocol):
     """What runs pods, and so can tell what is inside: their logs, shells and ports."""
 
-    def handle(self, part: str, pod: Document, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+    def handle(self, part: str, pod: Document, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
         """Answer a request to a part of a pod of this node; ``Refusal`` at once or later is answered for it."""
 
 
-def _created() -> Answer:
+def _created(review: Review) -> ApiResponse:
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    return Answer(201, document=status, is_object=False)
+    return ApiResponse(201, document=status, is_object=False, warnings=review.warnings)
 
 
 class Subresources:
     """Answers requests to parts of objects."""
 
-    def __init__(  # noqa: PLR0913 - whoever serves one of the parts
+    def __init__(  # noqa: PLR0913 - one argument for each part that is served elsewhere
         self,
         ledger: Ledger,
-        scaling: Scaling,
-        writing: Writing,
-        patching: Patching,
-        evicting: Evicting,
+        admission: Admission,
         rendering: Rendering,
         *,
+        scaling: Scaling,
+        writing: CreateAndUpdate,
+        patching: Patching,
+        evicting: Evicting,
         tokens: TokenRequests,
+        may_create: Callable[[ApiRequest], bool],
     ) -> None:
         self._ledger = ledger
-        self._writing = writing
-        self._patching = patching
+        self._admission = admission
         self._evicting = evicting
         self._rendering = rendering
-        self._answers: Mapping[tuple[str, str], Callable[[Call], Answer]] = {
+        #: Whether the user may also create the part that a GET asks for.
+        self._may_create = may_create
+        self._answers: Mapping[tuple[str, str], Callable[[ApiRequest], ApiResponse]] = {
             ("scale", "get"): scaling.get,
             ("scale", "update"): scaling.update,
             ("scale", "patch"): scaling.patch,
@@ -75,41 +78,39 @@ class Subresources:
             ("eviction", "create"): self._evict,
             ("token", "create"): tokens.answer,
         }
-        #: Who serves the logs, shells and ports of pods, by the name of their node.
+        #: Programs that serve the logs, shells and ports of pods, by the name of their node.
         self.nodes: dict[str, PodServer] = {}
-        #: Whether somebody may also create the part of an object that they ask for.
-        self.may_create: Callable[[Call], bool] = lambda _: True
 
-    def run(self, part: str, verb: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+    def run(self, part: str, verb: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
         """Answer a request to a part of an object."""
         answer = self._answers.get((part, verb))
         if answer is not None:
-            exchange.respond(self._rendering.answer(call, answer(call)))
+            exchange.respond(self._rendering.answer(request, answer(request)))
             return None
         if part in ("log", "exec", "attach", "portforward", "proxy"):
-            return self._ask_node(part, call, exchange)
+            return self._ask_node(part, request, exchange)
         raise method_not_allowed()
 
-    def _record(self, call: Call) -> Record:
-        record = self._ledger.get(call.served, call.info.namespace, call.info.name)
+    def _record(self, request: ApiRequest) -> Record:
+        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
         if record is None:
-            raise call.served.not_found(call.info.name)
+            raise request.served.not_found(request.info.name)
         return record
 
-    def _whole(self, call: Call) -> Answer:
-        return Answer(200, self._ledger.raw(call.served, self._record(call)))
+    def _whole(self, request: ApiRequest) -> ApiResponse:
+        return ApiResponse(200, self._ledger.raw(request.served, self._record(request)))
 
-    def _ask_node(self, part: str, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+    def _ask_node(self, part: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
         if part == "log":
-            check_log_options(call.query, call.info.name)
-        if part in _RUNNING and call.request.method == "GET" and not self.may_create(call):
-            raise call.served.forbidden(call.info.name, "")
-        record = self._record(call)
+            check_log_options(request.query, request.info.name)
+        if part in _RUNNING and request.http.method == "GET" and not self._may_create(request):
+            raise request.served.forbidden(request.info.name, "")
+        record = self._record(request)
         obj: Document = {}
-        if call.served.plural == "pods" and part != "proxy":
-            obj = self._ledger.document(call.served, record)
+        if request.served.plural == "pods" and part != "proxy":
+            obj = self._ledger.document(request.served, record)
             if part != "portforward":
-                _check_container(obj, call.query)
+                _check_container(obj, request.query)
             if not obj["spec"].get("nodeName"):
                 if part != "log":
                     raise bad_request(f"pod {record.name} does not have a host assigned")
@@ -117,81 +118,80 @@ class Subresources:
                 return None
         node = self.nodes.get(obj["spec"]["nodeName"]) if obj else None
         if node is None:
-            self._check_node(call, record)
-            text = f"no node serves {part} of {call.served.plural}: the embedded API server runs no pods by itself"
+            self._check_node(request, record)
+            text = f"no node serves {part} of {request.served.plural}: the embedded API server runs no pods by itself"
             raise Refusal(501, "NotImplemented", text)
-        work = node.handle(part, obj, call, exchange)
-        return None if work is None else self._until_refused(work, call, exchange)
+        work = node.handle(part, obj, request, exchange)
+        return None if work is None else self._until_refused(work, request, exchange)
 
     @staticmethod
-    async def _until_refused(work: Awaitable[None], call: Call, exchange: Exchange) -> None:
+    async def _until_refused(work: Awaitable[None], request: ApiRequest, exchange: Exchange) -> None:
         try:
             await work
         except Refusal as refusal:
-            exchange.respond(refusal_response(call.request, call.query, refusal))
+            exchange.respond(refusal_response(request.http, request.query, refusal))
 
-    def _check_node(self, call: Call, record: Record) -> None:
+    def _check_node(self, request: ApiRequest, record: Record) -> None:
         """Refuse to ask a node that is not there; Kubernetes speaks of a pod of the node's name."""
-        if call.served.plural != "pods":
+        if request.served.plural != "pods":
             return
-        node = self._ledger.document(call.served, record)["spec"].get("nodeName", "")
+        node = self._ledger.document(request.served, record)["spec"].get("nodeName", "")
         if self._ledger.store.get("nodes", "", node) is None:
-            raise call.served.not_found(node)
+            raise request.served.not_found(node)
 
-    def _admitted(self, call: Call, obj: Document, options: WriteOptions) -> Document:
-        """Give an object that is not kept as everyone wants it who has a say in it."""
-        admission = self._writing.admission
-        if not admission.is_active:
-            return obj
-        metadata = {**(obj.get("metadata") or {}), "namespace": call.info.namespace}
-        obj = admission.mutate(call, {**obj, "metadata": metadata}, None, options)
-        admission.validate(call, obj, None, options)
-        return obj
+    def _admitted(self, request: ApiRequest, obj: Document, options: WriteOptions) -> Review:
+        """Let admission change or reject an object that is not stored."""
+        if not self._admission.is_active:
+            return Review(obj)
+        metadata = {**(obj.get("metadata") or {}), "namespace": request.info.namespace}
+        return self._admission.review_unstored(request, {**obj, "metadata": metadata}, options)
 
-    def _bind(self, call: Call) -> Answer:
+    def _bind(self, request: ApiRequest) -> ApiResponse:
         """Place a pod on a node."""
-        options = write_options(call.query, "CreateOptions")
-        media = body_media(call.request.headers.get("content-type", ""))
-        binding = read_body(call.request.body, media, "Binding").document
-        record = self._record(call)
-        live = self._ledger.document(call.served, record)
-        binding = self._admitted(call, binding, options)
-        node = (binding.get("target") or {}).get("name", "")
-        if "deletionTimestamp" in live["metadata"]:
-            why = f"pod {record.name} is being deleted, cannot be assigned to a host"
-            raise conflict("pods/binding", "", record.name, why)
-        if live["spec"].get("schedulingGates"):
-            why = f"pod {record.name} has non-empty .spec.schedulingGates"
-            raise conflict("pods/binding", "", record.name, why)
-        placed = live["spec"].get("nodeName")
-        if placed:
-            raise conflict("pods/binding", "", record.name, f'pod {record.name} is already assigned to node "{placed}"')
-        obj = self._ledger.document(call.served, record)
+        options = write_options(request.query, "CreateOptions")
+        binding = read_request_body(request, "Binding").document
+        record = self._record(request)
+        live = self._ledger.document(request.served, record)
+        review = self._admitted(request, binding, options)
+        node = (review.obj.get("target") or {}).get("name", "")
+        advance(lambda _: _check_unbound(live), review)
+        obj = self._ledger.document(request.served, record)
         obj["spec"]["nodeName"] = node
-        conditions = [
-            item for item in (obj.get("status") or {}).get("conditions") or () if item["type"] != "PodScheduled"
-        ]
-        conditions.append(
-            {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": self._writing.now()}
-        )
-        obj["status"] = {**(obj.get("status") or {}), "conditions": conditions}
+        status = obj.get("status") or {}
+        conditions = [item for item in status.get("conditions") or () if item["type"] != "PodScheduled"]
+        scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+        conditions.append({**scheduled, "lastTransitionTime": request.context.now})
+        obj["status"] = {**status, "conditions": conditions}
         if not options.dry_run:
-            self._ledger.put(call.served, obj)
-        return _created()
+            self._ledger.put(request.served, obj)
+        return _created(review)
 
-    def _evict(self, call: Call) -> Answer:
-        """Delete a pod on behalf of somebody who empties its node."""
-        media = body_media(call.request.headers.get("content-type", ""))
-        eviction = read_body(call.request.body, media, "Eviction").document
-        check_eviction(eviction, call.info.name)
-        record = self._record(call)
-        written = write_options(call.query, "CreateOptions")
-        eviction = self._admitted(call, eviction, written)
+    def _evict(self, request: ApiRequest) -> ApiResponse:
+        """Delete a pod for a client that drains its node."""
+        eviction = read_request_body(request, "Eviction").document
+        check_eviction(eviction, request.info.name)
+        record = self._record(request)
+        written = write_options(request.query, "CreateOptions")
+        review = self._admitted(request, eviction, written)
+        advance(lambda value: self._evict_admitted(request, record, value.obj, dry_run=written.dry_run), review)
+        return _created(review)
+
+    def _evict_admitted(self, request: ApiRequest, record: Record, eviction: Document, *, dry_run: bool) -> None:
         options = delete_options(Query(), eviction.get("deleteOptions") or {})
-        if written.dry_run:
-            options = replace(options, dry_run=True)
-        self._evicting.evict(call.served, record, options, self._writing.now())
-        return _created()
+        self._evicting.evict(request, record, replace(options, dry_run=True) if dry_run else options)
+
+
+def _check_unbound(pod: Document) -> None:
+    """Reject a binding of a pod that has a node, is being deleted, or is not to be scheduled yet."""
+    name, why = pod["metadata"]["name"], ""
+    if "deletionTimestamp" in pod["metadata"]:
+        why = f"pod {name} is being deleted, cannot be assigned to a host"
+    elif pod["spec"].get("schedulingGates"):
+        why = f"pod {name} has non-empty .spec.schedulingGates"
+    elif node := pod["spec"].get("nodeName"):
+        why = f'pod {name} is already assigned to node "{node}"'
+    if why:
+        raise conflict("pods/binding", "", name, why)
 
 
 def _check_container(obj: Document, query: Query) -> None:

@@ -4,16 +4,16 @@ from functools import cache
 from typing import Any
 
 from steersman.apiserver.access.service_account_tokens import AUDIENCE, BOUND_TO, Bound, ServiceAccountTokens
+from steersman.apiserver.admission.chain import Admission, Review
 from steersman.apiserver.builtin import types as builtin_types
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
-from steersman.apiserver.messages.api_request import Answer, Call
-from steersman.apiserver.messages.bodies import read_body
-from steersman.apiserver.messages.negotiation import body_media
+from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.options import write_options
 from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.status import bad_request, conflict, invalid, not_found
-from steersman.apiserver.verbs.write import WRONG_NAMESPACE, Writing
+from steersman.apiserver.status import advance, bad_request, conflict, invalid, not_found
+from steersman.apiserver.verbs.decoding import read_request_body
+from steersman.apiserver.verbs.write_path import WRONG_NAMESPACE
 from steersman.objects.codec import decode_json
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.times import format_time
@@ -34,59 +34,56 @@ def _endpoint() -> Endpoint:
 class TokenRequests:
     """Answers requests for tokens."""
 
-    def __init__(self, ledger: Ledger, writing: Writing, tokens: ServiceAccountTokens) -> None:
+    def __init__(self, ledger: Ledger, admission: Admission, tokens: ServiceAccountTokens) -> None:
         self._ledger = ledger
-        self._writing = writing
+        self._admission = admission
         self._tokens = tokens
 
-    def answer(self, call: Call) -> Answer:
+    def answer(self, request: ApiRequest) -> ApiResponse:
         """Answer a request with a token."""
-        options = write_options(call.query, "CreateOptions")
-        obj, admission = self._read(call), self._writing.admission
-        if admission.is_active:
-            obj = admission.mutate(call, obj, None, options)
-            admission.validate(call, obj, None, options)
-        return self._create(call, obj)
+        options = write_options(request.query, "CreateOptions")
+        obj = self._read(request)
+        review = self._admission.review_unstored(request, obj, options) if self._admission.is_active else Review(obj)
+        document = advance(lambda value: self._issue(request, value.obj), review)
+        return ApiResponse(201, document=document, is_object=False, warnings=review.warnings)
 
-    def _read(self, call: Call) -> Document:
+    def _read(self, request: ApiRequest) -> Document:
         """Read a request, with its defaults and its owner."""
-        media = body_media(call.request.headers.get("content-type", ""))
-        body = read_body(call.request.body, media, "TokenRequest").document
+        body = read_request_body(request, "TokenRequest").document
         metadata, spec = dict(body.get("metadata") or {}), dict(body.get("spec") or {})
-        if metadata.get("namespace", "") not in ("", call.info.namespace):
+        if metadata.get("namespace", "") not in ("", request.info.namespace):
             raise bad_request(WRONG_NAMESPACE)
-        metadata["namespace"] = call.info.namespace
+        metadata["namespace"] = request.info.namespace
         spec.setdefault("expirationSeconds", _USUAL)
         obj = {"kind": _KIND.kind, "apiVersion": _KIND.api_version, "metadata": metadata, "spec": spec}
-        return updater.create(obj, call.manager, endpoint=_endpoint(), time=self._writing.now())
+        return updater.create(obj, request.manager, endpoint=_endpoint(), time=request.context.now)
 
-    def _create(self, call: Call, obj: Document) -> Answer:
-        record = self._ledger.get(call.served, call.info.namespace, call.info.name)
+    def _issue(self, request: ApiRequest, obj: Document) -> Document:
+        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
         if record is None:
-            raise call.served.not_found(call.info.name)
+            raise request.served.not_found(request.info.name)
         metadata, spec = obj["metadata"], obj["spec"]
         _check(metadata.get("name", ""), record.name)
         metadata["name"] = record.name
         if errors := _lifetime_errors(spec["expirationSeconds"]):
             raise invalid(_KIND.kind, _KIND.group, "", errors)
         audiences = spec.get("audiences") or [AUDIENCE]
-        bound = self._bound(call, spec.get("boundObjectRef"), record.name)
+        bound = self._bound(request, spec.get("boundObjectRef"), record.name)
         account = (record.namespace, record.name, record.uid)
         token, end = self._tokens.issue(account, audiences, spec["expirationSeconds"], bound)
         shown = {
             "name": record.name,
             "namespace": record.namespace,
             "uid": record.uid,
-            "creationTimestamp": self._writing.now(),
+            "creationTimestamp": request.context.now,
         }
         if "managedFields" in metadata:
             shown["managedFields"] = metadata["managedFields"]
         answered = {**spec, "audiences": audiences, "boundObjectRef": spec.get("boundObjectRef")}
         status = {"token": token, "expirationTimestamp": format_time(end)}
-        document = {**obj, "metadata": shown, "spec": answered, "status": status}
-        return Answer(201, document=document, is_object=False)
+        return {**obj, "metadata": shown, "spec": answered, "status": status}
 
-    def _bound(self, call: Call, reference: Document | None, account: str) -> Bound | None:
+    def _bound(self, request: ApiRequest, reference: Document | None, account: str) -> Bound | None:
         """Find what a token is to be bound to."""
         if reference is None:
             return None
@@ -95,7 +92,7 @@ class TokenRequests:
         if plural is None:
             group, _, version = str(reference.get("apiVersion", "")).rpartition("/")
             raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
-        record = self._ledger.store.get(plural, "" if kind == "Node" else call.info.namespace, name)
+        record = self._ledger.store.get(plural, "" if kind == "Node" else request.info.namespace, name)
         if record is None:
             raise not_found(plural, "", name)
         if kind == "Pod" and decode_json(record.raw)["spec"].get("serviceAccountName", "") != account:

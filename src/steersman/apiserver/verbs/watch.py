@@ -7,7 +7,7 @@ from typing import Any
 
 from steersman.apiserver.custom.conversion import ConvertedStream
 from steersman.apiserver.custom.strategy import CustomStrategy
-from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.negotiation import Form
 from steersman.apiserver.messages.options import ListOptions, version_or_500
 from steersman.apiserver.messages.rendering import Rendering
@@ -42,10 +42,10 @@ class Watching:
         self._clock = clock
         self._randomness = randomness
 
-    def watch(self, call: Call, options: ListOptions, exchange: Exchange) -> Awaitable[None] | None:
+    def watch(self, request: ApiRequest, options: ListOptions, exchange: Exchange) -> Awaitable[None] | None:
         """Answer a watch with a stream of events; only a webhook that converts them makes anything wait."""
-        served = call.served
-        selection = select(served, call.info.namespace or None, options)
+        served = request.served
+        selection = select(served, request.info.namespace or None, options)
         version = version_or_500(options.resource_version) if options.resource_version else 0
         wants_initial = self._wants_initial(options, version)
         stream_headers = [("content-type", "application/json"), ("cache-control", "no-cache, private")]
@@ -57,12 +57,12 @@ class Watching:
             stream.write(frame("ERROR", expired_status(version, self._ledger.version)))
             stream.close()
             return None
-        if call.form.transform == "PartialObjectMetadataList":
+        if request.form.transform == "PartialObjectMetadataList":
             # Kubernetes cannot write an event as a list, and says nothing at all.
             exchange.stream(200, stream_headers).close()
             return None
         cursor = version if version and not wants_initial else self._ledger.version
-        stream, variant = exchange.stream(200, stream_headers), self._variant(call)
+        stream, variant = exchange.stream(200, stream_headers), self._variant(request)
         converted = _converted(served, stream, variant) if served.is_converted else None
         watcher = Watcher(
             stream=converted or stream,
@@ -73,7 +73,7 @@ class Watching:
             bookmarks=options.bookmarks,
         )
         if wants_initial:
-            found = self._ledger.records(served, call.info.namespace or None)
+            found = self._ledger.records(served, request.info.namespace or None)
             watcher.initial = iter([record for record in found if selection.matches(record)])
             watcher.tells_initial_end = options.bookmarks
         timeout = options.timeout
@@ -93,11 +93,11 @@ class Watching:
         stream.write(frame("ERROR", encode_json(refusal.document())))
         stream.close()
 
-    def _variant(self, call: Call) -> Variant:
-        form, served = call.form, call.served
+    def _variant(self, request: ApiRequest) -> Variant:
+        form, served = request.form, request.served
         key = (served.api_version, str(served.strategy.rules_since), form.transform, form.version)
         if form.transform == "Table":
-            return self._table_variant(call, form, (*key, call.query.text("includeObject")))
+            return self._table_variant(request, form, (*key, request.query.text("includeObject")))
         if form.transform:
             return self._partial_variant(served, form, key)
 
@@ -119,15 +119,15 @@ class Watching:
 
         return Variant(key, render, bookmark)
 
-    def _table_variant(self, call: Call, form: Form, key: tuple[str, ...]) -> Variant:
-        style = self._rendering.style(call, form)
+    def _table_variant(self, request: ApiRequest, form: Form, key: tuple[str, ...]) -> Variant:
+        style = self._rendering.style(request, form)
 
         def render(record: Record, is_first: bool) -> bytes:
-            obj = self._ledger.document(call.served, record)
+            obj = self._ledger.document(request.served, record)
             return encode_json(_table([obj], str(record.version), is_first=is_first))
 
         def bookmark(version: int, is_end: bool) -> bytes:
-            obj = _bookmark(call.served.kind, call.served.api_version, version, is_end=is_end)
+            obj = _bookmark(request.served.kind, request.served.api_version, version, is_end=is_end)
             return encode_json(_table([obj], str(version), is_first=False, is_bookmark=True))
 
         def _table(objects: list[Document], version: str, *, is_first: bool, is_bookmark: bool = False) -> Document:

@@ -59,6 +59,10 @@ class Watcher:
     timers: list[Timer] = field(default_factory=list)
 
 
+#: Returns what a watcher gets instead of an event, which is encoded already.
+Interference = Callable[[Watcher, Event, bytes], bytes]
+
+
 @dataclass(slots=True)
 class _Made:
     """What was written in one turn: watchers that want the same get the same bytes. Nothing outlives the turn."""
@@ -77,15 +81,15 @@ def frame(kind: str, body: bytes) -> bytes:
 class WatchHub:
     """Keeps all watchers of one server."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, ledger: Ledger, clock: Clock, interference: Callable[[], Interference | None]) -> None:
         self._ledger = ledger
         self._clock = clock
         self._watchers: dict[str, dict[Watcher, None]] = {}
         #: Resources with news since the last flush.
         self._news: dict[str, None] = {}
         self._is_scheduled = False
-        #: Test hook: decides what becomes of an event on its way to a watcher; see ``faults``.
-        self.interfere: Callable[[Watcher, Event, bytes], bytes] | None = None
+        #: Test hook: returns what changes events on their way to watchers, if anything does; see ``faults``.
+        self._interference = interference
         ledger.listeners.append(self.notify)
 
     def __len__(self) -> int:
@@ -188,7 +192,7 @@ class WatchHub:
     def _catch_up(self, watcher: Watcher, made: "_Made") -> None:
         """Send the events that a watcher has not seen, in one chunk."""
         variant = watcher.variant
-        plain = watcher.selection.is_everything and self.interfere is None
+        plain = watcher.selection.is_everything and self._interference() is None
         is_first = watcher.is_first and variant.is_special_first
         key = (variant.key, watcher.selection.namespace, watcher.cursor, is_first)
         if plain and key in made.chunks:
@@ -213,6 +217,7 @@ class WatchHub:
         self._end(watcher)
 
     def _frames(self, watcher: Watcher, events: Sequence[Event], made: "_Made") -> Iterator[bytes]:
+        interfere = self._interference()
         for event in events:
             if event.version <= watcher.cursor:
                 continue
@@ -221,7 +226,7 @@ class WatchHub:
                 continue
             written = self._encoded(watcher, event, kind, made)
             watcher.is_first = False
-            yield written if self.interfere is None else self.interfere(watcher, event, written)
+            yield written if interfere is None else interfere(watcher, event, written)
 
     @staticmethod
     def _kind(selection: Selection, event: Event) -> str | None:

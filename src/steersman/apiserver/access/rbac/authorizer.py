@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from steersman.apiserver.access.authorization import ALLOWED, Decision, OnDecision, forbidden_resource, is_privileged
 from steersman.apiserver.access.rbac.bindings import Bindings
 from steersman.apiserver.access.rbac.rules import Rule
-from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.messages.info import RequestInfo
 from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.request_context import User
 
 
 class Rbac:

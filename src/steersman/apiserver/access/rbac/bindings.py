@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from steersman.apiserver.access.rbac.rules import Rule, rules_of
-from steersman.apiserver.messages.api_request import User
 from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.request_context import User
 from steersman.objects.codec import decode_json
 
 Document = dict[str, Any]

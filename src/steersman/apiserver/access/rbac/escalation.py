@@ -10,8 +10,9 @@ from steersman.apiserver.access.authorization import is_privileged
 from steersman.apiserver.access.rbac.authorizer import Rbac
 from steersman.apiserver.access.rbac.bindings import GROUP
 from steersman.apiserver.access.rbac.rules import Rule, missing_rights, quoted, rules_of
-from steersman.apiserver.messages.api_request import Call, User
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import RequestInfo
+from steersman.apiserver.resources.request_context import User
 
 Document = dict[str, Any]
 _EVERYTHING = (Rule(("*",), ("*",), ("*",)), Rule(("*",), paths=("*",)))
@@ -23,66 +24,68 @@ class Escalation:
 
     def __init__(self, rbac: Rbac) -> None:
         self._rbac = rbac
-        self._checks: dict[str, Callable[[Call, Document, Document | None], None]] = {
+        self._checks: dict[str, Callable[[ApiRequest, Document, Document | None], None]] = {
             "roles": self._check_role,
             "clusterroles": self._check_role,
             "rolebindings": self._check_binding,
             "clusterrolebindings": self._check_binding,
         }
 
-    def check(self, call: Call, obj: Document, old: Document | None) -> None:
+    def check(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
         """Refuse a role or binding that gives more than its writer has; other kinds are none of its business."""
-        if call.served.group != GROUP or is_privileged(call.user):
+        if request.served.group != GROUP or is_privileged(request.user):
             return
-        check = self._checks.get(call.served.plural)
+        check = self._checks.get(request.served.plural)
         if check is not None and not _only_garbage_collection(obj, old):
-            check(call, obj, old)
+            check(request, obj, old)
 
-    def _check_role(self, call: Call, obj: Document, old: Document | None) -> None:
+    def _check_role(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
         if self._may(
-            call, "escalate", RequestInfo(GROUP, "*", call.served.plural, call.info.namespace, call.info.name)
+            request,
+            "escalate",
+            RequestInfo(GROUP, "*", request.served.plural, request.info.namespace, request.info.name),
         ):
             return
         aggregates = bool(obj.get("aggregationRule") or (old or {}).get("aggregationRule"))
         if old is not None and _same(obj, old, "rules") and _same(obj, old, "aggregationRule"):
             return
-        self._check_rules(call, obj["metadata"].get("name", ""), rules_of(obj))
-        if aggregates and self._missing(call.user, "", _EVERYTHING):
-            raise call.served.forbidden(obj["metadata"].get("name", ""), _NOT_ADMIN)
+        self._check_rules(request, obj["metadata"].get("name", ""), rules_of(obj))
+        if aggregates and self._missing(request.user, "", _EVERYTHING):
+            raise request.served.forbidden(obj["metadata"].get("name", ""), _NOT_ADMIN)
 
-    def _check_binding(self, call: Call, obj: Document, old: Document | None) -> None:
+    def _check_binding(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
         if old is not None and _same(obj, old, "roleRef") and _same(obj, old, "subjects"):
             return
-        role, namespace = obj["roleRef"], call.info.namespace
+        role, namespace = obj["roleRef"], request.info.namespace
         kind, name = role.get("kind", ""), role.get("name", "")
         plural = "roles" if kind == "Role" else "clusterroles"
-        if self._may(call, "bind", RequestInfo(GROUP, "*", plural, namespace, name)):
+        if self._may(request, "bind", RequestInfo(GROUP, "*", plural, namespace, name)):
             return
         rules = self._rbac.bindings.role_rules(kind, name, namespace)
         if rules is None:
-            raise call.served.not_found(name)
-        self._check_rules(call, obj["metadata"].get("name", ""), rules)
+            raise request.served.not_found(name)
+        self._check_rules(request, obj["metadata"].get("name", ""), rules)
 
-    def _may(self, call: Call, verb: str, info: RequestInfo) -> bool:
-        return self._rbac.decide(call.user, verb, info).allowed
+    def _may(self, request: ApiRequest, verb: str, info: RequestInfo) -> bool:
+        return self._rbac.decide(request.user, verb, info).allowed
 
     def _missing(self, user: User, namespace: str, wanted: tuple[Rule, ...]) -> list[str]:
         held, _ = self._rbac.rules(user, namespace)
         return missing_rights(held, wanted)
 
-    def _check_rules(self, call: Call, name: str, wanted: tuple[Rule, ...]) -> None:
-        held, faults = self._rbac.rules(call.user, call.info.namespace)
+    def _check_rules(self, request: ApiRequest, name: str, wanted: tuple[Rule, ...]) -> None:
+        held, faults = self._rbac.rules(request.user, request.info.namespace)
         missing = missing_rights(held, wanted)
         if not missing:
             return
         lines = "\n".join(missing)
         why = (
-            f'user "{call.user.name}" (groups={quoted(call.user.groups)}) is attempting to grant RBAC permissions '
-            f"not currently held:\n{lines}"
+            f'user "{request.user.name}" (groups={quoted(request.user.groups)}) is attempting to grant RBAC '
+            f"permissions not currently held:\n{lines}"
         )
         if faults:
             why += f"; resolution errors: [{' '.join(faults)}]"
-        raise call.served.forbidden(name, why)
+        raise request.served.forbidden(name, why)
 
 
 def _same(obj: Document, old: Document, key: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from steersman.apiserver.messages.api_request import Call
+from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.status import Refusal, bad_request
 from steersman.localcluster.process_node.lifecycle.container_life import Stage
@@ -30,18 +30,18 @@ class PodAccess:
     def __init__(self, node: "ProcessNode") -> None:
         self._node = node
 
-    def handle(self, part: str, pod: Document, call: Call, exchange: Exchange) -> Awaitable[None] | None:
+    def handle(self, part: str, pod: Document, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
         """Answer a request to a part of a pod."""
         runner = self._node.pods.get(pod["metadata"]["uid"])
         if runner is None:
             raise Refusal(500, "InternalError", f"pod {pod['metadata']['name']} is not on its node yet, or no more")
         match part:
             case "log":
-                return self._log(runner, call.query, exchange)
+                return self._log(runner, request.query, exchange)
             case "exec":
-                return self._exec(runner, call, exchange)
+                return self._exec(runner, request, exchange)
             case "portforward":
-                return self._port_forward(runner, call, exchange)
+                return self._port_forward(runner, request, exchange)
             case _:
                 text = f"{part} is not possible with pods of a process node: use kubectl logs -f, or kubectl exec"
                 raise Refusal(501, "NotImplemented", text)
@@ -77,8 +77,8 @@ class PodAccess:
             stream=query.text("stream") or "All",
         )
 
-    async def _exec(self, runner: "PodRunner", call: Call, exchange: Exchange) -> None:
-        name, query = _container(runner, call.query), call.query
+    async def _exec(self, runner: "PodRunner", request: ApiRequest, exchange: Exchange) -> None:
+        name, query = _container(runner, request.query), request.query
         run = runner.runs.get(name)
         if run is None:
             raise Refusal(500, "InternalError", f'container "{name}" of pod {runner.pod.name} does not run')
@@ -89,11 +89,11 @@ class PodAccess:
             stderr=query.flag("stderr") and not query.flag("tty"),
             tty=query.flag("tty"),
         )
-        socket = _upgrade(call, exchange, PROTOCOLS)
+        socket = _upgrade(request, exchange, PROTOCOLS)
         await ExecSession(socket, wish, self._node.clock).run(run.world, self._node.processes)
 
-    async def _port_forward(self, runner: "PodRunner", call: Call, exchange: Exchange) -> None:
-        socket = _upgrade(call, exchange, (PROTOCOL,))
+    async def _port_forward(self, runner: "PodRunner", request: ApiRequest, exchange: Exchange) -> None:
+        socket = _upgrade(request, exchange, (PROTOCOL,))
         await PortForward(socket, runner.address, runner.pod.name).run()
 
 
@@ -101,8 +101,8 @@ def _container(runner: "PodRunner", query: Query) -> str:
     return query.text("container") or runner.pod.spec.containers[0].name
 
 
-def _upgrade(call: Call, exchange: Exchange, protocols: tuple[str, ...]) -> WebSocket:
-    headers = call.request.headers
+def _upgrade(request: ApiRequest, exchange: Exchange, protocols: tuple[str, ...]) -> WebSocket:
+    headers = request.http.headers
     if not is_websocket(headers):
         raise bad_request("Upgrade request required: this server speaks WebSocket here, not SPDY")
     offered = offered_protocols(headers)

@@ -1,0 +1,1 @@
+"""CertificateSigningRequests. ``family.py`` registers the kind."""

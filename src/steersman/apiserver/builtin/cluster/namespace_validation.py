@@ -1,0 +1,16 @@
+"""Validation of Namespaces."""
+
+from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.validation.field_errors import invalid
+
+
+def namespace_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Validate a written status: the phase is ``Terminating`` exactly while the namespace is being deleted."""
+    del old
+    phase = (obj.get("status") or {}).get("phase", "Active")
+    is_deleted = "deletionTimestamp" in obj["metadata"]
+    expected = "Terminating" if is_deleted else "Active"
+    if subresource != "status" or phase == expected:
+        return []
+    text = f"may only be '{expected}' if `deletionTimestamp` is {'not ' if is_deleted else ''}empty"
+    return [invalid("status.Phase", phase, text)]

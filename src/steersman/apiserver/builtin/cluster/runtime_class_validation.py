@@ -1,0 +1,20 @@
+"""Validation of RuntimeClasses."""
+
+from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.names import label_errors, required_name
+from steersman.apiserver.builtin.common.quantities import quantity_errors
+from steersman.validation.field_errors import invalid
+
+_IMMUTABLE = "field is immutable"
+
+
+def runtime_class_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Validate a RuntimeClass."""
+    del subresource
+    if old is not None:
+        handler = obj.get("handler") or ""
+        return [invalid("handler", handler, _IMMUTABLE)] if handler != (old.get("handler") or "") else []
+    errors = required_name(obj, "handler", "", label_errors)
+    for name, text in ((obj.get("overhead") or {}).get("podFixed") or {}).items():
+        errors += quantity_errors(name, text, f"overhead.limits[{name}]")
+    return errors

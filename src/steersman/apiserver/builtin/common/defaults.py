@@ -1,0 +1,12 @@
+"""Setting defaults."""
+
+from typing import Any
+
+from steersman.apiserver.builtin.common.documents import Document
+
+
+def set_default(document: Document, **values: Any) -> None:
+    """Set fields that are absent or null; the keywords are the names of the fields in JSON."""
+    for name, value in values.items():
+        if document.get(name) is None:
+            document[name] = value

@@ -1,0 +1,84 @@
+"""Validation and evaluation of label selectors inside built-in kinds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.names import label_value_errors, labels_errors, qualified_errors
+from steersman.golang.text import GoStruct
+from steersman.validation.field_errors import forbidden, invalid, required
+
+_SETS = ("In", "NotIn")
+_PRESENCE = ("Exists", "DoesNotExist")
+
+
+def selector_errors(selector: Document | None, path: str) -> Errors:
+    """Validate a label selector."""
+    if not selector:
+        return []
+    errors = labels_errors(selector.get("matchLabels"), f"{path}.matchLabels")
+    for index, requirement in enumerate(selector.get("matchExpressions") or ()):
+        errors += _requirement_errors(requirement, f"{path}.matchExpressions[{index}]")
+    return errors
+
+
+def _requirement_errors(requirement: Document, path: str) -> Errors:
+    operator, values = requirement.get("operator", ""), requirement.get("values") or ()
+    errors: Errors = []
+    if operator in _SETS:
+        if not values:
+            errors.append(required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in _PRESENCE:
+        if values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(f"{path}.values", text))
+    else:
+        errors.append(invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    errors += qualified_errors(requirement.get("key", ""), f"{path}.key")
+    for index, value in enumerate(values):
+        errors += label_value_errors(value, f"{path}.values[{index}]")
+    return errors
+
+
+def quoted_selector(selector: Document | None) -> Any:
+    """Return a selector as error messages quote it, in the order of Go's fields."""
+    if selector is None:
+        return None
+    shown = GoStruct()
+    if selector.get("matchLabels"):
+        shown["matchLabels"] = selector["matchLabels"]
+    if selector.get("matchExpressions"):
+        shown["matchExpressions"] = [
+            GoStruct({key: item[key] for key in ("key", "operator", "values") if key in item})
+            for item in selector["matchExpressions"]
+        ]
+    return shown
+
+
+def is_empty(selector: Document | None) -> bool:
+    """Return whether a selector has no requirements."""
+    return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
+
+
+def is_usable(selector: Document | None) -> bool:
+    """Return whether a selector is valid."""
+    return not selector_errors(selector, "")
+
+
+def selects(selector: Document | None, labels: Mapping[str, str] | None) -> bool:
+    """Return whether a valid selector matches labels; ``None`` matches nothing."""
+    if selector is None:
+        return False
+    found = labels or {}
+    if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_fits(requirement, found) for requirement in selector.get("matchExpressions") or ())
+
+
+def _fits(requirement: Document, labels: Mapping[str, str]) -> bool:
+    key: str = requirement.get("key", "")
+    operator: str = requirement["operator"]
+    if operator in _PRESENCE:
+        return (key in labels) == (operator == "Exists")
+    is_listed = key in labels and labels[key] in (requirement.get("values") or ())
+    return is_listed if operator == "In" else not is_listed

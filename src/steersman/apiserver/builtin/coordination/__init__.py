@@ -1,0 +1,1 @@
+"""Leases, and Events of both API groups. ``family.py`` lists the kinds."""

@@ -1,0 +1,16 @@
+"""Validation of Leases."""
+
+from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.numbers import negative_errors
+from steersman.validation.field_errors import invalid
+
+
+def lease_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Validate a Lease."""
+    del old, subresource
+    spec = obj.get("spec") or {}
+    seconds = spec.get("leaseDurationSeconds")
+    errors: Errors = []
+    if seconds is not None and seconds <= 0:
+        errors.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
+    return errors + negative_errors(spec, ("leaseTransitions",), "spec")

@@ -1,0 +1,29 @@
+"""The quality-of-service class of a pod, which follows from the requests and limits of its containers."""
+
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.common.quantities import parse_quantity
+
+_COMPUTE = ("cpu", "memory")
+
+
+def quality_of_service(spec: Document) -> str:
+    """Return ``BestEffort``, ``Burstable`` or ``Guaranteed``."""
+    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    everything = [container.get("resources") or {} for container in containers]
+    used = [_compute(part.get("requests")) or _compute(part.get("limits")) for part in everything]
+    if not any(used):
+        return "BestEffort"
+    guaranteed = all(
+        set(_compute(part.get("limits"))) == set(_COMPUTE)
+        and all(
+            parse_quantity(part["limits"][name])
+            == parse_quantity((part.get("requests") or part["limits"]).get(name, "0"))
+            for name in _COMPUTE
+        )
+        for part in everything
+    )
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _compute(amounts: Document | None) -> list[str]:
+    return [name for name in _COMPUTE if name in (amounts or {}) and parse_quantity((amounts or {})[name])]

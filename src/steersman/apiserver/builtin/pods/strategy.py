@@ -1,0 +1,238 @@
+"""Pods: what admission sets, what each subresource changes, and graceful deletion."""
+
+from typing import Any
+
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.kind import ServedKind, ServerContext
+from steersman.apiserver.builtin.pods.limit_ranges import apply_limit_ranges
+from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
+from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.managed_fields.field_set import set_of
+from steersman.apiserver.resources.request_context import RequestContext
+from steersman.apiserver.status import forbidden
+from steersman.golang.empty_values import same_content
+from steersman.objects.codec import decode_json
+
+_PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
+#: Priority classes that every cluster has.
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOLERATED_SECONDS = 300
+_FINISHED = frozenset({"Succeeded", "Failed"})
+
+
+class PodStrategy(BuiltinStrategy):
+    """Pods: admission, subresources and graceful deletion."""
+
+    answers_delete_with_object = True
+
+    def __init__(self, served: ServedKind, server: ServerContext) -> None:
+        super().__init__(served, server)
+        self._objects = server.objects
+        kept = set_of(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
+        self.reset_fields = {**self.reset_fields, "status": kept}
+
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+        """Set requests and limits from LimitRanges, the priority, default tolerations and the status."""
+        apply_limit_ranges(self._objects, obj)
+        spec = obj["spec"]
+        runtime = spec.get("runtimeClassName")
+        if runtime and self._objects.store.get("runtimeclasses.node.k8s.io", "", runtime) is None:
+            why = f'pod rejected: RuntimeClass "{runtime}" not found'
+            raise forbidden("pods", "", obj["metadata"]["name"], why)
+        if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+            spec["terminationGracePeriodSeconds"] = 1
+        super().prepare_create(obj, subresource, context)
+        self._set_priority(obj)
+        self._add_tolerations(obj["spec"])
+
+    def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
+        """Keep default tolerations and the priority; a subresource changes its own part only."""
+        if not subresource:
+            self._add_tolerations(obj["spec"])
+            for name in ("priority", "preemptionPolicy"):
+                if obj["spec"].get(name) is None and name in old["spec"]:
+                    obj["spec"][name] = old["spec"][name]
+        elif subresource in _PARTS:
+            obj["spec"] = _PARTS[subresource](obj["spec"], old["spec"])
+            for name in ("labels", "annotations", "finalizers", "ownerReferences"):
+                _keep(obj["metadata"], old["metadata"], name)
+        super().prepare_update(obj, old, subresource, context)
+
+    def initial_status(self, obj: Document) -> Document:
+        """Return the phase ``Pending``, the quality-of-service class, and a condition for scheduling gates."""
+        status = {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}
+        if not obj["spec"].get("schedulingGates"):
+            return status
+        gated = {
+            "type": "PodScheduled",
+            "status": "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": obj["metadata"]["creationTimestamp"],
+            "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates",
+        }
+        return {**status, "conditions": [gated]}
+
+    def _set_priority(self, obj: Document) -> None:
+        spec = obj["spec"]
+        name = spec.get("priorityClassName") or self._default_class()
+        if not name:
+            _set_priority_fields(obj, 0, "PreemptLowerPriority")
+            return
+        if name in _SYSTEM_PRIORITIES:
+            value, policy = _SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
+        else:
+            record = self._objects.store.get(_PRIORITY_CLASSES, "", name)
+            if record is None:
+                raise forbidden("pods", "", obj["metadata"]["name"], f"no PriorityClass with name {name} was found")
+            found: Document = decode_json(record.raw)
+            value, policy = found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
+        spec["priorityClassName"] = name
+        _set_priority_fields(obj, value, policy)
+
+    def _default_class(self) -> str:
+        for record in self._objects.records_of(_PRIORITY_CLASSES):
+            if decode_json(record.raw).get("globalDefault"):
+                return record.name
+        return ""
+
+    @staticmethod
+    def _add_tolerations(spec: Document) -> None:
+        """Add tolerations for nodes that are not ready or unreachable, unless the pod has its own."""
+        tolerations = list(spec.get("tolerations") or ())
+        for taint in _TAINTS:
+            if not any(_tolerates(toleration, taint) for toleration in tolerations):
+                tolerations.append(
+                    {
+                        "key": taint,
+                        "operator": "Exists",
+                        "effect": "NoExecute",
+                        "tolerationSeconds": _TOLERATED_SECONDS,
+                    }
+                )
+        spec["tolerations"] = tolerations
+
+    def prepare_status(self, obj: Document, old: Document) -> None:
+        """Keep owner references, and fields of the status that the node leaves out."""
+        super().prepare_status(obj, old)
+        obj["metadata"].pop("ownerReferences", None)
+        if "ownerReferences" in old["metadata"]:
+            obj["metadata"]["ownerReferences"] = old["metadata"]["ownerReferences"]
+        status, before = dict(obj.get("status") or {}), old.get("status") or {}
+        for name in ("qosClass", "observedGeneration"):
+            if not status.get(name) and before.get(name):
+                status[name] = before[name]
+        if status.get("conditions"):
+            status["conditions"] = _with_generations(status["conditions"], before.get("conditions") or [])
+        obj["status"] = status
+
+    def is_new_generation(self, obj: Document, old: Document) -> bool:
+        """Return whether the spec changed."""
+        return not same_content(obj.get("spec"), old.get("spec"))
+
+    def grace_period(self, obj: Document, asked: int | None) -> int | None:
+        """Return the grace period; zero for a pod that never ran or has finished."""
+        spec, status = obj["spec"], obj.get("status") or {}
+        if asked is None:
+            asked = spec.get("terminationGracePeriodSeconds", 30)
+        if not spec.get("nodeName") or status.get("phase") in _FINISHED:
+            return 0
+        return 1 if asked < 0 else asked
+
+    def fields(self, obj: Document) -> dict[str, str]:
+        """Return the fields that pods can be selected by."""
+        spec, status = obj["spec"], obj.get("status") or {}
+        return {
+            "spec.nodeName": spec.get("nodeName", ""),
+            "spec.restartPolicy": spec.get("restartPolicy", ""),
+            "spec.schedulerName": spec.get("schedulerName", ""),
+            "spec.serviceAccountName": spec.get("serviceAccountName", ""),
+            "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",
+            "status.phase": status.get("phase", ""),
+            "status.podIP": status.get("podIP", ""),
+            "status.nominatedNodeName": status.get("nominatedNodeName", ""),
+        }
+
+    def field_label_error(self, label: str) -> str:
+        """Return an error for a label that is not a field selector of pods."""
+        known = {
+            "metadata.name",
+            "metadata.namespace",
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+            "status.nominatedNodeName",
+        }
+        return "" if label in known else f"field label not supported: {label}"
+
+
+def _set_priority_fields(obj: Document, value: int, policy: str) -> None:
+    """Set priority and preemption policy; reject a pod that has other values."""
+    spec = obj["spec"]
+    given = (("integer", "priority", "priority", value), ("string", "PreemptionPolicy", "preemptionPolicy", policy))
+    for kind, go_name, name, computed in given:
+        if spec.get(name) is not None and spec[name] != computed:
+            why = (
+                f"the {kind} value of {go_name} ({spec[name]}) must not be provided in pod spec; priority admission "
+                f"controller computed {computed} from the given PriorityClass name"
+            )
+            raise forbidden("pods", "", obj["metadata"]["name"], why)
+        spec[name] = computed
+
+
+def _keep(document: Document, old: Document, name: str) -> None:
+    document.pop(name, None)
+    if name in old:
+        document[name] = old[name]
+
+
+def _resized(spec: Document, old: Document) -> Document:
+    """Return the old spec with the resources and resize policies of the new one."""
+    kept = dict(old)
+    for kind in ("containers", "initContainers"):
+        wanted = {container.get("name"): container for container in spec.get(kind) or ()}
+        if kind in old:
+            kept[kind] = [_resized_container(container, wanted) for container in old[kind]]
+    return kept
+
+
+def _resized_container(container: Document, wanted: dict[Any, Document]) -> Document:
+    new = dict(container)
+    for name in ("resources", "resizePolicy"):
+        _keep(new, wanted.get(container.get("name"), container), name)
+    return new
+
+
+def _with_ephemeral(spec: Document, old: Document) -> Document:
+    """Return the old spec with the ephemeral containers of the new one."""
+    kept = dict(old)
+    _keep(kept, spec, "ephemeralContainers")
+    return kept
+
+
+#: Subresource → the new spec, made from the sent and the old one.
+_PARTS = {"resize": _resized, "ephemeralcontainers": _with_ephemeral}
+
+
+def _tolerates(toleration: Any, taint: str) -> bool:
+    return (toleration.get("key") or taint) == taint and toleration.get("effect", "NoExecute") in ("NoExecute", "")
+
+
+def _with_generations(conditions: list[Document], before: list[Document]) -> list[Document]:
+    """Return the conditions, each with the ``observedGeneration`` that it had before where it is missing."""
+    known: dict[str, list[int]] = {}
+    for condition in before:
+        known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration") or 0)
+    kept = []
+    for condition in conditions:
+        generations = known.get(condition.get("type", "")) or [0]
+        generation = generations.pop(0)
+        is_missing = generation and not condition.get("observedGeneration")
+        kept.append({**condition, "observedGeneration": generation} if is_missing else condition)
+    return kept

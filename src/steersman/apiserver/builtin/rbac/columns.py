@@ -1,0 +1,34 @@
+"""Columns of role bindings; roles have the default ones."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from steersman.apiserver.builtin.common.cells import AGE, column
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.resources.columns import CREATED_AT, NAME
+
+
+def _role(obj: Document, _now: datetime) -> str:
+    reference = obj.get("roleRef") or {}
+    return f"{reference.get('kind', '')}/{reference.get('name', '')}"
+
+
+def _subjects(kind: str) -> Callable[[Document, datetime], str]:
+    def cell(obj: Document, _now: datetime) -> str:
+        found = [item for item in obj.get("subjects") or () if item.get("kind") == kind]
+        if kind == "ServiceAccount":
+            return ", ".join(f"{item.get('namespace', '')}/{item['name']}" for item in found)
+        return ", ".join(item["name"] for item in found)
+
+    return cell
+
+
+BINDING = (
+    NAME,
+    column("Role", _role),
+    AGE,
+    column("Users", _subjects("User"), wide=True),
+    column("Groups", _subjects("Group"), wide=True),
+    column("ServiceAccounts", _subjects("ServiceAccount"), wide=True),
+)
+ROLE = (NAME, CREATED_AT)

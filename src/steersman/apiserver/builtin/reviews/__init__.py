@@ -1,0 +1,1 @@
+"""TokenReviews, SubjectAccessReviews and their relatives. ``family.py`` lists the kinds."""

@@ -1,0 +1,1 @@
+"""PersistentVolumes, PersistentVolumeClaims, storage classes and CSI drivers. ``family.py`` lists the kinds."""

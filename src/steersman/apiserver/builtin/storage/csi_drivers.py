@@ -1,0 +1,18 @@
+"""CSIDrivers: defaults."""
+
+from steersman.apiserver.builtin.common.defaults import set_default
+from steersman.apiserver.builtin.common.documents import Document
+
+
+def default_csi_driver(obj: Document) -> None:
+    """Set the defaults of a CSIDriver."""
+    set_default(
+        obj["spec"],
+        attachRequired=True,
+        podInfoOnMount=False,
+        storageCapacity=False,
+        fsGroupPolicy="ReadWriteOnceWithFSType",
+        volumeLifecycleModes=["Persistent"],
+        requiresRepublish=False,
+        seLinuxMount=False,
+    )

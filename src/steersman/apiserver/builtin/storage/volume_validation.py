@@ -1,0 +1,146 @@
+"""Validation of PersistentVolumes."""
+
+from collections.abc import Callable
+
+from steersman.apiserver.builtin.common.documents import Document, Errors
+from steersman.apiserver.builtin.common.file_paths import backstep_errors
+from steersman.apiserver.builtin.common.internal_form import difference_text, internal_form
+from steersman.apiserver.builtin.common.names import subdomain_errors
+from steersman.apiserver.builtin.common.node_selectors import node_selector_errors
+from steersman.apiserver.builtin.common.quantities import positive_errors
+from steersman.apiserver.builtin.storage.claim_validation import CLASS_ANNOTATION, VOLUME_MODES, access_mode_errors
+from steersman.golang.empty_values import same_content
+from steersman.validation.field_errors import forbidden, invalid, not_supported, required
+
+_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
+_RECLAIM = ("Delete", "Recycle", "Retain")
+_IMMUTABLE = "field is immutable"
+_STORAGE = "storage"
+
+
+def _host_path(source: Document, path: str) -> Errors:
+    if not source.get("path"):
+        return [required(f"{path}.path")]
+    return backstep_errors(source["path"], f"{path}.path")
+
+
+def _nfs(source: Document, path: str) -> Errors:
+    errors: Errors = [required(f"{path}.{name}") for name in ("server", "path") if not source.get(name)]
+    if not (source.get("path") or "").startswith("/"):
+        errors.append(invalid(f"{path}.path", source.get("path") or "", "must be an absolute path"))
+    return errors
+
+
+def _needs(*names: str) -> Callable[[Document, str], Errors]:
+    def check(source: Document, path: str) -> Errors:
+        return [required(f"{path}.{name}") for name in names if not source.get(name)]
+
+    return check
+
+
+#: In the order in which Kubernetes validates them.
+_SOURCES: dict[str, Callable[[Document, str], Errors]] = {
+    "hostPath": _host_path,
+    "gcePersistentDisk": _needs("pdName"),
+    "awsElasticBlockStore": _needs("volumeID"),
+    "glusterfs": _needs("endpoints", "path"),
+    "flocker": _needs(),
+    "nfs": _nfs,
+    "rbd": _needs("monitors", "image"),
+    "quobyte": _needs("registry", "volume"),
+    "cephfs": _needs("monitors"),
+    "iscsi": _needs("targetPortal", "iqn"),
+    "cinder": _needs("volumeID"),
+    "fc": _needs(),
+    "flexVolume": _needs("driver"),
+    "azureFile": _needs("secretName", "shareName"),
+    "vsphereVolume": _needs("volumePath"),
+    "photonPersistentDisk": _needs("pdID"),
+    "portworxVolume": _needs("volumeID"),
+    "azureDisk": _needs("diskName", "diskURI"),
+    "scaleIO": _needs("gateway", "system", "volumeName"),
+    "local": _needs("path"),
+    "storageos": _needs(),
+    "csi": _needs("driver", "volumeHandle"),
+}
+
+
+def volume_errors(obj: Document, old: Document | None, subresource: str) -> Errors:
+    """Validate a PersistentVolume."""
+    if subresource == "status":
+        return []
+    spec = obj.get("spec") or {}
+    if old is not None and same_content(spec, old.get("spec")):
+        return []
+    modes = spec.get("accessModes") or ()
+    errors: Errors = [] if modes else [required("spec.accessModes")]
+    errors += access_mode_errors(modes, "spec.accessModes")
+    errors += _capacity_errors(spec.get("capacity"))
+    policy = spec.get("persistentVolumeReclaimPolicy")
+    if policy and policy not in _RECLAIM:
+        errors.append(not_supported("spec.persistentVolumeReclaimPolicy", policy, _RECLAIM))
+    errors += _affinity_errors(spec)
+    errors += _source_errors(spec)
+    if spec.get("storageClassName"):
+        errors += subdomain_errors(spec["storageClassName"], "spec.storageClassName")
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in VOLUME_MODES:
+        errors.append(not_supported("spec.volumeMode", mode, VOLUME_MODES))
+    return errors + (_immutable_field_errors(spec, old.get("spec") or {}) if old is not None else [])
+
+
+def _capacity_errors(capacity: Document | None) -> Errors:
+    errors: Errors = [] if capacity else [required("spec.capacity")]
+    if list(capacity or ()) != [_STORAGE]:
+        errors.append(not_supported("spec.capacity", capacity or None, [_STORAGE]))
+    for name, text in (capacity or {}).items():
+        errors += positive_errors(text, f"spec.capacity[{name}]")
+    return errors
+
+
+def _affinity_errors(spec: Document) -> Errors:
+    wanted = (spec.get("nodeAffinity") or {}).get("required")
+    if wanted is not None:
+        return node_selector_errors(wanted, "spec.nodeAffinity.required")
+    if spec.get("nodeAffinity") is not None:
+        return [required("spec.nodeAffinity.required", "must specify required node constraints")]
+    if spec.get("local") is not None:
+        return [required("spec.nodeAffinity", "Local volume requires node affinity")]
+    return []
+
+
+def _source_errors(spec: Document) -> Errors:
+    found = [name for name in _SOURCES if spec.get(name) is not None]
+    if not found:
+        return [required("spec", "must specify a volume type")]
+    errors = _SOURCES[found[0]](spec[found[0]], f"spec.{found[0]}")
+    return errors + [forbidden(f"spec.{name}", "may not specify more than 1 volume type") for name in found[1:]]
+
+
+def _immutable_field_errors(spec: Document, old: Document) -> Errors:
+    errors: Errors = []
+    before, after = (internal_form("PersistentVolumeSource", part) for part in (old, spec))
+    if before != after:
+        field = "spec.persistentvolumesource"
+        text = f"spec.persistentvolumesource is immutable after creation\n{difference_text(before, after)}"
+        errors.append(forbidden(field, text))
+    if spec.get("volumeMode") != old.get("volumeMode"):
+        errors.append(invalid("volumeMode", spec.get("volumeMode"), _IMMUTABLE))
+    if old.get("nodeAffinity") is not None and not same_content(spec.get("nodeAffinity"), old["nodeAffinity"]):
+        errors.append(invalid("spec.nodeAffinity", spec.get("nodeAffinity"), _IMMUTABLE))
+    return errors
+
+
+def volume_warnings(obj: Document, old: Document | None) -> list[str]:
+    """Return warnings about deprecated annotations and policies of a PersistentVolume."""
+    del old
+    annotations = obj["metadata"].get("annotations") or {}
+    notes = {
+        CLASS_ANNOTATION: 'deprecated since v1.8; use "storageClassName" attribute instead',
+        _MOUNT_OPTIONS: 'deprecated since v1.31; use "mountOptions" attribute instead',
+    }
+    warnings = [f"metadata.annotations[{name}]: {text}" for name, text in notes.items() if name in annotations]
+    if (obj.get("spec") or {}).get("persistentVolumeReclaimPolicy") == "Recycle":
+        text = "Instead, the recommended approach is to use dynamic provisioning."
+        warnings.append(f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}")
+    return warnings

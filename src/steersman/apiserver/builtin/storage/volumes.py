@@ -1,0 +1,35 @@
+"""PersistentVolumes: defaults and strategy."""
+
+from steersman.apiserver.builtin.common.defaults import set_default
+from steersman.apiserver.builtin.common.documents import Document
+from steersman.apiserver.builtin.strategy import BuiltinStrategy
+from steersman.apiserver.resources.request_context import RequestContext
+
+
+def default_volume(obj: Document) -> None:
+    """Set the defaults of a PersistentVolume."""
+    spec = obj["spec"]
+    set_default(spec, persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")
+    if spec.get("hostPath") is not None:
+        set_default(spec["hostPath"], type="")
+    if spec.get("iscsi") is not None:
+        set_default(spec["iscsi"], iscsiInterface="default")
+    if spec.get("rbd") is not None:
+        set_default(spec["rbd"], pool="rbd", user="admin", keyring="/etc/ceph/keyring")
+
+
+class VolumeStrategy(BuiltinStrategy):
+    """PersistentVolumes, which a finalizer protects while they are bound."""
+
+    answers_delete_with_object = True
+
+    def initial_status(self, obj: Document) -> Document:
+        """Return the phase ``Pending``."""
+        return {"phase": "Pending", "lastPhaseTransitionTime": obj["metadata"]["creationTimestamp"]}
+
+    def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
+        """Add the finalizer that protects a bound volume."""
+        super().prepare_create(obj, subresource, context)
+        finalizers = obj["metadata"].setdefault("finalizers", [])
+        if "kubernetes.io/pv-protection" not in finalizers:
+            finalizers.append("kubernetes.io/pv-protection")

@@ -1,1 +1,0 @@
-"""What is particular about single built-in kinds; everything else about them is in ``strategies.base``."""

@@ -1,1 +1,0 @@
-"""What ``kubectl get`` shows of built-in kinds: their columns, by family."""

@@ -1,0 +1,103 @@
+"""From the body of a request to a `Decoded` object: read as the served kind, with defaults, errors and warnings."""
+
+from typing import Any
+
+from steersman.apiserver.messages.api_request import ApiRequest
+from steersman.apiserver.messages.bodies import Body, read_body, strict_warnings
+from steersman.apiserver.messages.negotiation import body_media
+from steersman.apiserver.messages.options import WriteOptions, write_options
+from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.strategy import Reading
+from steersman.apiserver.status import bad_request
+from steersman.apiserver.verbs.write_path import Decoded
+from steersman.golang.empty_values import without_empties
+from steersman.golang.strict_json import cannot_handle_message, strict_message, unrecognized_message
+from steersman.validation.wire_types import WireTypeError
+
+Document = dict[str, Any]
+
+
+def decode_request(request: ApiRequest, options: WriteOptions) -> Decoded:
+    """Read the body of a create or an update."""
+    return decode(request, read_request_body(request, request.served.kind), options)
+
+
+def read_request_body(request: ApiRequest, kind: str) -> Body:
+    """Read the body of a request as a document; ``kind`` is what messages call it."""
+    media = body_media(request.http.headers.get("content-type", ""))
+    return read_body(request.http.body, media, kind)
+
+
+def decode_unstored(request: ApiRequest, kind: str) -> Decoded:
+    """Read the body of a request whose object is not stored; ``kind`` is the name of its options."""
+    decoded = decode_request(request, write_options(request.query, kind))
+    if decoded.given is None:
+        return decoded
+    obj: Document = without_empties(decoded.given)
+    return Decoded(request, decoded.options, obj, warnings=decoded.warnings)
+
+
+def decode(request: ApiRequest, body: Body, options: WriteOptions) -> Decoded:
+    """Read a document as the served kind; unknown and duplicate fields become warnings or a rejection."""
+    served = request.served
+    reading = Reading(strict=body.complaints, keeps_empty=True)
+    document = _typed(served, body.document, request.http.body, lenient=options.field_validation == "Ignore")
+    try:
+        obj = served.strategy.read(document, reading)
+    except WireTypeError as error:
+        kind = body.document.get("kind") or served.kind
+        raise bad_request(_cannot_handle(kind, served, str(error))) from None
+    warnings: tuple[str, ...] = ()
+    if reading.strict or reading.warnings:
+        warnings = (*_strict_warnings(served, reading, options), *reading.warnings)
+    if not reading.has_empty:
+        return Decoded(request, options, obj, None, body.has_floats, warnings=warnings)
+    return decoded_object(request, options, obj, reading, has_fractions=body.has_floats, warnings=warnings)
+
+
+def decoded_object(  # noqa: PLR0913 - the parts of the value
+    request: ApiRequest,
+    options: WriteOptions,
+    obj: Document,
+    reading: Reading,
+    *,
+    has_fractions: bool = False,
+    is_merged: bool = False,
+    warnings: tuple[str, ...] = (),
+) -> Decoded:
+    """Return an object that a strategy has read; marks of what was given empty are kept in `Decoded.given` only."""
+    if not reading.has_empty:
+        return Decoded(request, options, obj, None, has_fractions, is_merged, warnings)
+    clean: Document = without_empties(obj, keeps_lists=True)
+    return Decoded(request, options, clean, obj, has_fractions, is_merged, warnings)
+
+
+def _typed(served: Served, document: Document, raw: bytes, *, lenient: bool) -> Document:
+    """Check apiVersion and kind; built-in kinds may leave them out."""
+    if served.builtin:
+        return served.strategy.typed(document, served)
+    kind, api_version = document.get("kind"), document.get("apiVersion")
+    if not kind:
+        why = f"Object 'Kind' is missing in '{raw.decode('utf-8', 'replace')}'"
+        raise bad_request(
+            _cannot_handle(served.kind, served, why) if lenient else unrecognized_message(raw, served.kind, why)
+        )
+    if api_version != served.api_version:
+        raise bad_request(
+            f"the API version in the data ({api_version or ''}) does not match the expected API version "
+            f"({served.api_version})"
+        )
+    return document
+
+
+def _strict_warnings(served: Served, reading: Reading, options: WriteOptions) -> list[str]:
+    """Return unknown and duplicate fields as warnings; reject them if the client asked for strict validation."""
+    if not reading.strict or options.field_validation == "Ignore":
+        return []
+    if options.field_validation == "Strict":
+        raise bad_request(cannot_handle_message(served.kind, served.version, strict_message(reading.faults)))
+    return strict_warnings(reading.faults)
+
+
+def _cannot_handle(kind: str, served: Served, why: str) -> str:
+    return f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: {why}'
