@@ -59,10 +59,14 @@ class Network:
     struck: list[Fault] = field(default_factory=list)
     #: Writes by a replica that does not hold the lease.
     deposed_writes: list[str] = field(default_factory=list)
+    #: The number of writes at which a run is taken to write without end, and is cut off.
+    most_writes: int = 5_000
     chance: Randomness = field(init=False)
 
     def __post_init__(self) -> None:
         self.chance = Randomness(self.plan.seed)
+        # An order of arrival holds from the beginning.
+        self.struck += [fault for fault in self.plan.faults if fault.place == "seed"]
 
     def trace(self, text: str) -> None:
         """Record a line with its time."""
@@ -155,6 +159,8 @@ class Connection:
         self._trace(f"{request.method} {request.target}")
         traced = InterceptedExchange(exchange, lambda response: self._respond(exchange, response))
         fault = self._note_read(path) if request.method in SAFE_METHODS else self._note_write(request, path)
+        if self.is_cut:
+            return None
         if fault is not None:
             return self._strike(fault, app, request, traced)
         return app.handle(self._as_viewed(request, path), traced)
@@ -180,6 +186,8 @@ class Connection:
         recording.writes.append(step)
         if holder := self._holder():
             self._network.deposed_writes.append(f"write {number}, {step}, although {holder} holds the lease")
+        if number == self._network.most_writes:
+            self.crash()
         return self._network.plan.at("write", number)
 
     async def carry_out(self, write: str, work: Callable[[], Awaitable[T]]) -> T:
@@ -194,7 +202,10 @@ class Connection:
                 await work()
             self.crash()
             return await _silence()
-        result = await work()
+        return await self._heard(await work())
+
+    async def _heard(self, result: T) -> T:
+        """Return a result, unless the process that waits for it is gone by now."""
         return await _silence() if self.is_cut else result
 
     # Watches and old states.
@@ -273,7 +284,9 @@ class Connection:
             return None
         if fault.kind in _RESPONSES:
             respond = _RESPONSES[fault.kind]
-            return app.handle(request, InterceptedExchange(exchange, lambda response: respond(self, exchange, response)))
+            return app.handle(
+                request, InterceptedExchange(exchange, lambda response: respond(self, exchange, response))
+            )
         _BEFORE[fault.kind](self, request)
         return app.handle(request, exchange)
 

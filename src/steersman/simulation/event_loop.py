@@ -6,6 +6,7 @@ a process or a thread: whatever asks for one would make a run depend on the mach
 
 import asyncio
 import heapq
+import threading
 from collections.abc import Callable
 from contextvars import Context
 from datetime import datetime, timedelta
@@ -16,12 +17,16 @@ from steersman.errors import SteersmanError
 from steersman.testing.fake_clock import FakeClock
 
 
-class NotDeterministic(SteersmanError):
+class NotDeterministic(SteersmanError):  # noqa: N818 - named as our errors are
     """Something in a run depends on more than its seed; the message names it."""
 
 
-class Stuck(SteersmanError):
+class Stuck(SteersmanError):  # noqa: N818 - same
     """A run waits for something that can never happen."""
+
+
+class WriteStorm(SteersmanError):  # noqa: N818 - same
+    """An operator writes without end."""
 
 
 class SimulatedClock(FakeClock):
@@ -85,7 +90,9 @@ class _TimePasses:
     def select(self, timeout: float | None) -> list[Never]:
         """Run the next timer if nothing else is ready."""
         if timeout != 0 and not self._clock.run_next_timer():
-            raise Stuck("nothing can go on any more: a task waits for something that never happens, and no timer is set")
+            raise Stuck(
+                "nothing can go on any more: a task waits for something that never happens, and no timer is set"
+            )
         return []
 
     def close(self) -> None:
@@ -111,13 +118,15 @@ class SimulationLoop(asyncio.BaseEventLoop):
         """Do nothing: there are no sockets."""
 
     def _write_to_self(self) -> None:
+        if threading.get_ident() == self._thread_id:  # type: ignore[attr-defined]
+            return  # call_soon_threadsafe from the loop's own thread: nothing sleeps that must be woken
         raise NotDeterministic("a thread called into the event loop: the order of threads is not reproducible")
 
     def time(self) -> float:
         """Return the virtual time."""
         return self._clock.monotonic()
 
-    def call_at(
+    def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Call back at a virtual time."""
@@ -130,7 +139,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
         self._clock.call_later(when - self.time(), run)
         return handle
 
-    def run_in_executor(self, *_: Any) -> Never:
+    def run_in_executor(self, *_: Any) -> Never:  # type: ignore[override]
         """Reject threads."""
         raise NotDeterministic(
             "a thread was started (a plain `def` reconciler, asyncio.to_thread or run_in_executor): threads run in no "
@@ -143,7 +152,7 @@ class SimulationLoop(asyncio.BaseEventLoop):
             "(cluster.serve_http), or pass a stand-in to the operator"
         )
 
-    create_connection = create_server = create_datagram_endpoint = _reject  # type: ignore[assignment]
-    create_unix_connection = create_unix_server = subprocess_exec = subprocess_shell = _reject  # type: ignore[assignment]
+    create_connection = create_server = create_datagram_endpoint = _reject
+    create_unix_connection = create_unix_server = subprocess_exec = subprocess_shell = _reject
     getaddrinfo = sock_connect = sock_sendall = sock_recv = add_reader = add_writer = _reject  # type: ignore[assignment]
     add_signal_handler = _reject  # type: ignore[assignment]

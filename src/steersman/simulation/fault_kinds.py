@@ -26,10 +26,10 @@ class FaultKind(Struct, frozen=True, kw_only=True):
     replicas: int = 1
 
 
-def _kind(name: str, number: str, place: Place, text: str, *, counts_updates: bool = True, replicas: int = 1) -> FaultKind:
-    return FaultKind(
-        name=name, number=number, place=place, text=text, counts_updates=counts_updates, replicas=replicas
-    )
+def _kind(
+    name: str, number: str, place: Place, text: str, *, counts_updates: bool = True, replicas: int = 1
+) -> FaultKind:
+    return FaultKind(name=name, number=number, place=place, text=text, counts_updates=counts_updates, replicas=replicas)
 
 
 _ALL = (
@@ -113,7 +113,7 @@ KINDS = {kind.name: kind for kind in _ALL}
 
 #: Faults of the matrix that are not injected, and why; reports list them.
 SKIPPED = {
-    "F2": "crashes between two awaits of a reconcile that neither write nor receive anything look the same from outside",
+    "F2": "crashes at awaits that neither write nor receive anything: from outside they look like another crash",
     "F4": "404, AlreadyExists and 422 for a valid write: a server that answers so is wrong, not faulty",
     "F8": "deleting and recreating the user's object is part of a scenario",
     "F12": "webhook outages: cluster.running tests call webhooks; faults at their calls are not enumerated",

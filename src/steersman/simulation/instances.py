@@ -17,7 +17,7 @@ from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.protocol.http import App
 from steersman.simulation.connection import Connection, Network
-from steersman.simulation.event_loop import InstanceClock, NotDeterministic
+from steersman.simulation.event_loop import InstanceClock, NotDeterministic, WriteStorm
 from steersman.simulation.plans import View
 from steersman.testing.cluster import Cluster
 from steersman.testing.fresh_import import ImportedOperator
@@ -47,6 +47,11 @@ class InstanceMaker:
                 self._imported = ImportedOperator.parse(source)
             case function:
                 self._function = function
+
+    @property
+    def can_replicate(self) -> bool:
+        """Whether two instances can live at the same time: a module can be imported afresh for only one of them."""
+        return self._function is not None
 
     def original(self) -> Operator:
         """Return an instance for its declarations."""
@@ -189,9 +194,16 @@ class Replica:
         """Run one instance after the other."""
         for _ in range(_MOST_RESTARTS):
             await self._live()
-        raise SteersmanError(f"the operator ended {_MOST_RESTARTS} times: {self.exits[-1] if self.exits else 'crashed'}")
+        raise SteersmanError(
+            f"the operator ended {_MOST_RESTARTS} times: {self.exits[-1] if self.exits else 'crashed'}"
+        )
 
     async def _live(self) -> None:
+        if len(self.network.recording.writes) >= self.network.most_writes:
+            raise WriteStorm(
+                f"the operator writes without end: after {self.network.most_writes} writes it was cut off; the last is "
+                f"{self.network.recording.writes[-1]}"
+            )
         view, self.next_view = self.next_view, None
         with self._maker.instance() as operator:
             self.instance = Instance(self, operator, view)

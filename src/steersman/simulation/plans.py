@@ -141,12 +141,12 @@ def _faults(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
 
 
 def _on_named(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
-    """Another client can only change an object whose name is known before the write."""
+    """Yield the writes to named objects: only those can another client change before."""
     yield from (Fault(kind.name, "write", step.number) for step in recording.writes if step.has_name)
 
 
 def _missed(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
-    """A watch misses an event and ends with a later one of the same object, so that the state between is never seen."""
+    """Yield watches that miss an event and end with a later one of the same object: the states between stay unseen."""
     for step in recording.events:
         later = [one for one in recording.events[step.number :] if one.collection == step.collection]
         ends = (count for count, one in enumerate(later, start=1) if one.path == step.path)
@@ -154,7 +154,7 @@ def _missed(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
 
 
 def _views(recording: Recording, kind: FaultKind) -> Iterator[Fault]:
-    """At each rest every state of every collection that is older than the present one."""
+    """Yield at each rest every state of every collection that is older than the present one."""
     for rest in recording.rests:
         seen = recording.events[: rest.events]
         for collection, start in recording.watched.items():

@@ -131,5 +131,3 @@ async def _turn(loop: asyncio.AbstractEventLoop) -> None:
     turned = loop.create_future()
     loop.call_soon(turned.set_result, None)
     await turned
-
-
