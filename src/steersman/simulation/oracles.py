@@ -67,12 +67,17 @@ def judge(reference: Reference, outcome: Outcome) -> list[Finding]:
             found.append(Finding("O1", f"the cluster ends differently:\n{difference(expected, state)}"))
         if len(outcome.late_writes) > len(known.late_writes):
             found.append(Finding("O4", f"{outcome.late_writes[0]} is written although everything is at rest"))
+    return [*found, *_excess(known, outcome)]
+
+
+def _excess(known: Outcome, outcome: Outcome) -> Iterator[Finding]:
+    if any(fault.view is not None for fault in outcome.plan.faults):
+        # An old state makes any operator repeat itself; only what is lost by it is an error.
+        yield from (Finding("O2", f"{name} was deleted because of the stale read") for name in outcome.destroyed)
+        return
     verbs = _EVERY if outcome.plan.counts_updates else _DRASTIC
-    found += [
-        Finding("O2", text.replace("without a crash", "without the fault"))
-        for text in excess(known.changes, outcome.changes, verbs)
-    ]
-    return found
+    for text in excess(known.changes, outcome.changes, verbs):
+        yield Finding("O2", text.replace("without a crash", "without the fault"))
 
 
 def _error(outcome: Outcome) -> Iterator[Finding]:

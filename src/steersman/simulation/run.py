@@ -18,7 +18,7 @@ from steersman.simulation.world import World
 from steersman.testing.assigned_values import Document
 from steersman.testing.change_counts import ChangeCounts, Counts
 from steersman.testing.cluster import Cluster
-from steersman.testing.end_state import end_state
+from steersman.testing.end_state import LEFT_OUT, end_state
 
 #: What users do and what they wait for: with ``cluster.client``, ``cluster.settle`` and ``cluster.eventually``.
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
@@ -45,6 +45,8 @@ class Outcome:
     #: How often each object was created, updated and deleted.
     changes: Counts = field(default_factory=dict)
     failures: list[ReconcileFailure] = field(default_factory=list)
+    #: Objects that existed at a rest and were deleted because of a stale read.
+    destroyed: list[str] = field(default_factory=list)
     #: Writes of the operator while everything should have been at rest.
     late_writes: list[str] = field(default_factory=list)
     #: Writes of a replica that did not hold the lease.
@@ -101,14 +103,14 @@ class _Run:
             for number in range(1, count + 1)
         ]
         self._violations: list[str] = []
+        self._lifetimes = _Lifetimes(world.known)
 
     async def run(self) -> Outcome:
         """Run the scenario, let everything come to rest, and look at the end."""
         cluster = self._world.cluster
         cluster.is_idle, cluster.at_rest = self._is_idle, self._at_rest
-        births = _Births(self._world.known)
-        self._world.observe(births.observe)
-        changes = ChangeCounts(cluster.server, births.without_stillborn)
+        self._world.observe(self._lifetimes.observe)
+        changes = ChangeCounts(cluster.server, self._lifetimes.without_stillborn)
         self._world.observe(self._check_invariants)
         outcome = Outcome(self._plan, self._network.recording, self._network.struck)
         try:
@@ -119,6 +121,7 @@ class _Run:
             outcome.error = error
         outcome.state = end_state(cluster.server, self._world.known, _untouched)
         outcome.changes = changes.counts()
+        outcome.destroyed = self._lifetimes.destroyed
         outcome.violations, outcome.deposed_writes = self._violations, self._network.deposed_writes
         for replica in self._replicas:
             outcome.failures += replica.failures
@@ -166,6 +169,7 @@ class _Run:
     async def _restart(self, fault: Fault) -> None:
         self._network.strikes(fault)
         replica = self._replicas[0]
+        self._lifetimes.begin_stale_read()
         replica.next_view = fault.view
         if replica.instance is not None:
             replica.instance.connection.crash()
@@ -173,6 +177,7 @@ class _Run:
         if replica.instance is not None:
             replica.instance.connection.catch_up()
         await self._world.cluster.wait_idle()
+        self._lifetimes.end_stale_read()
 
     def _check_invariants(self, event: Event) -> None:
         for invariant in self._invariants:
@@ -182,22 +187,38 @@ class _Run:
                 self._violations.append(f"{invariant.name} does not hold after {write}: {problem}")
 
 
-class _Births:
-    """Finds objects that were created after their owner was gone, and which the garbage collector takes right away.
+class _Lifetimes:
+    """Follows which objects exist, and finds two kinds of them.
 
-    An operator whose cache still has a deleted object does that until it hears of the deletion. It is unavoidable and
-    harmless, so these objects do not count as created and deleted.
+    Stillborn are those that were created after their owner was gone, and which the garbage collector takes right away:
+    an operator whose cache still has a deleted owner creates them until it hears of the deletion. That is unavoidable
+    and harmless, so they do not count as created and deleted.
+
+    Destroyed are those that existed at a rest and were deleted because of a stale read. What a stale read created and
+    the present state took away again is harmless.
     """
 
     def __init__(self, known: Mapping[str, int]) -> None:
         self._present = set(known)
         self._stillborn: set[str] = set()
+        self._at_rest: frozenset[str] = frozenset()
+        self.destroyed: list[str] = []
+
+    def begin_stale_read(self) -> None:
+        """Protect what exists now."""
+        self._at_rest = frozenset(self._present)
+
+    def end_stale_read(self) -> None:
+        """Protect nothing any more."""
+        self._at_rest = frozenset()
 
     def observe(self, event: Event) -> None:
         """Take note of a write."""
         record = event.record
         if event.type == "DELETED":
             self._present.discard(record.uid)
+            if record.uid in self._at_rest and event.resource not in LEFT_OUT:
+                self.destroyed.append(f"{event.resource} {record.path}")
             return
         self._present.add(record.uid)
         if event.type == "ADDED" and record.owner_uids and self._present.isdisjoint(record.owner_uids):
