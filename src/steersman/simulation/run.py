@@ -25,9 +25,9 @@ Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
 
 #: Virtual seconds after the scenario in which whatever was begun may end: longer than an informer needs to give up a
 #: silent watch, and than a second replica needs to take over.
-AFTERMATH = 120.0
+AFTERMATH = 90.0
 #: Virtual seconds after that in which nothing may be written.
-QUIET = 300.0
+QUIET = 120.0
 #: Writes after which a run is cut off: a scenario is a few steps, so that many are a storm.
 MOST_WRITES = 2_000
 

@@ -55,7 +55,7 @@ def orphaned_volume(volume: str) -> Callable[[bool], Operator]:
                 await ctx.create(part(volume, part_of="database"), owned=False)
 
         @operator.reconciler(
-            ConfigMap, watches=[Watch(Database, lambda _: [f"default/{volume}"])], name="volumes", resync=3
+            ConfigMap, watches=[Watch(Database, lambda _: [f"default/{volume}"])], name="volumes", resync=30
         )
         async def collect(found: ConfigMap, ctx: Context[ConfigMap]) -> None:
             if (found.data or {}).get("part_of") != "database" or await ctx.get(Database, "a", "default") is not None:
