@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 DEV    := $(VENV)/.dev-installed
 BENCH  := $(VENV)/.bench-installed
 DATABASES := $(VENV)/.databases-installed
+WEB    := $(VENV)/.web-installed
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
@@ -16,7 +17,7 @@ SECONDS ?= 300
 PYTHONS ?= 3.12 3.13 3.14
 TESTS ?= tests/objects tests/schema tests/secrets tests/controller tests/testing
 
-.PHONY: help demo test test-pythons test-databases check scaffold-check control-plane contract-real examples-real examples-kopf controllers difference bench docs report lock clean
+.PHONY: help demo test test-pythons test-databases test-web screenshots check scaffold-check control-plane contract-real examples-real examples-kopf controllers difference bench docs report lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -32,6 +33,14 @@ test-pythons: $(DEV) ## Run core tests on other Pythons, which it finds or fetch
 
 test-databases: $(DATABASES) ## Test the database operators on real servers, which it fetches if need be
 	STEERSMAN_DATABASES=1 $(BIN)/pytest -q -n $(WORKERS) $(wildcard examples/*/tests/databases)
+
+test-web: $(WEB) ## Test the web view in a real Chromium, which it installs if it may (Debian, root)
+	@command -v chromium >/dev/null || tools/install_chromium.sh
+	STEERSMAN_WEB=1 $(BIN)/pytest -q tests/webview
+
+screenshots: $(WEB) ## Write the pictures of the web view in docs/images
+	@command -v chromium >/dev/null || tools/install_chromium.sh
+	$(BIN)/python -m tools.screenshots
 
 check: $(DEV) ## Lint, format check, types, import rules
 	$(BIN)/ruff check .
@@ -81,6 +90,7 @@ lock: $(DEV) ## Renew the hash-locked requirement files (needs network)
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group bench pyproject.toml -o requirements/bench.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group databases pyproject.toml -o requirements/databases.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --group dev --group web pyproject.toml -o requirements/web.txt
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -101,4 +111,8 @@ $(BENCH): $(DEV) requirements/bench.txt
 
 $(DATABASES): $(DEV) requirements/databases.txt
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/databases.txt
+	@touch $@
+
+$(WEB): $(DEV) requirements/web.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/web.txt
 	@touch $@

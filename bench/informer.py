@@ -14,7 +14,7 @@ from bench._memory import rss
 from bench._results import Results
 from steersman.clock import RealClock
 from steersman.informer.informer import Informer, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.resource import Unstructured
 from steersman.protocol.http import Exchange, Request, Response, Stream
@@ -131,7 +131,7 @@ async def steersman(port: int) -> dict[str, float]:
     clock = RealClock()
     transport = HttpTransport(ClusterConfig(server=f"http://127.0.0.1:{port}", compression=False), clock=clock)
     informer = Informer(
-        Unstructured, Link(transport, clock, Randomness()), Selection(watch_list=False), resource=WIDGETS
+        Unstructured, ApiConnection(transport, clock, Randomness()), Selection(watch_list=False), resource=WIDGETS
     )
     counter = Counter()
     informer.add_handler(counter)

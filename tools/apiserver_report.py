@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steersman.apiserver.resources.served import ALL_VERBS, Served
+from steersman.apiserver.resources.served_resource import ALL_VERBS, ServedResource
 from steersman.apiserver.server import ApiServer
 from steersman.testing.fake_clock import FakeClock
 from tests.contract import recordings
@@ -111,7 +111,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     return [_row(*head), "|" + "---|" * len(head), *(_row(*row) for row in rows)]
 
 
-def render(results: Sequence[Result], resources: Iterable[Served]) -> str:
+def render(results: Sequence[Result], resources: Iterable[ServedResource]) -> str:
     """Write the tables."""
     reasons: Counter[str] = Counter()
     for result in results:
@@ -140,8 +140,8 @@ def _ordered(reasons: Counter[str]) -> list[tuple[str, int]]:
     return sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
-def _resources(resources: Iterable[Served]) -> list[tuple[str, str, str]]:
-    groups: dict[str, list[Served]] = {}
+def _resources(resources: Iterable[ServedResource]) -> list[tuple[str, str, str]]:
+    groups: dict[str, list[ServedResource]] = {}
     for served in resources:
         groups.setdefault(served.api_version, []).append(served)
     return [
@@ -150,12 +150,12 @@ def _resources(resources: Iterable[Served]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _resource(served: Served) -> str:
+def _resource(served: ServedResource) -> str:
     missing = [verb for verb in ALL_VERBS if verb not in served.verbs]
     return f"{served.plural} ({', '.join(sorted(served.verbs))} only)" if missing else served.plural
 
 
-def _parts(served: Served) -> list[str]:
+def _parts(served: ServedResource) -> list[str]:
     return [f"{served.plural}/{name}" for name in sorted(served.subresources)]
 
 

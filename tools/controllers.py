@@ -2,7 +2,7 @@
 
     python -m tools.controllers --seconds 300
 
-Starts `steer server --no-housekeeping` and a kube-controller-manager, and lives through the life of workloads again and
+Starts `steer server --no-controllers` and a kube-controller-manager, and lives through the life of workloads again and
 again: a Deployment becomes a ReplicaSet and Pods, is scaled and deleted with all that it owns; a Job gets its Pod; a
 namespace goes with everything in it. Prints the errors in the log of kube-controller-manager; without any, and with
 every life lived to its end, the exit code is 0.
@@ -158,7 +158,7 @@ async def _wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 
 async def _run(binaries: Binaries, folder: Path, seconds: float) -> int:
     kubeconfig, log = folder / "kubeconfig", folder / "controllers.log"
-    steer = ["-m", "steersman.cli", "server", "--no-housekeeping", "--kubeconfig", str(kubeconfig)]
+    steer = ["-m", "steersman.cli", "server", "--no-controllers", "--kubeconfig", str(kubeconfig)]
     with _running(folder / "server.log", sys.executable, *steer) as server:
         await _wait_for(kubeconfig, server)
         (folder / "ca.crt").write_bytes(_authority(kubeconfig))

@@ -16,7 +16,7 @@ class Timer(Protocol):
     """A callback that will run later, unless it is cancelled."""
 
     def cancel(self) -> None:
-        """Never run; harmless when it ran already."""
+        """Cancel the callback; harmless if it ran already."""
 
 
 class Clock(ABC):
@@ -24,11 +24,11 @@ class Clock(ABC):
 
     @abstractmethod
     def now(self) -> datetime:
-        """Wall-clock time in UTC; it may jump: only for what people and other machines read."""
+        """Return the wall-clock time in UTC. It may jump: use it only for what people and other machines read."""
 
     @abstractmethod
     def monotonic(self) -> float:
-        """Seconds that never go back: for every duration and deadline."""
+        """Return seconds that never go back, for every duration and deadline."""
 
     @abstractmethod
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
@@ -62,11 +62,11 @@ class RealClock(Clock):
     """The machine's clock and the running event loop's timers."""
 
     def now(self) -> datetime:
-        """Wall-clock time in UTC."""
+        """Return the wall-clock time in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds since some fixed moment."""
+        """Return the seconds since some fixed moment."""
         return time.monotonic()
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
@@ -110,11 +110,11 @@ class Deadline:
             self._arm(at)
 
     def clear(self) -> None:
-        """Take the limit away; it can be set again."""
+        """Remove the limit; it can be set again."""
         self._at = None
 
     def cancel(self) -> None:
-        """Take the limit away and the timer with it: for the end of whatever was limited."""
+        """Remove the limit and its timer, at the end of whatever was limited."""
         self._at = None
         if self._timer is not None:
             self._timer.cancel()

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def background(work: Coroutine[Any, Any, None], *, name: str) -> AsyncIterator[asyncio.Task[None]]:
-    """Run ``work`` beside the block: its failure ends the block, the block's end cancels it and waits for it.
+    """Run ``work`` beside the block: its failure ends the block, the end of the block cancels it and waits for it.
 
     A failure is raised as it is, not wrapped in a group: there is only this one task.
     """
@@ -31,7 +31,7 @@ async def background(work: Coroutine[Any, Any, None], *, name: str) -> AsyncIter
 
 
 async def wait_ready(ready: Coroutine[Any, Any, object], work: asyncio.Task[None]) -> None:
-    """Wait until ``ready`` returns; if ``work`` ends first, raise its failure instead of waiting for ever."""
+    """Wait until ``ready`` returns; if ``work`` ends first, raise its failure instead of waiting forever."""
     async with asyncio.TaskGroup() as tasks:
         waiting = tasks.create_task(ready, name=f"{work.get_name()}/ready")
         await asyncio.wait({waiting, work}, return_when=asyncio.FIRST_COMPLETED)
@@ -43,9 +43,9 @@ async def wait_ready(ready: Coroutine[Any, Any, object], work: asyncio.Task[None
 
 
 async def cleanup(work: Coroutine[Any, Any, object], *, clock: Clock, within: float) -> bool:
-    """Finish cleaning up even while being cancelled, but never longer than ``within`` seconds.
+    """Finish cleaning up even while being cancelled, but within ``within`` seconds; return whether it finished.
 
-    Answers whether the work finished. A cancellation that arrives meanwhile is delivered afterwards.
+    A cancellation that arrives meanwhile is delivered afterwards.
     """
     task = asyncio.get_running_loop().create_task(work, name="cleanup")
     timer = clock.call_later(within, task.cancel)
@@ -60,7 +60,7 @@ async def cleanup(work: Coroutine[Any, Any, object], *, clock: Clock, within: fl
 
 
 async def unbroken(work: Coroutine[Any, Any, T]) -> T:
-    """Let work come to its end even while being cancelled; the cancellation is delivered afterwards.
+    """Finish the work even if the caller is cancelled, then re-raise the cancellation.
 
     For calls of libraries that lose a cancellation, or their connection with it. They must end soon by themselves.
     """
@@ -78,14 +78,14 @@ async def _wait_to_the_end(task: asyncio.Task[Any]) -> None:
             cancelled = stop
     if cancelled is not None:
         if not task.cancelled():
-            task.exception()  # nobody hears of it: the cancellation goes before
+            task.exception()  # mark it as retrieved: the cancellation takes precedence
         raise cancelled
 
 
 async def take_back_cancellation(*, unless: Callable[[], bool]) -> None:
-    """Let the current task go on as if nothing had cancelled it, unless the cancellation is meant.
+    """Clear a cancellation of the current task, unless it was requested for another reason.
 
-    A cancellation that was requested and has not arrived yet arrives here, and ends here.
+    A cancellation that was requested and has not arrived yet arrives here, and is swallowed.
     """
     task = asyncio.current_task()
     if task is None or not task.cancelling():
@@ -107,10 +107,10 @@ async def take_back_cancellation(*, unless: Callable[[], bool]) -> None:
 
 
 async def slow_start(times: int, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
-    """Do something many times: first once, then twice at once, then four times, and so on.
+    """Run something many times: first once, then twice at once, then four times, and so on.
 
-    What cannot be done at all is thus tried once and not a hundred times. A failure ends it after all of its batch have
-    come to their end, so that nobody wonders what became of them; the first one is raised.
+    So work that always fails is tried once instead of a hundred times. A failure ends it after all runs of its batch
+    have finished; the first failure is raised.
     """
     failures: list[Exception] = []
 

@@ -8,23 +8,23 @@
     ├── ConversionError         an object cannot become one of another version without loss
     ├── DecodeError             bytes are not what they should be
     ├── SelectorError           a label or field selector does not parse
-    ├── TransportError          no answer came, or not an HTTP answer
-    │   ├── ConnectionFailed    nothing was sent, or nobody was there
+    ├── TransportError          no response, or not an HTTP response
+    │   ├── ConnectionFailed    nothing was sent, or no server was reached
     │   ├── ConnectionLost      the connection broke after the request was sent
     │   ├── TlsError            certificates do not fit
-    │   ├── NoAnswer            the time limit passed
+    │   ├── NoAnswer            the timeout passed
     │   └── BadAnswer           the peer does not speak HTTP, or too much of it
-    ├── ApiError                the API server answered with a failure; see ``code`` and ``reason``
+    ├── ApiError                the API server responded with a failure; see ``code`` and ``reason``
     │   ├── BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable,
     │   ├── AlreadyExists, Conflict, Expired, Gone, Invalid, RequestEntityTooLarge,
     │   ├── UnsupportedMediaType, TooManyRequests, InternalError, ServiceUnavailable,
     │   ├── Timeout, ServerTimeout
-    │   └── KindNotServed       a NotFound: not the object is missing, but its whole kind
-    ├── RegistryError           a container registry refused something; has its words
+    │   └── KindNotServed       a NotFound: its whole kind is not served
+    ├── RegistryError           a container registry rejected a request; has its message
     ├── WaitTimeout             a condition did not become true in time
-    ├── LeadershipLost          a write was refused because this process no longer leads
-    ├── Deny                    what a validating or defaulting function raises to refuse a write
-    └── ReconcileError          what a reconciler raises to steer its own retries
+    ├── LeadershipLost          a write was rejected because this process no longer leads
+    ├── Deny                    raised by a validating or defaulting function to reject a write
+    └── ReconcileError          raised by a reconciler to control its own retries
         ├── Retry               try again later
         ├── Permanent           do not try again until the object changes
         └── Blocked             try again when another object appears or changes
@@ -40,7 +40,7 @@ from msgspec import Struct
 
 
 class SteersmanError(Exception):
-    """The root: ``except SteersmanError`` catches whatever Steersman raises on purpose."""
+    """The base class: ``except SteersmanError`` catches everything that Steersman raises on purpose."""
 
 
 def text_of(error: BaseException) -> str:
@@ -64,7 +64,7 @@ class ConversionError(SteersmanError):
 
 
 class DecodeError(SteersmanError):
-    """Bytes are not the JSON, YAML or object that they should be; the message says where."""
+    """Bytes are not the JSON, YAML or object that they should be; the message has the position."""
 
 
 class SelectorError(SteersmanError, ValueError):
@@ -96,7 +96,7 @@ class BadAnswer(TransportError):
 
 
 class Cause(Struct, frozen=True):
-    """One reason among several why a request was refused, as in ``Status.details.causes``."""
+    """One reason among several why a request was rejected, as in ``Status.details.causes``."""
 
     reason: str = ""
     message: str = ""
@@ -104,7 +104,7 @@ class Cause(Struct, frozen=True):
 
 
 class ApiError(SteersmanError):
-    """The API server refused or failed; ``str()`` is the server's own message."""
+    """The API server rejected the request or failed; ``str()`` is the server's own message."""
 
     def __init__(  # noqa: PLR0913 - the fields of a Kubernetes Status
         self,
@@ -141,7 +141,7 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """403: known, but not allowed."""
+    """403: authenticated, but not allowed."""
 
 
 class NotFound(ApiError):
@@ -149,15 +149,15 @@ class NotFound(ApiError):
 
     @property
     def is_object(self) -> bool:
-        """Whether the API server itself said that the object is missing.
+        """Whether the API server itself reported that the object is missing.
 
-        A page that a proxy answers with, or a kind that is not served, says nothing about the object.
+        The page of a proxy, or a kind that is not served, is no evidence about the object.
         """
         return self.reason == "NotFound" and not isinstance(self, KindNotServed)
 
 
 class KindNotServed(NotFound):
-    """404: the server does not serve the kind, so nothing is known about the object; the message says what to run."""
+    """404: the server does not serve the kind, so the object may exist or not; the message has the command to run."""
 
 
 class MethodNotAllowed(ApiError):
@@ -177,7 +177,7 @@ class Conflict(ApiError):
 
 
 class Gone(ApiError):
-    """410: the thing was there and is no more."""
+    """410: the resource existed and was removed."""
 
 
 class Expired(Gone):
@@ -217,19 +217,19 @@ class ServerTimeout(ApiError):
 
 
 class RegistryError(SteersmanError):
-    """A container registry refused a request; the message has its own words."""
+    """A container registry rejected a request; the message has its own text."""
 
 
 class WaitTimeout(SteersmanError, TimeoutError):
-    """What was waited for did not happen in time; the message says what was last seen."""
+    """A condition did not become true in time; the message has the last value."""
 
 
 class LeadershipLost(SteersmanError):
-    """A write was refused on this side, because this process can no longer be sure that it leads."""
+    """A write was rejected on this side, because this process can no longer be sure that it is the leader."""
 
 
 class Deny(SteersmanError):
-    """Refuse the write that a webhook was asked about; with a field it is Invalid (422), else Forbidden (403)."""
+    """Reject the write that a webhook was called for; with a field it is Invalid (422), otherwise Forbidden (403)."""
 
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__(f"{field}: {message}" if field else message)
@@ -239,11 +239,11 @@ class Deny(SteersmanError):
 
 
 class ReconcileError(SteersmanError):
-    """Base of what a reconciler raises to steer its own retries."""
+    """Base of raised by a reconciler to control its own retries."""
 
 
 class Retry(ReconcileError):
-    """Try again later: after ``after`` seconds, or with the usual back-off when it is not given."""
+    """Retry later: after ``after`` seconds, or with the usual back-off by default."""
 
     def __init__(self, message: str, *, after: float | None = None) -> None:
         super().__init__(message)
@@ -288,7 +288,7 @@ class Blocked(ReconcileError):
 
 
 class AlreadyOwned(Blocked):
-    """An object that ``ctx.apply`` was to write exists and belongs to another owner; ``owner`` says to which."""
+    """An object that ``ctx.apply`` was to write exists and belongs to another owner, ``owner``."""
 
     REASON: ClassVar = "AlreadyOwned"
 

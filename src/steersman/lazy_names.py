@@ -9,7 +9,7 @@ from typing import Any
 def lazy_names(
     package: str, homes: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` and ``__dir__`` of a package whose public names live in the given modules."""
+    """Return the ``__getattr__`` and ``__dir__`` of a package whose public names are in the given modules."""
     home_of = {name: module for module, names in homes.items() for name in names}
 
     def load(name: str) -> Any:

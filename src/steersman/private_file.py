@@ -1,7 +1,7 @@
 """Bytes that a C library insists on reading from a file, without leaving a file behind.
 
 OpenSSL loads private keys only by path. Where the system has anonymous memory files the key never touches a disk;
-elsewhere it lies in a directory of its own, readable by nobody else, for as long as the block lasts.
+elsewhere it is in a directory that only this user can read, until the block ends.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def private_file(content: bytes) -> Iterator[str]:
-    """Give a path under which the content can be read inside the block, and nowhere after it."""
+    """Yield a path under which the content can be read inside the block, and nowhere after it."""
     descriptors = Path("/proc/self/fd")
     if not hasattr(os, "memfd_create") or not descriptors.is_dir():
         import tempfile  # noqa: PLC0415 - only where there is no other way

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.webhook_calls.targets import CallFailed, Reply, Target, WebhookOptions
 from steersman.randomness import Randomness
@@ -32,7 +32,7 @@ def _converted(obj: Document, version: str) -> Document:
 class ConvertedApi(Api):
     """Boats in two versions, between which a webhook converts."""
 
-    def __init__(self, *, housekeeping: bool = False) -> None:
+    def __init__(self, *, controllers: bool = False) -> None:
         super().__init__()
         self.batches: list[int] = []
         self.is_down = False
@@ -40,7 +40,7 @@ class ConvertedApi(Api):
             clock=self.clock,
             randomness=Randomness(5),
             webhooks=WebhookOptions(caller=self._call),
-            housekeeping=HousekeepingOptions() if housekeeping else None,
+            controllers=ControllerOptions() if controllers else None,
         )
         self.transport = InMemoryTransport(self.server, clock=self.clock)
 
@@ -169,7 +169,7 @@ async def test_an_object_that_nobody_can_convert_still_waits_for_its_finalizers(
 
 async def test_a_namespace_goes_with_objects_that_nobody_can_convert_any_more() -> None:
     """Its content is deleted by the server itself, which cannot wait for a webhook."""
-    api = ConvertedApi(housekeeping=True)
+    api = ConvertedApi(controllers=True)
     await api.start()
     port = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "port"}}
     assert (await api.send("POST", "/api/v1/namespaces", port)).status == 201
@@ -177,7 +177,7 @@ async def test_a_namespace_goes_with_objects_that_nobody_can_convert_any_more() 
     assert (await api.send("DELETE", "/api/v1/namespaces/port")).status == 200
     for _ in range(20):
         await _rest(api)
-    assert [record.name for record in api.server.ledger.records_of("boats.sea.dev")] == []
+    assert [record.name for record in api.server.objects.records_of("boats.sea.dev")] == []
     assert (await api.send("GET", "/api/v1/namespaces/port")).status == 404
 
 

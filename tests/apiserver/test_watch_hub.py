@@ -17,7 +17,7 @@ async def test_a_watch_list_ends_its_first_part_with_an_annotated_bookmark() -> 
     assert events.brief == [("ADDED", "a"), ("ADDED", "b"), ("BOOKMARK", "")]
     mark = events.all[-1]["object"]["metadata"]
     assert mark["annotations"] == {"k8s.io/initial-events-end": "true"}
-    assert mark["resourceVersion"] == api.server.ledger.store.resource_version
+    assert mark["resourceVersion"] == api.server.objects.store.resource_version
 
 
 async def test_a_selection_is_entered_and_left() -> None:
@@ -33,7 +33,7 @@ async def test_a_selection_is_entered_and_left() -> None:
     assert [event["type"] for event in events.all] == ["ADDED", "MODIFIED", "DELETED"]
     left = events.all[-1]["object"]["metadata"]
     assert left["labels"] == {"fast": "2"}
-    assert left["resourceVersion"] == api.server.ledger.store.resource_version
+    assert left["resourceVersion"] == api.server.objects.store.resource_version
 
 
 async def test_a_write_that_changes_nothing_is_no_event() -> None:
@@ -70,7 +70,7 @@ async def test_bookmarks_come_every_minute_and_carry_the_newest_version() -> Non
         await api.send("POST", "/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
         await api.clock.advance(BOOKMARK_SECONDS * 2 + 1)
     assert events.brief == [("BOOKMARK", ""), ("BOOKMARK", "")]
-    assert events.all[0]["object"]["metadata"]["resourceVersion"] == api.server.ledger.store.resource_version
+    assert events.all[0]["object"]["metadata"]["resourceVersion"] == api.server.objects.store.resource_version
 
 
 async def test_a_watch_ends_when_its_time_is_up() -> None:

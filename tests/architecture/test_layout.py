@@ -8,13 +8,13 @@ import pytest
 
 import steersman
 
-LONGEST = 500
+LONGEST = 650
 SOURCES = [path for path in sorted(Path("src/steersman").rglob("*.py")) if not path.match("kinds/*_v*.py")]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=str)
 def test_a_file_holds_one_noun(source: Path) -> None:
-    """A file of more than 500 lines is two nouns; generated kinds are counted by nobody."""
+    """A file may explain itself at length; one of more than 650 lines is two concepts. Generated kinds are exempt."""
     assert len(source.read_text().splitlines()) <= LONGEST
 
 

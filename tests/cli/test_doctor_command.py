@@ -189,7 +189,7 @@ def states() -> Iterator[tuple[dict[str, Any], Level, str]]:
     more["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["b"] = {
         "type": "string"
     }
-    yield more, Level.BAD, "breaks somebody"
+    yield more, Level.BAD, "in a breaking way"
     less = definition()
     less["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = {}
     yield less, Level.NOTE, "differs"

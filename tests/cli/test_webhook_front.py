@@ -8,10 +8,10 @@ from click.testing import CliRunner
 
 from steersman import Admission, Operator
 from steersman.cli import main
-from steersman.cli.webhook_front import WebhookServing
+from steersman.cli.webhook_listener import WebhookServing
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.webhook.address import ServiceAddress, UrlAddress
-from steersman.webhook.tls_front import TlsFront
+from steersman.webhook.serving.address import ServiceAddress, UrlAddress
+from steersman.webhook.serving.tls_listener import TlsListener
 
 
 def _operator() -> Operator:
@@ -32,7 +32,7 @@ def test_an_operator_without_webhooks_needs_no_front() -> None:
 def test_on_a_server_of_this_machine_webhooks_are_called_there() -> None:
     """`steer dev` and `steer run --embedded` need no option."""
     front = WebhookServing().front([_operator()], is_local=True)
-    assert isinstance(front, TlsFront)
+    assert isinstance(front, TlsListener)
     assert front.installs
     assert (front.place.host, front.place.address) == ("127.0.0.1", None)
 
@@ -45,10 +45,10 @@ def test_on_a_cluster_somebody_must_say_how_webhooks_are_reached() -> None:
 def test_a_url_leads_to_this_process_and_a_service_to_any_replica() -> None:
     """What leads to a process goes with it; what leads to a Service comes with the deployment."""
     by_url = WebhookServing(url="https://laptop.example.com:9443", port=9443).front([_operator()], is_local=False)
-    assert isinstance(by_url, TlsFront)
+    assert isinstance(by_url, TlsListener)
     assert (by_url.installs, by_url.place.address) == (True, UrlAddress("https://laptop.example.com:9443"))
     by_service = WebhookServing(service="maps-system/maps-webhooks").front([_operator()], is_local=True)
-    assert isinstance(by_service, TlsFront)
+    assert isinstance(by_service, TlsListener)
     assert (by_service.installs, by_service.place.address) == (False, ServiceAddress("maps-system", "maps-webhooks"))
 
 

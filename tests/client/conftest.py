@@ -21,7 +21,7 @@ Answer = dict[str, Any] | Response | TransportError
 
 
 def as_response(answer: Answer) -> Response:
-    """Give a scripted document as an answer."""
+    """Return a scripted document as an answer."""
     if isinstance(answer, TransportError):
         raise answer
     if isinstance(answer, Response):
@@ -31,7 +31,7 @@ def as_response(answer: Answer) -> Response:
 
 
 def failure(code: int, reason: str, message: str = "scripted") -> dict[str, Any]:
-    """Give the Status of a failure."""
+    """Return the Status of a failure."""
     return {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}
 
 
@@ -47,7 +47,7 @@ class ScriptedTransport:
         self.open_streams = 0
 
     async def request(self, request: Request, *, timeout: float | None = None) -> Response:  # noqa: ASYNC109 - the protocol's
-        """Give the next answer."""
+        """Return the next answer."""
         del timeout
         self.asked.append(request)
         if not self.answers and self.otherwise is not None:
@@ -56,7 +56,7 @@ class ScriptedTransport:
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = None) -> AsyncIterator[ResponseStream]:
-        """Give the next stream."""
+        """Return the next stream."""
         del idle
         self.asked.append(request)
         if not self.streams:
@@ -78,7 +78,7 @@ class ScriptedTransport:
         raise NotImplementedError
 
     async def ping(self) -> None:
-        """Be there."""
+        """Answer a ping."""
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -99,23 +99,23 @@ class ScriptedTransport:
         return [f"{request.method} {request.target}" for request in self.asked]
 
     def body(self, index: int = -1) -> Any:
-        """Give the body of a request as JSON."""
+        """Return the body of a request as JSON."""
         return json.loads(self.asked[index].body)
 
 
 @pytest.fixture
 def clock() -> FakeClock:
-    """Give time that stands still."""
+    """Return a clock that stands still."""
     return FakeClock()
 
 
 @pytest.fixture
 def transport() -> ScriptedTransport:
-    """Give a transport with an empty script."""
+    """Return a transport with an empty script."""
     return ScriptedTransport()
 
 
 @pytest.fixture
 def client(transport: ScriptedTransport, clock: FakeClock) -> Client:
-    """Give a client of the scripted server."""
+    """Return a client of the scripted server."""
     return Client(transport, clock=clock, randomness=Randomness(1), field_manager="tester")

@@ -33,7 +33,7 @@ class Answer:
 
 @asynccontextmanager
 async def client_of(app: App) -> AsyncIterator[Client]:
-    """Give a client that talks to an app over a socket."""
+    """Return a client that talks to an app over a socket."""
     async with (
         Server(app, clock=RealClock()) as server,
         Client.connect_to(ClusterConfig(server=server.url)) as client,

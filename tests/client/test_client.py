@@ -24,7 +24,7 @@ CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 
 
 def config_map(name: str = "a", version: str = "5", **content: Any) -> dict[str, Any]:
-    """Give a ConfigMap as the server sends it."""
+    """Return a ConfigMap as the server sends it."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -47,7 +47,7 @@ async def test_get_reads_an_object_of_a_class_from_the_default_namespace(
 
 
 async def test_get_by_kind_needs_no_class(client: Client, transport: ScriptedTransport) -> None:
-    """Tools read kinds that nobody has written down; one that has a class needs no discovery."""
+    """Tools read kinds that have no class; one that has a class needs no discovery."""
     transport.answers.append(config_map(future=1))
     obj = await client.get(CONFIG_MAP, "a", "other")
     assert isinstance(obj, Unstructured)
@@ -85,7 +85,7 @@ async def test_answer_that_is_no_object_is_a_clear_error(client: Client, transpo
 
 
 def page(*names: str, token: str = "", version: str = "9") -> dict[str, Any]:
-    """Give one page of a list; items leave out their kind, as built-in lists do."""
+    """Return one page of a list; items leave out their kind, as built-in lists do."""
     items = [{key: value for key, value in config_map(name).items() if key == "metadata"} for name in names]
     return {"kind": "ConfigMapList", "metadata": {"resourceVersion": version, "continue": token}, "items": items}
 
@@ -109,7 +109,7 @@ async def test_list_goes_on_when_its_snapshot_expires(client: Client, transport:
 
 
 async def test_list_whose_first_page_expired_fails(client: Client, transport: ScriptedTransport) -> None:
-    """There is no older page to be the cause; asking for ever would hide the error."""
+    """There is no older page to be the cause; asking forever would hide the error."""
     transport.answers.append(failure(410, "Expired"))
     with pytest.raises(Expired):
         await anext(client.list(ConfigMap))
@@ -193,7 +193,7 @@ async def test_modify_reads_afresh_after_a_conflict(
 async def test_modify_gives_up_after_five_conflicts(
     client: Client, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """Writers that fight for ever are a defect that somebody must see."""
+    """Writers that fight forever are a bug that must be reported."""
     for _ in range(5):
         transport.answers += [config_map(data={"n": "1"}), failure(409, "Conflict")]
 
@@ -222,7 +222,7 @@ async def test_object_that_was_not_read_cannot_be_updated(client: Client, transp
 
 
 def pod(**content: Any) -> dict[str, Any]:
-    """Give a Pod as the server sends it."""
+    """Return a Pod as the server sends it."""
     metadata = {"name": "p", "namespace": "default", "resourceVersion": "7", "uid": "u"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [{"name": "c"}]}, **content}
 
@@ -452,4 +452,4 @@ async def test_each_warning_is_shown_once(
     with caplog.at_level(logging.WARNING, "steersman.client"):
         await client.get(ConfigMap, "a")
         await client.get(ConfigMap, "a")
-    assert caplog.messages == ['the API server warns: v1beta1 is "old"']
+    assert caplog.messages == ['warning from the API server: v1beta1 is "old"']

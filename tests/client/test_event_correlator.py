@@ -11,7 +11,7 @@ from steersman.client.event_correlator import (
     Create,
     EventCorrelator,
     Extend,
-    Happening,
+    RecordedEvent,
     Regarding,
     Write,
 )
@@ -27,9 +27,9 @@ class Recorder:
         self.now = 0.0
 
     def add(self, note: str = "n", reason: str = "Failed", name: str = "a") -> Write | None:
-        """Let something happen now."""
-        happening = Happening(Regarding("v1", "Pod", name, "default", f"uid-{name}"), "Warning", reason, note)
-        return self.correlator.add(happening, now=self.now, wall=START + timedelta(seconds=self.now))
+        """Record an event now."""
+        event = RecordedEvent(Regarding("v1", "Pod", name, "default", f"uid-{name}"), "Warning", reason, note)
+        return self.correlator.add(event, now=self.now, wall=START + timedelta(seconds=self.now))
 
 
 def test_first_event_is_written_and_the_second_makes_it_a_series() -> None:
@@ -39,7 +39,7 @@ def test_first_event_is_written_and_the_second_makes_it_a_series() -> None:
     assert isinstance(first, Create)
     recorder.now = 5
     second = recorder.add()
-    assert second == Extend(first.id, first.happening, 2, START + timedelta(seconds=5))
+    assert second == Extend(first.id, first.event, 2, START + timedelta(seconds=5))
 
 
 def test_more_of_the_same_is_counted_and_not_written() -> None:
@@ -112,12 +112,12 @@ def test_different_reasons_and_objects_are_different_events() -> None:
 
 
 def test_eleventh_similar_event_within_ten_minutes_stands_for_all_that_follow() -> None:
-    """Notes with counters or addresses in them would be new events for ever."""
+    """Notes with counters or addresses in them would be new events forever."""
     recorder = Recorder()
     writes = [recorder.add(note=f"try {number}") for number in range(12)]
     assert [type(write).__name__ for write in writes] == ["Create"] * 11 + ["Extend"]
     assert isinstance(writes[10], Create)
-    assert writes[10].happening.note == "(combined from similar events): try 10"
+    assert writes[10].event.note == "(combined from similar events): try 10"
 
 
 def test_similar_events_are_told_apart_again_after_ten_minutes() -> None:
@@ -128,7 +128,7 @@ def test_similar_events_are_told_apart_again_after_ten_minutes() -> None:
     recorder.now = 601
     write = recorder.add(note="try 11")
     assert isinstance(write, Create)
-    assert write.happening.note == "try 11"
+    assert write.event.note == "try 11"
 
 
 def test_flood_about_one_object_is_held_back_after_25_writes() -> None:
@@ -147,13 +147,13 @@ def test_flood_about_one_object_is_held_back_after_25_writes() -> None:
 def test_texts_are_cut_to_what_the_server_takes() -> None:
     """An event must not be refused because a message was long; characters are not cut in half."""
     write = EventCorrelator().add(
-        Happening(Regarding("v1", "Pod", "a"), "Normal", "R" * 200, "é" * 1000, "A" * 200), now=0, wall=START
+        RecordedEvent(Regarding("v1", "Pod", "a"), "Normal", "R" * 200, "é" * 1000, "A" * 200), now=0, wall=START
     )
     assert isinstance(write, Create)
-    happening = write.happening
-    assert (len(happening.reason), len(happening.action)) == (128, 128)
-    assert len(happening.note.encode()) <= 1024
-    assert happening.note.endswith("é…")
+    event = write.event
+    assert (len(event.reason), len(event.action)) == (128, 128)
+    assert len(event.note.encode()) <= 1024
+    assert event.note.endswith("é…")
 
 
 def test_memory_is_bounded() -> None:

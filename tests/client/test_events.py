@@ -1,4 +1,4 @@
-"""The recorder: events reach the server when they can, and never disturb whoever records them."""
+"""The recorder: events reach the server when they can, and never disturb the reconciler that records them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ OBJECT = ConfigMap(meta("a", namespace="n", uid="u"))
 
 @pytest.fixture
 def recorder(client: Client, clock: FakeClock) -> EventRecorder:
-    """Give a recorder that nobody runs yet."""
+    """Return a recorder that does not run yet."""
     return EventRecorder(client, controller="demo.dev/tester", instance="tester-0", clock=clock)
 
 
@@ -102,7 +102,7 @@ async def test_last_word_about_a_series_is_written_when_it_is_over(
 async def test_absent_server_is_tried_twelve_times_then_the_event_is_dropped(
     recorder: EventRecorder, transport: ScriptedTransport, clock: FakeClock
 ) -> None:
-    """An event that is two minutes late helps nobody; the next one is tried afresh."""
+    """An event that is two minutes late is useless; the next one is retried from the start."""
     transport.answers += [ConnectionFailed("refused")] * 12 + [WRITTEN]
     async with running(recorder):
         recorder.record(OBJECT, "Normal", "One", "x")
@@ -139,7 +139,7 @@ async def test_refused_event_is_dropped_at_once(recorder: EventRecorder, transpo
 async def test_recording_never_waits_and_never_fills_the_memory(
     recorder: EventRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With nobody sending, the queue has an end."""
+    """If nothing is sent, the queue is bounded."""
     monkeypatch.setattr(events, "QUEUE", 10)
     for number in range(30):
         recorder.record(ConfigMap(meta(f"o{number}", namespace="n")), "Normal", "R", "x")
@@ -151,7 +151,7 @@ async def test_recording_never_raises(recorder: EventRecorder, caplog: pytest.Lo
     broken = Unstructured({"apiVersion": "v1", "kind": "X"})
     broken.content = {}
     recorder.record(broken, "Normal", "R", "x")
-    assert "could not be recorded" in caplog.text
+    assert "cannot record an event" in caplog.text
 
 
 async def test_events_about_cluster_scoped_objects_go_to_the_default_namespace(

@@ -9,7 +9,7 @@ import pytest
 from steersman import Context, Model, NotFound, Operator, Resource, Status, custom_resource, meta
 from steersman.client.client import Client
 from steersman.client.interfaces import Ref
-from steersman.controller.outcome import Done, Failed, outcome_of
+from steersman.controller.reports.outcome import Done, Failed, outcome_of
 from steersman.errors import KindNotServed, WaitTimeout
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.manager.manager import Manager
@@ -38,7 +38,7 @@ class Kite(Resource[KiteSpec, Status]):
 
 
 def flyer() -> Operator:
-    """Make an operator of that kind."""
+    """Create an operator of that kind."""
     operator = Operator("flyer")
 
     @operator.reconciler(Kite)

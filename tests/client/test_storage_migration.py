@@ -49,7 +49,7 @@ class Fleet:
     cluster: Cluster
 
     async def launch(self, count: int) -> Migration:
-        """Make the boats, then store v1."""
+        """Create the boats, then store v1."""
         await _stored_as(self.cluster, "v1beta1")
         for number in range(count):
             await self.cluster.client.create(BetaBoat(meta(f"b{number:03}"), BoatSpec(sails=number)))
@@ -66,9 +66,9 @@ class Fleet:
         return await rewrite(self.cluster.client, migration.kind, told)
 
     def stored_versions(self) -> set[str]:
-        """Give the versions in which boats are stored, as the server's own store has them."""
+        """Return the versions in which boats are stored, as the server's own store has them."""
         (served,) = self.cluster.server.catalog.resources("migration.example.com", "v1")
-        return {record.decode()["apiVersion"] for record in self.cluster.server.ledger.records(served)}
+        return {record.decode()["apiVersion"] for record in self.cluster.server.objects.records(served)}
 
 
 async def test_every_object_moves_once_and_the_former_version_is_trimmed(cluster: Cluster) -> None:
@@ -107,8 +107,8 @@ async def test_what_goes_meanwhile_is_no_failure(cluster: Cluster) -> None:
 
     def vanish() -> None:
         (served,) = cluster.server.catalog.resources("migration.example.com", "v1")
-        record = next(one for one in cluster.server.ledger.records(served) if one.name == "b001")
-        cluster.server.ledger.remove(served, record)
+        record = next(one for one in cluster.server.objects.records(served) if one.name == "b001")
+        cluster.server.objects.remove(served, record)
 
     cluster.faults.inject(Before(vanish), method="PATCH", path="/boats/b001")
     progress = await fleet.move(migration)

@@ -18,12 +18,12 @@ from tests.support.watch_frames import bookmark, frame, item
 
 
 def line(document: dict[str, Any]) -> bytes:
-    """Give a frame as the server sends it."""
+    """Return a frame as the server sends it."""
     return encode_json(document) + b"\n"
 
 
 def with_data(version: int, **data: str) -> dict[str, Any]:
-    """Give a ConfigMap with data."""
+    """Return a ConfigMap with data."""
     return {**item("a", version), "data": data}
 
 
@@ -95,7 +95,7 @@ def test_condition_is_looked_up_in_any_status(status: str, holds: bool) -> None:
 
 
 def definition(version: int, **conditions: str) -> dict[str, Any]:
-    """Give a custom resource definition with two versions, one of them served."""
+    """Return a custom resource definition with two versions, one of them served."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -40,7 +40,7 @@ class BreakingStream:
         self.is_empty = True
 
     async def read(self) -> bytes:
-        """Give the rest at once."""
+        """Return the rest at once."""
         return await self._stream.read()
 
     def interrupt(self) -> None:
@@ -48,7 +48,7 @@ class BreakingStream:
         self._stream.interrupt()
 
     async def __anext__(self) -> bytes:
-        """Give the next bytes, or what is left of them."""
+        """Return the next bytes, or what is left of them."""
         if self._ended is not None:
             raise self._ended
         chunk = await self._stream.__anext__()
@@ -104,7 +104,7 @@ class FaultyTransport:
         raise NotImplementedError
 
     async def ping(self) -> None:
-        """Be there."""
+        """Answer a ping."""
 
     async def close(self) -> None:
         """Close what is behind it."""

@@ -17,12 +17,12 @@ from tests.support.watch_frames import bookmark, frame, item, page
 
 
 def shown(event: Applied[Any] | Deleted[Any]) -> str:
-    """Give an event as a short text."""
+    """Return an event as a short text."""
     return f"{type(event).__name__} {event.object.name} {event.object.resource_version}"
 
 
 async def take(events: Any, count: int) -> list[str]:
-    """Give the next so many events as short texts."""
+    """Return the next so many events as short texts."""
     return [shown(await anext(events)) for _ in range(count)]
 
 
@@ -74,10 +74,8 @@ async def test_closed_stream_is_resumed_where_it_ended(client: Client, transport
     assert "resourceVersion=8" in transport.lines[1]
 
 
-async def test_what_happened_while_nobody_watched_is_told_as_changes(
-    client: Client, transport: ScriptedTransport
-) -> None:
-    """After an expired version the state is read anew: deleted, changed, recreated and new objects all show."""
+async def test_changes_between_two_watches_are_reported(client: Client, transport: ScriptedTransport) -> None:
+    """After an expired version the state is read again: deleted, changed, recreated and new objects all show."""
     names = [item("gone", 1), item("same", 2), item("changed", 3), item("reborn", 4, "old")]
     transport.add_stream(*(frame("ADDED", obj) for obj in names), bookmark(5, end=True))
     transport.streams[0].feed(b'{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}\n')  # type: ignore[union-attr] # a stream
@@ -111,8 +109,8 @@ async def test_absent_server_is_waited_for(client: Client, transport: ScriptedTr
     assert len(transport.asked) == 3
 
 
-async def test_refusal_is_the_callers_to_hear(client: Client, transport: ScriptedTransport) -> None:
-    """Waiting for ever on something that will not change is how tools hang."""
+async def test_a_rejection_is_raised_to_the_caller(client: Client, transport: ScriptedTransport) -> None:
+    """Waiting forever on something that will not change is how tools hang."""
     transport.streams.append(failure(403, "Forbidden"))
     transport.answers.append(failure(403, "Forbidden"))
     async with client.watch(ConfigMap) as events:

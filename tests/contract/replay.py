@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import yaml
 
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.concurrency import background
@@ -48,7 +48,7 @@ class Replay:
             clock=self._clock,
             randomness=Randomness(7),
             tokens={"admin-token": ADMIN},
-            housekeeping=HousekeepingOptions(root_certificate=b"PEM") if sequence.needs_controllers else None,
+            controllers=ControllerOptions(root_certificate=b"PEM") if sequence.needs_controllers else None,
         )
         self._transport = InMemoryTransport(self.server, clock=self._clock)
         self._renaming = Renaming()

@@ -12,7 +12,7 @@ from steersman.client.interfaces import ALL_NAMESPACES, Ref
 from steersman.client.wait import has_condition
 from steersman.clock import RealClock
 from steersman.concurrency import background
-from steersman.controller.claims import CREATE_ONLY
+from steersman.controller.run.claims import CREATE_ONLY
 from steersman.errors import (
     AlreadyExists,
     BadRequest,

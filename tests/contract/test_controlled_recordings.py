@@ -4,7 +4,7 @@ from tests.contract.recordings import Sequence, builtin_sequences
 from tests.contract.replay import Replay
 
 _WORKLOADS = "pods, replica sets and jobs are made by workload controllers, not by the API server"
-#: Sequences that need more than housekeeping, with the reason.
+#: Sequences that need more than the controllers of the server, with the reason.
 ELSEWHERE = {
     "gc-deployment-orphan": _WORKLOADS,
     "job-complete": _WORKLOADS,

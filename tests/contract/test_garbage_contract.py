@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.client.interfaces import Ref
@@ -57,7 +57,7 @@ async def connected(where: str) -> AsyncIterator[Client]:
     transport: Transport = (
         HttpTransport(ClusterConfig.from_kubeconfig(os.environ["KUBECONFIG"]), clock=clock)
         if where == "real"
-        else InMemoryTransport(ApiServer(clock=clock, housekeeping=HousekeepingOptions()), clock=clock)
+        else InMemoryTransport(ApiServer(clock=clock, controllers=ControllerOptions()), clock=clock)
     )
     client = Client(transport, namespace=f"garbage-{Randomness().suffix(8)}", field_manager="contract")
     try:

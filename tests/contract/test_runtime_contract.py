@@ -10,7 +10,7 @@ from steersman.concurrency import background, wait_ready
 from steersman.controller.context import Context
 from steersman.errors import Permanent, Retry
 from steersman.informer.informer import Informer, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.kinds.events_v1 import Event
@@ -46,9 +46,9 @@ class Gadget(Resource[GadgetSpec, GadgetStatus]):
     """Something made of parts."""
 
 
-def link(client: Client) -> Link:
+def link(client: Client) -> ApiConnection:
     """Give what an informer needs."""
-    return Link(client.transport, RealClock(), Randomness())
+    return ApiConnection(client.transport, RealClock(), Randomness())
 
 
 async def soon(condition: Callable[[], object]) -> None:

@@ -18,10 +18,10 @@ from steersman.kinds.core_v1 import Secret
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.schema import Rule
 from steersman.testing.eventually import eventually
-from steersman.webhook.certificates import MemoryStore, OwnCertificates, SecretStore
-from steersman.webhook.front import Front
-from steersman.webhook.server import ServerPlace
-from steersman.webhook.tls_front import TlsFront, local_front
+from steersman.webhook.certificates.sources import MemoryBundleStore, OwnCertificates, SecretBundleStore
+from steersman.webhook.serving.listener import WebhookListener
+from steersman.webhook.serving.server import ServerPlace
+from steersman.webhook.serving.tls_listener import TlsListener, local_listener
 from tests.contract.servers import Server
 from tests.support.webhook_fronts import LOOPBACK, ByHand, Calendar, presented
 
@@ -46,9 +46,9 @@ async def soon(condition: Callable[[], object]) -> None:
 
 
 @asynccontextmanager
-async def running(client: Client, operator: Operator, front: Front | None = None) -> AsyncIterator[Manager]:
+async def running(client: Client, operator: Operator, front: WebhookListener | None = None) -> AsyncIterator[Manager]:
     """Run an operator with its webhooks on this machine."""
-    options = ManagerOptions(namespaces=(client.namespace,), install_crds=True, webhooks=front or local_front())
+    options = ManagerOptions(namespaces=(client.namespace,), install_crds=True, webhooks=front or local_listener())
     manager = Manager([operator], client.transport, options, clock=RealClock())
     async with background(manager.run(), name="manager") as task:
         await wait_ready(manager.wait_ready(), task)
@@ -138,7 +138,7 @@ async def test_a_function_that_takes_too_long_is_not_waited_for(server: Server) 
 
     async with server.client() as client, running(client, operator):
         await until_asked(client)
-        with pytest.raises(InternalError, match=r"failed to call webhook: .*no verdict within"):
+        with pytest.raises(InternalError, match=r"failed to call webhook: .*no response within"):
             await client.create(Box(meta("a")))
 
 
@@ -195,7 +195,7 @@ async def test_the_authority_changes_under_load_without_one_failed_request(serve
     # All that is served is valid in the eyes of TLS, which looks at today: the authority is 260 days old, and the
     # certificate that it starts with is of last month.
     calendar = Calendar(-260)
-    source = OwnCertificates(MemoryStore(), LOOPBACK, clock=calendar)
+    source = OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=calendar)
     await source.current()
     calendar.days = -30
     front = ByHand(calendar, source)
@@ -237,11 +237,11 @@ async def test_the_authority_changes_under_load_without_one_failed_request(serve
 async def test_two_replicas_that_start_at_once_share_one_authority(server: Server) -> None:
     """Both serve, and the API server trusts each of them: there is one Secret, and one bundle."""
 
-    def front(namespace: str) -> TlsFront:
-        return TlsFront(
+    def front(namespace: str) -> TlsListener:
+        return TlsListener(
             place=ServerPlace(),
             certificates=lambda client, clock: OwnCertificates(
-                SecretStore(client, namespace, "certificates"), LOOPBACK, clock=clock
+                SecretBundleStore(client, namespace, "certificates"), LOOPBACK, clock=clock
             ),
             installs=True,
         )

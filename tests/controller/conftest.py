@@ -10,7 +10,7 @@ READER = RecordReader(GroupVersionKind("runtime.example.com", "v1", "Widget"))
 
 
 def record(name: str = "a", version: str = "1", *, spec: Any = None, **metadata: Any) -> Record:
-    """Make a record; keyword arguments are its metadata."""
+    """Create a record; keyword arguments are its metadata."""
     document = {
         "apiVersion": "runtime.example.com/v1",
         "kind": "Widget",

@@ -30,7 +30,7 @@ async def running(operator: Operator, expect_failures: Expected = ()) -> AsyncIt
 
 
 def clock_of(cluster: Cluster) -> FakeClock:
-    """Give the clock that the test moves."""
+    """Return the clock that the test moves."""
     assert isinstance(cluster.clock, FakeClock)
     return cluster.clock
 
@@ -49,13 +49,13 @@ async def resize(cluster: Cluster, size: int, name: str = "a") -> None:
 
 
 def only(cluster: Cluster) -> Widget:
-    """Give the one widget there is."""
+    """Return the one widget there is."""
     (widget,) = cluster.list(Widget)
     return widget
 
 
 def counting() -> tuple[Operator, list[Widget], Reconciler[Widget]]:
-    """Give an operator that only writes down what it is asked to reconcile."""
+    """Return an operator that only writes down what it is asked to reconcile."""
     operator = Operator("counting")
     runs: list[Widget] = []
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
-from steersman.controller.causes import What
+from steersman.history.records import CauseType
 from steersman.informer.changes import Added, Change, record_of
 from steersman.informer.informer import Selection
 from steersman.kinds.core_v1 import ConfigMap
@@ -66,19 +66,19 @@ async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
     operator = Operator("beyond")
     operator.permit(ConfigMap, "list", "watch")
     wakers: list[Callable[[], None]] = []
-    runs: list[list[What]] = []
+    runs: list[list[CauseType]] = []
 
     @operator.reconciler(Lookout)
     async def reconcile(_: Lookout, ctx: Context[Lookout]) -> None:
         wakers.append(ctx.waker())
-        runs.append([cause.what for cause in ctx.why])
+        runs.append([cause.type for cause in ctx.why])
 
     async with cluster.running(operator):
         await cluster.client.create(Lookout(meta("a")))
         await cluster.settle()
         wakers[0]()
         await cluster.settle()
-        assert runs == [[What.CREATED], [What.ASKED]]
+        assert runs == [[CauseType.CREATED], [CauseType.REQUESTED]]
         await cluster.client.delete(cluster.list(Lookout)[0])
         await cluster.settle()
         wakers[0]()
@@ -87,7 +87,7 @@ async def test_what_happens_outside_can_ask_for_a_run(cluster: Cluster) -> None:
 
 
 def looking(told: list[str]) -> Operator:
-    """Give an operator that follows the kinds which its objects name, and writes down what it hears."""
+    """Return an operator that follows the kinds which its objects name, and writes down what it hears."""
     operator = Operator("beyond")
     operator.permit(ConfigMap, "list", "watch")
 

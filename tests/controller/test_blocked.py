@@ -115,7 +115,7 @@ async def test_the_recheck_comes_even_if_nothing_wakes_the_object() -> None:
 
 @pytest.mark.parametrize("how", ["watches", "waits_for"])
 async def test_an_object_that_appears_while_the_run_decides_to_wait_wakes_it(how: str) -> None:
-    """The run saw nothing, and the wait begins after the change: without a second look it would wait for ever."""
+    """The run saw nothing, and the wait begins after the change: without a second look it would wait forever."""
     operator = Operator("racing")
     runs = 0
     options = {"watches": [Watch(Secret, to=lambda _: [])]} if how == "watches" else {"waits_for": [Secret]}
@@ -195,6 +195,6 @@ async def test_objects_of_other_namespaces_and_of_none_can_be_waited_for() -> No
 
 
 def test_a_wait_needs_a_recheck() -> None:
-    """Waiting for ever for a change that was missed is what this replaces."""
+    """Waiting forever for a change that was missed is what this replaces."""
     with pytest.raises(ValueError, match="recheck must be a positive number"):
         Blocked("X", "y", kind=Secret, name="a", recheck=0)

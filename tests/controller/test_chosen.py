@@ -50,7 +50,7 @@ async def test_who_chooses_an_object_hears_of_its_changes(cluster: Cluster, fake
         assert sorted(runs) == ["blue", "red"], "the one that chose it before hears of it as well"
 
 
-async def test_kinds_without_a_namespace_are_listed_whoever_asks(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_cluster_scoped_kinds_are_listed_for_namespaced_objects(cluster: Cluster, fake_clock: FakeClock) -> None:
     """An object in a namespace may ask for nodes: those are in none, and all of them are meant."""
     found: list[list[str]] = []
     operator = Operator("lister")
@@ -66,7 +66,9 @@ async def test_kinds_without_a_namespace_are_listed_whoever_asks(cluster: Cluste
         assert found[-1] == ["n"]
 
 
-async def test_whoever_finishes_deletions_is_called_while_they_last(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_a_reconciler_that_finishes_deletions_is_called_while_they_last(
+    cluster: Cluster, fake_clock: FakeClock
+) -> None:
     """A node must end pods whose deletion was asked for, though it has no finalizer on them."""
     seen: list[bool] = []
     operator = Operator("finisher")

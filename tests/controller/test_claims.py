@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.controller.claims import CREATE_ONLY, Claimant, is_outdated
+from steersman.controller.run.claims import CREATE_ONLY, Claimant, is_outdated
 from steersman.errors import AlreadyOwned, Cause, Conflict, Invalid, Retry
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.objects.meta import ManagedFieldsEntry, OwnerReference, meta

@@ -11,7 +11,7 @@ from tests.support.widgets import Widget
 
 
 def cleaning(log: list[str], clean: Callable[[], None] = lambda: None) -> Operator:
-    """Give an operator with a cleanup, which writes down what happens."""
+    """Return an operator with a cleanup, which writes down what happens."""
     operator = Operator("cleaning")
 
     @operator.reconciler(Widget)

@@ -5,9 +5,9 @@ import logging
 
 import pytest
 
-from steersman.controller.causes import What
 from steersman.controller.triggers import Watch
 from steersman.errors import DeclarationError
+from steersman.history.records import CauseType
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
@@ -187,11 +187,11 @@ async def test_every_log_line_of_a_run_says_which_object_it_is_about(caplog: pyt
 async def test_objects_that_exist_at_the_start_are_reconciled_and_marked_so() -> None:
     """An operator that was away catches up."""
     operator = Operator("existing")
-    whys: list[What] = []
+    whys: list[CauseType] = []
 
     @operator.reconciler(Widget)
     async def reconcile(_: Widget, ctx: Ctx) -> None:
-        whys.extend(cause.what for cause in ctx.why)
+        whys.extend(cause.type for cause in ctx.why)
 
     async with Cluster.start(clock=FakeClock()) as cluster:
         first = Operator("install")
@@ -199,7 +199,7 @@ async def test_objects_that_exist_at_the_start_are_reconciled_and_marked_so() ->
             await cluster.client.create(Widget(meta("a"), WidgetSpec()))
         async with cluster.running(operator, options=OPTIONS):
             await cluster.settle()
-            assert whys == [What.EXISTS]
+            assert whys == [CauseType.EXISTS]
 
 
 async def test_watched_kinds_ask_for_what_their_function_gives() -> None:

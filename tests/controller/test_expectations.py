@@ -1,87 +1,92 @@
 """Read your own writes: what is waited for, and what ends the wait."""
 
-from steersman.controller.expectations import Expectations, Target, Write
+from steersman.controller.keys.key_state import KeyState
+from steersman.controller.keys.write_barrier import Expectations
+from steersman.controller.reports.writes import Target, Write
 from steersman.informer.store import Store
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from tests.controller.conftest import record
 
 GVK = GroupVersionKind("runtime.example.com", "v1", "Widget")
-OWNER = ObjectKey("ns", "owner")
 TARGET = Target(GVK, ObjectKey("ns", "a"))
+
+
+def _start() -> tuple[Store, Expectations, KeyState]:
+    return Store(), Expectations(), KeyState(ObjectKey("ns", "owner"))
 
 
 def test_a_key_waits_until_the_cache_has_the_version_it_wrote() -> None:
     """An older version does not do."""
-    store, expectations = Store(), Expectations()
-    expectations.expect(OWNER, TARGET, Write("uid-a", "10"), store)
-    assert expectations.unmet(OWNER) == [TARGET]
+    store, expectations, owner = _start()
+    expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
+    assert list(owner.unseen) == [TARGET]
     store.put(record(version="9"))
     assert expectations.observe(TARGET, store) == []
     store.put(record(version="10"))
-    assert expectations.observe(TARGET, store) == [OWNER]
-    assert expectations.unmet(OWNER) == []
+    assert expectations.observe(TARGET, store) == [owner]
+    assert not owner.unseen
 
 
 def test_a_newer_version_will_do_as_well() -> None:
     """Somebody else may have written since."""
-    store, expectations = Store(), Expectations()
-    expectations.expect(OWNER, TARGET, Write("uid-a", "10"), store)
+    store, expectations, owner = _start()
+    expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
     store.put(record(version="100"))
-    assert expectations.observe(TARGET, store) == [OWNER]
+    assert expectations.observe(TARGET, store) == [owner]
 
 
 def test_what_the_cache_has_already_is_not_waited_for() -> None:
     """The event may be faster than the answer."""
-    store, expectations = Store(), Expectations()
+    store, expectations, owner = _start()
     store.put(record(version="10"))
-    expectations.expect(OWNER, TARGET, Write("uid-a", "10"), store)
-    assert expectations.unmet(OWNER) == []
+    expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
+    assert not owner.unseen
 
 
 def test_an_object_that_was_created_and_is_gone_again_was_seen() -> None:
     """Its deletion has a later version than its creation."""
-    store, expectations = Store(), Expectations()
+    store, expectations, owner = _start()
     store.put(record(version="10"))
     store.remove(record(version="12"))
-    expectations.expect(OWNER, TARGET, Write("uid-a", "10"), store)
-    assert expectations.unmet(OWNER) == []
+    expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
+    assert not owner.unseen
 
 
 def test_a_deletion_is_met_by_absence_or_by_the_mark() -> None:
     """Finalizers may keep an object; its deletion was seen nevertheless."""
-    store, expectations = Store(), Expectations()
+    store, expectations, owner = _start()
     store.put(record(version="1"))
-    expectations.expect(OWNER, TARGET, Write("uid-a", ""), store)
-    assert expectations.unmet(OWNER) == [TARGET]
+    expectations.expect(owner, TARGET, Write("uid-a", ""), store)
+    assert list(owner.unseen) == [TARGET]
     store.put(record(version="2", deletionTimestamp="2030-01-01T00:00:00Z"))
-    assert expectations.observe(TARGET, store) == [OWNER]
+    assert expectations.observe(TARGET, store) == [owner]
 
 
 def test_a_relist_without_the_object_ends_the_wait() -> None:
     """What is gone will never show the version that was written."""
-    store, expectations = Store(), Expectations()
+    store, expectations, owner = _start()
     store.put(record(version="1"))
-    expectations.expect(OWNER, TARGET, Write("uid-a", "10"), store)
+    expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
     store.replace([])
-    assert expectations.observe(TARGET, store, gone="uid-a") == [OWNER]
+    assert expectations.observe(TARGET, store, deleted_uid="uid-a") == [owner]
 
 
 def test_all_writes_of_a_run_are_waited_for() -> None:
     """One that is seen does not free the others."""
-    store, expectations = Store(), Expectations()
+    store, expectations, owner = _start()
     other = Target(GVK, ObjectKey("ns", "b"))
-    expectations.expect(OWNER, TARGET, Write("uid-a", "10"), store)
-    expectations.expect(OWNER, other, Write("uid-b", "11"), store)
+    expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
+    expectations.expect(owner, other, Write("uid-b", "11"), store)
     store.put(record("a", "10"))
     assert expectations.observe(TARGET, store) == []
     store.put(record("b", "11"))
-    assert expectations.observe(other, store) == [OWNER]
+    assert expectations.observe(other, store) == [owner]
 
 
 def test_forgetting_a_key_leaves_nothing_behind() -> None:
     """Objects come and go for years."""
-    store, expectations = Store(), Expectations()
-    expectations.expect(OWNER, TARGET, Write("uid-a", "10"), store)
-    expectations.forget(OWNER)
+    store, expectations, owner = _start()
+    expectations.expect(owner, TARGET, Write("uid-a", "10"), store)
+    expectations.forget(owner)
     assert len(expectations) == 0
     assert expectations._by_target == {}

@@ -8,11 +8,12 @@ import pytest
 
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.concurrency import background
-from steersman.controller.external_writes import ExternalWrite, ExternalWrites, WriteResult, carry_out_at_once
+from steersman.controller.reports.writes import ExternalWrite, WriteResult
+from steersman.controller.run.external_writes import ExternalWrites, carry_out_at_once
 from steersman.errors import LeadershipLost
 from steersman.protocol.http import Exchange, Request, Response
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import survive_crashes
+from steersman.testing.crashes.scenarios import survive_crashes
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.services import HttpServices
 from tests.support.peer import outcome

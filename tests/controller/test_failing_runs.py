@@ -23,7 +23,7 @@ from tests.support.widgets import DEFINITION, Widget, WidgetSpec
 
 
 async def test_a_failure_is_tried_again_with_growing_waits() -> None:
-    """Five milliseconds, doubled each time; success begins anew."""
+    """Five milliseconds, doubled each time; success starts over."""
     operator = Operator("failing")
     times: list[float] = []
 
@@ -124,7 +124,7 @@ async def test_a_conflict_is_tried_again_at_once_with_the_fresh_object() -> None
 
 
 async def test_a_reconcile_that_takes_too_long_is_ended_and_tried_again() -> None:
-    """One hanging call must not hold a worker for ever."""
+    """One hanging call must not hold a worker forever."""
     operator = Operator("hanging")
     runs: list[str] = []
 
@@ -162,7 +162,7 @@ async def test_on_error_sees_failures_and_may_replace_them() -> None:
         assert ready.reason == "NoDisk"
 
 
-async def test_a_malformed_object_is_told_and_stops_nobody() -> None:
+async def test_a_malformed_object_is_reported_and_does_not_stop_the_others() -> None:
     """One object that does not decode gets an event and a condition; all others are reconciled."""
     operator, runs, _ = counting()
     async with running(operator) as cluster:
@@ -233,7 +233,7 @@ async def test_a_fault_at_any_request_changes_nothing_in_the_end(fault: Reset | 
 
 
 async def test_a_key_that_triggers_itself_is_named_and_slowed_down(caplog: pytest.LogCaptureFixture) -> None:
-    """A field that is never twice the same would otherwise hammer the server for ever."""
+    """A field that is never twice the same would otherwise hammer the server forever."""
     operator = Operator("flapping")
     runs = 0
 

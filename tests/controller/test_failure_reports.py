@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from steersman.controller.context import Context
-from steersman.controller.failure_text import LIMIT, failure_text
+from steersman.controller.run.failure_text import LIMIT, failure_text
 from steersman.errors import Conflict, Invalid, Permanent, Retry
 from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.kinds.events_v1 import Event
@@ -50,7 +50,7 @@ async def test_what_a_run_sets_before_it_fails_is_written() -> None:
 
 
 async def test_the_third_failure_in_a_row_is_told_and_success_takes_it_back() -> None:
-    """A failure that passes by itself is nobody's business; one that stays is."""
+    """A failure that passes by itself is not reported; one that stays is."""
     operator = Operator("failing")
     runs, broken = 0, True
 
@@ -174,7 +174,7 @@ async def test_a_cleanup_that_keeps_failing_is_told() -> None:
 
 
 async def test_a_retry_is_told_from_the_tenth_in_a_row() -> None:
-    """Asking for another try is the author's plan; asking for ever is not."""
+    """Asking for another try is the author's plan; asking forever is not."""
     operator = Operator("waiting")
     runs = 0
 

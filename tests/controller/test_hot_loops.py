@@ -1,37 +1,37 @@
 """Keys that trigger themselves are found, named and slowed down; progress is not mistaken for a loop."""
 
-from steersman.controller.expectations import Target
-from steersman.controller.field_changes import changed_fields
-from steersman.controller.hot_loops import HotLoops
+from steersman.controller.keys.key_state import KeyState
+from steersman.controller.keys.self_triggers import HotLoops, changed_fields
+from steersman.controller.reports.writes import Target
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from tests.controller.conftest import record
 
 GVK = GroupVersionKind("", "v1", "ConfigMap")
-KEY = ObjectKey("ns", "a")
 CHILD = Target(GVK, ObjectKey("ns", "child"))
 
 
 def test_updating_one_object_again_and_again_because_of_that_is_a_loop() -> None:
     """The classic: two writers of one field, or a value that is never twice the same."""
-    loops = HotLoops(threshold=3)
-    loops.ran(KEY, [CHILD], by_itself=False, now=0.0)
-    loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
-    assert loops.loop(KEY) is None
-    assert loops.is_suspect(KEY, CHILD)
-    loops.note_fields(KEY, CHILD, ("/data/time",))
-    loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
-    loop = loops.loop(KEY)
+    loops, state = HotLoops(threshold=3), KeyState(ObjectKey("ns", "a"))
+    loops.ran(state, [CHILD], by_itself=False, now=0.0)
+    loops.ran(state, [CHILD], by_itself=True, now=0.0)
+    assert loops.loop(state) is None
+    assert loops.is_suspect(state, CHILD)
+    assert state.streak is not None
+    state.streak.fields[CHILD] = ("/data/time",)
+    loops.ran(state, [CHILD], by_itself=True, now=0.0)
+    loop = loops.loop(state)
     assert loop is not None
     assert (loop.target, loop.fields, loop.runs, loop.wait) == (CHILD, ("/data/time",), 3, 1.0)
 
 
 def test_the_wait_grows_while_the_loop_goes_on() -> None:
-    """A loop for ever costs less and less."""
-    loops = HotLoops(threshold=1)
+    """A loop forever costs less and less."""
+    loops, state = HotLoops(threshold=1), KeyState(ObjectKey("ns", "a"))
     waits = []
     for _ in range(12):
-        loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
-        loop = loops.loop(KEY)
+        loops.ran(state, [CHILD], by_itself=True, now=0.0)
+        loop = loops.loop(state)
         assert loop is not None
         waits.append(loop.wait)
     assert waits[:3] == [1.0, 2.0, 4.0]
@@ -40,38 +40,38 @@ def test_the_wait_grows_while_the_loop_goes_on() -> None:
 
 def test_another_cause_ends_it() -> None:
     """A user's change is not part of the loop, whether it leads to a write or not."""
-    loops = HotLoops(threshold=2)
+    loops, state = HotLoops(threshold=2), KeyState(ObjectKey("ns", "a"))
     for written in ([CHILD], []):
-        loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
-        loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
-        assert loops.loop(KEY) is not None
-        loops.ran(KEY, written, by_itself=False, now=0.0)
-        assert loops.loop(KEY) is None
+        loops.ran(state, [CHILD], by_itself=True, now=0.0)
+        loops.ran(state, [CHILD], by_itself=True, now=0.0)
+        assert loops.loop(state) is not None
+        loops.ran(state, written, by_itself=False, now=0.0)
+        assert loops.loop(state) is None
 
 
 def test_the_echo_of_a_write_ends_nothing() -> None:
     """In a fight every creation is seen before the deletion that follows it."""
-    loops = HotLoops(threshold=3)
+    loops, state = HotLoops(threshold=3), KeyState(ObjectKey("ns", "a"))
     for _ in range(3):
-        loops.ran(KEY, [CHILD], by_itself=True, now=0.0)
-        loops.ran(KEY, [], by_itself=True, now=0.0)
-    assert loops.loop(KEY) is not None
+        loops.ran(state, [CHILD], by_itself=True, now=0.0)
+        loops.ran(state, [], by_itself=True, now=0.0)
+    assert loops.loop(state) is not None
 
 
 def test_runs_far_apart_are_no_loop() -> None:
     """Somebody who deletes a child once a day is no reason to wait."""
-    loops = HotLoops(threshold=2)
+    loops, state = HotLoops(threshold=2), KeyState(ObjectKey("ns", "a"))
     for day in range(10):
-        loops.ran(KEY, [CHILD], by_itself=True, now=day * 86_400.0)
-    assert loops.loop(KEY) is None
+        loops.ran(state, [CHILD], by_itself=True, now=day * 86_400.0)
+    assert loops.loop(state) is None
 
 
 def test_updating_another_object_each_time_is_progress() -> None:
     """A hundred children, one a run, are no loop."""
-    loops = HotLoops(threshold=3)
+    loops, state = HotLoops(threshold=3), KeyState(ObjectKey("ns", "a"))
     for n in range(100):
-        loops.ran(KEY, [Target(GVK, ObjectKey("ns", str(n)))], by_itself=True, now=0.0)
-    assert loops.loop(KEY) is None
+        loops.ran(state, [Target(GVK, ObjectKey("ns", str(n)))], by_itself=True, now=0.0)
+    assert loops.loop(state) is None
 
 
 def test_the_flapping_field_is_named_and_the_noise_left_out() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from steersman.controller.unsent_changes import FIRST_RUNS, ONE_IN, is_looked_at
+from steersman.controller.run.unsent_changes import FIRST_RUNS, ONE_IN, is_checked
 from steersman.errors import DeclarationError
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.manager.operator import Operator
@@ -230,6 +230,6 @@ async def test_what_is_written_or_done_to_a_copy_is_no_mistake() -> None:
 
 def test_the_first_runs_are_looked_at_and_some_of_the_others() -> None:
     """A mistake is made in every run; the look costs CPU in every run."""
-    assert all(is_looked_at(run) for run in range(1, FIRST_RUNS + 1))
-    later = [run for run in range(FIRST_RUNS + 1, 100 * ONE_IN) if is_looked_at(run)]
+    assert all(is_checked(run) for run in range(1, FIRST_RUNS + 1))
+    later = [run for run in range(FIRST_RUNS + 1, 100 * ONE_IN) if is_checked(run)]
     assert len(later) == 98

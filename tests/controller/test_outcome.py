@@ -4,8 +4,17 @@ import asyncio
 
 import pytest
 
-from steersman.controller.attempt import describe
-from steersman.controller.outcome import Done, Failed, GaveUp, Outcome, Outdated, RetryLater, Stopped, outcome_of
+from steersman.controller.reports.outcome import (
+    Done,
+    Failed,
+    GaveUp,
+    Outcome,
+    Outdated,
+    RetryLater,
+    Stopped,
+    metric_label,
+    outcome_of,
+)
 from steersman.errors import Conflict, Forbidden, LeadershipLost, NotFound, Permanent, Retry
 from steersman.objects.identity import ObjectKey
 from steersman.objects.resource import resource_of
@@ -15,12 +24,12 @@ KEY = ObjectKey("ns", "a")
 
 
 def outcome(error: BaseException) -> Outcome:
-    """Give the outcome for the widget ns/a."""
+    """Return the outcome for the widget ns/a."""
     return outcome_of(error, resource_of(Widget), KEY)
 
 
 def missing(name: str, kind: str = "widgets", group: str = "runtime.example.com") -> NotFound:
-    """Give the server's answer for an object that is not there."""
+    """Return the server's answer for an object that is not there."""
     return NotFound("not found", code=404, reason="NotFound", name=name, kind=kind, group=group)
 
 
@@ -69,4 +78,4 @@ def test_everything_else_is_a_failure() -> None:
 )
 def test_results_have_controller_runtimes_names(ended: Outcome, result: str) -> None:
     """Existing dashboards keep working."""
-    assert describe(ended) == result
+    assert metric_label(ended) == result

@@ -147,7 +147,7 @@ async def test_a_child_that_is_replaced_behind_a_stale_cache_is_not_taken_over()
 
 
 async def test_adoption_is_asked_for_by_name() -> None:
-    """`adopt=True` takes what nobody controls."""
+    """`adopt=True` takes objects without a controller."""
     async with running(applying(adopt=True)) as cluster:
         await cluster.client.create(ConfigMap(meta("shared"), data={"mine": "yes"}))
         await cluster.settle()
@@ -159,7 +159,7 @@ async def test_adoption_is_asked_for_by_name() -> None:
 
 @pytest.mark.parametrize("owned", [True, False])
 async def test_adoption_never_takes_an_object_from_another_controller(*, owned: bool) -> None:
-    """Two controllers of one object would write it in turns for ever."""
+    """Two controllers of one object would write it in turns forever."""
     async with running(applying(owned=owned, adopt=True)) as cluster:
         other = await cluster.client.create(ConfigMap(meta("other")))
         owner = OwnerReference(api_version="v1", kind="ConfigMap", name="other", uid=other.uid, controller=True)

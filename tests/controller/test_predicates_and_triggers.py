@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from steersman.controller.causes import What, cause_of, changed_parts
 from steersman.controller.predicates import (
     Predicate,
     all_of,
@@ -16,7 +15,9 @@ from steersman.controller.predicates import (
     negate,
     on_objects,
 )
+from steersman.controller.reports.causes import cause_of, changed_parts
 from steersman.controller.triggers import Trigger, to_controller, to_itself, to_mapped
+from steersman.history.records import CauseType
 from steersman.informer.changes import Added, Deleted, Updated
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from tests.controller.conftest import record
@@ -26,7 +27,7 @@ OWNER = GroupVersionKind("runtime.example.com", "v1", "Widget")
 
 
 def reference(name: str = "parent", **more: Any) -> dict[str, Any]:
-    """Give a controller's owner reference."""
+    """Return a controller's owner reference."""
     return {
         "apiVersion": "runtime.example.com/v1",
         "kind": "Widget",
@@ -124,11 +125,11 @@ def test_causes_name_the_object_and_what_changed() -> None:
     """People ask why; the answer must be short and true."""
     old = record(generation=1)
     new = record(version="2", generation=2, labels={"a": "b"})
-    assert str(cause_of("Widget", Updated(old, new))) == "Widget ns/a changed (spec, labels)"
-    assert cause_of("Widget", Added(old, is_initial=True)).what is What.EXISTS
-    assert cause_of("Widget", Added(old)).what is What.CREATED
-    assert cause_of("Widget", Deleted(old)).what is What.DELETED
-    assert cause_of("Widget", Updated(old, old)).what is What.RESYNC
+    assert str(cause_of(OWNER, Updated(old, new))) == "Widget ns/a changed (spec, labels)"
+    assert cause_of(OWNER, Added(old, is_initial=True)).type is CauseType.EXISTS
+    assert cause_of(OWNER, Added(old)).type is CauseType.CREATED
+    assert cause_of(OWNER, Deleted(old)).type is CauseType.DELETED
+    assert cause_of(OWNER, Updated(old, old)).type is CauseType.RESYNC
 
 
 def test_a_change_in_no_other_part_is_one_of_the_status_or_content() -> None:

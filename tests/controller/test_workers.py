@@ -1,7 +1,7 @@
 """Workers survive whatever an author's code does to the task it runs in; only the end of the operator ends them.
 
 A worker cannot tell a cancellation that an author caused from the one that stops it: both are the same exception. So
-each test has a cancellation, or another end, that nobody outside asked for.
+each test has a cancellation, or another end, that the operator did not request.
 """
 
 import asyncio
@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from steersman.controller.attempt import Attempt
 from steersman.controller.context import Context
-from steersman.controller.run_record import RunRecord
+from steersman.controller.run.attempt import Attempt
+from steersman.controller.run.run_record import RunRecord
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
@@ -93,7 +93,7 @@ async def leave_a_task_group_open() -> None:
     """Enter a group whose task fails after the run, which cancels the task that entered it."""
 
     async def fail() -> None:
-        raise RuntimeError("nobody waits for this")
+        raise RuntimeError("no task waits for this")
 
     group = asyncio.TaskGroup()
     await group.__aenter__()
@@ -258,8 +258,8 @@ async def test_a_run_whose_coroutine_is_closed_ends_quietly() -> None:
 
     clock = FakeClock()
     async with Cluster.start(clock=clock, seed=1) as cluster, asyncio.TaskGroup() as tasks:
-        client = cluster.client
-        environment: Any = SimpleNamespace(client=client, clock=clock, caches=None)
+        options = SimpleNamespace(client=cluster.client, clock=clock)
+        environment: Any = SimpleNamespace(options=options, caches=None)
         widget = Widget(meta("a", "default", uid="u"), WidgetSpec())
         record = RunRecord(widget, environment.caches, on_write=lambda *_, **__: None)
         ctx = Context(record, environment, why=(), fields={})

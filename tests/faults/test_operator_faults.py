@@ -19,10 +19,9 @@ from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
 from steersman.objects.meta import meta
 from steersman.serving.server import Server
-from steersman.testing.cluster import Cluster
+from steersman.testing.cluster import Cluster, list_now
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults, Reset
-from steersman.testing.sync_reading import list_now
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
@@ -95,11 +94,11 @@ STEPS = (_create, _grow, _vandalise, _recreate)
 WATCH_FAULTS: dict[str, Callable[[Cluster], None]] = {
     "dropped": lambda cluster: cluster.faults.drop(),
     "closed": lambda cluster: [stream.close() for stream in cluster.faults.watches()].clear(),
-    "expired": lambda cluster: cluster.faults.say(GONE),
-    "failed": lambda cluster: cluster.faults.say(BROKEN),
-    "cut in a line": lambda cluster: (cluster.faults.say(b'{"type":"MOD'), cluster.faults.drop())[1],
+    "expired": lambda cluster: cluster.faults.send(GONE),
+    "failed": lambda cluster: cluster.faults.send(BROKEN),
+    "cut in a line": lambda cluster: (cluster.faults.send(b'{"type":"MOD'), cluster.faults.drop())[1],
     "held": lambda cluster: cluster.faults.hold(),
-    "nonsense": lambda cluster: cluster.faults.say(b"nonsense\n"),
+    "nonsense": lambda cluster: cluster.faults.send(b"nonsense\n"),
 }
 
 

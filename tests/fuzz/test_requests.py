@@ -80,7 +80,7 @@ def _still_works(asking: Asking) -> None:
     answer = asking.ask("GET", f"{MAPS}?limit=1")
     assert answer is not None
     assert answer.status == 200
-    assert asking.server.ledger.version > 0
+    assert asking.server.objects.version > 0
 
 
 def _mutated(value: Any, data: st.DataObject) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def document(name: str = "a", version: str = "1", **more: Any) -> dict[str, Any]:
-    """Give a small object of a custom kind; keyword arguments are metadata, or spec."""
+    """Return a small object of a custom kind; keyword arguments are metadata, or spec."""
     spec = more.pop("spec", {"n": 1})
     metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "resourceVersion": version, **more}
     return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata, "spec": spec}

@@ -11,7 +11,7 @@ from steersman.concurrency import background
 from steersman.errors import Forbidden, NotFound, WaitTimeout
 from steersman.informer.changes import Added, Change, Deleted, Updated, record_of
 from steersman.informer.informer import Informer, InformerOptions, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.objects.identity import ApiResource, GroupVersionKind, ObjectKey
 from steersman.objects.resource import Unstructured
 from steersman.randomness import Randomness
@@ -23,8 +23,8 @@ WIDGETS = ApiResource(gvk=GroupVersionKind("example.com", "v1", "Widget"), plura
 
 
 def make(server: ScriptedServer, clock: FakeClock, selection: Selection | None = None) -> Informer[Unstructured]:
-    """Give an informer of the server's widgets."""
-    link = Link(InMemoryTransport(server, clock=clock), clock, Randomness(1))
+    """Return an informer of the server's widgets."""
+    link = ApiConnection(InMemoryTransport(server, clock=clock), clock, Randomness(1))
     return Informer(Unstructured, link, selection or Selection(), resource=WIDGETS)
 
 
@@ -48,7 +48,7 @@ def describe(change: Change) -> str:
 
 
 def names(informer: Informer[Unstructured]) -> list[str]:
-    """Give the names of what is cached."""
+    """Return the names of what is cached."""
     return sorted(widget.name for widget in informer)
 
 
@@ -109,7 +109,7 @@ async def test_what_happened_while_the_watch_was_broken_is_not_lost() -> None:
 
 
 async def test_deletions_in_a_gap_that_history_has_lost_are_found() -> None:
-    """410: the new state is compared with the old one, and nobody keeps a ghost."""
+    """410: the new state is compared with the old one, so that no deleted object stays."""
     server = ScriptedServer()
     server.put("a")
     server.put("b")
@@ -147,7 +147,7 @@ async def test_events_that_come_twice_are_told_once() -> None:
 
 
 async def test_a_deletion_overtaken_by_an_older_event_stays() -> None:
-    """Reordered events bring nobody back."""
+    """Reordered events do not restore deleted objects."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, told):
         server.put("a")
@@ -187,7 +187,7 @@ async def test_a_storm_of_failures_ends_in_a_true_replica(failure: tuple[int, by
 
 
 async def test_a_silent_watch_is_found_and_replaced() -> None:
-    """Half-open: the connection lives, but nothing comes; the cache must not be frozen for ever."""
+    """Half-open: the connection lives, but nothing comes; the cache must not be frozen forever."""
     server = ScriptedServer()
     async with running(server, clock := FakeClock()) as (informer, _):
         server.streams.clear()
@@ -286,7 +286,7 @@ async def test_a_late_handler_gets_everything_as_initial() -> None:
         assert [isinstance(change, Added) and change.is_initial for change in told] == [True]
 
 
-async def test_a_slow_handler_holds_up_nobody_else() -> None:
+async def test_a_slow_handler_does_not_delay_the_others() -> None:
     """Each handler has a buffer and a pace of its own."""
     server = ScriptedServer()
     clock = FakeClock()
@@ -416,7 +416,7 @@ async def test_a_kind_that_goes_takes_its_objects_along() -> None:
 
 
 async def test_waiting_for_sync_says_what_stands_in_the_way() -> None:
-    """'Timed out' alone helps nobody."""
+    """'Timed out' alone explains nothing."""
     clock = FakeClock()
     server = ScriptedServer(failures=[(403, status(403, "Forbidden", "user may not list widgets"))] * 99)
     informer = make(server, clock)
@@ -515,7 +515,7 @@ async def test_a_transform_shrinks_what_is_kept() -> None:
 
     transform: Callable[[dict[str, Any]], dict[str, Any]] = slim
     clock = FakeClock()
-    link = Link(InMemoryTransport(server, clock=clock), clock, Randomness(1))
+    link = ApiConnection(InMemoryTransport(server, clock=clock), clock, Randomness(1))
     options = InformerOptions(transform=transform)
     async with Informer(Unstructured, link, resource=WIDGETS, options=options) as widgets:
         kept = widgets.get("ns/a")

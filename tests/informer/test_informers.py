@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from steersman.informer.changes import Added, Change, record_of
 from steersman.informer.informer import Selection
 from steersman.informer.informers import Informers
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.objects.meta import meta
 from steersman.objects.resource import resource_of
@@ -31,7 +31,7 @@ class Told:
 @asynccontextmanager
 async def informers_of(cluster: Cluster) -> AsyncIterator[Informers]:
     """Run a collection of informers against the cluster."""
-    async with Informers(Link(cluster.transport, cluster.clock, cluster.randomness)) as informers:
+    async with Informers(ApiConnection(cluster.transport, cluster.clock, cluster.randomness)) as informers:
         yield informers
 
 
@@ -93,7 +93,7 @@ async def test_an_informer_that_was_asked_for_outlives_its_followers(cluster: Cl
         assert [one.name for one in kept.list()] == ["a"]
 
 
-async def test_following_again_begins_anew(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_following_again_starts_over(cluster: Cluster, fake_clock: FakeClock) -> None:
     """Whoever comes back gets the state of now, marked as initial."""
     async with informers_of(cluster) as informers:
         informers.follow(CONFIG_MAPS, Told()).end()

@@ -88,7 +88,7 @@ def test_records_share_equal_labels() -> None:
     assert first.labels is second.labels
 
 
-def test_a_transform_drops_what_nobody_reads() -> None:
+def test_a_transform_drops_parts_of_the_object() -> None:
     """Memory is the user's to save."""
 
     def without_spec(whole: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ READER = RecordReader(GroupVersionKind("example.com", "v1", "Widget"))
 
 
 def record(name: str = "a", version: str = "1", **more: Any) -> Record:
-    """Make a record as a reflector does."""
+    """Create a record as a reflector does."""
     return READER.read(wire(document(name, version, **more)))
 
 

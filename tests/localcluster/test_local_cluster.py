@@ -7,7 +7,7 @@ from steersman.kinds.core_v1 import Pod, Service, ServicePort, ServiceSpec
 from steersman.localcluster.local_cluster import controllers, local_operators
 from steersman.localcluster.simulated_node.node import simulated_node
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import grants_of
+from steersman.manager.rbac import grants_of
 from steersman.objects.meta import meta
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock

@@ -11,7 +11,7 @@ from pathlib import Path
 from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.clock import RealClock
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.leader.lease import LeaseTiming
@@ -91,7 +91,7 @@ async def test_a_leader_that_was_paused_while_a_write_waited_does_not_send_it() 
         os.kill(process.pid, signal.SIGSTOP)
         await eventually(lambda: is_stopped(process.pid), clock=clock, within=60.0)
         sent = faults.count("PATCH", "/configmaps/")
-        async with elect_here(Link(direct, clock, Randomness()), successor) as leadership:
+        async with elect_here(ApiConnection(direct, clock, Randomness()), successor) as leadership:
             async with clock.timeout(30.0):
                 await leadership.wait_acquired()
             os.kill(process.pid, signal.SIGCONT)

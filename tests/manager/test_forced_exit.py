@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from steersman.manager.forced_exit import AFTER_GRACE, FORCED
-from steersman.manager.signals import IMPATIENT
+from steersman.manager.process.forced_exit import AFTER_GRACE, FORCED
+from steersman.manager.process.signals import IMPATIENT
 
 #: Reconcilers that do not end when they are asked to.
 STUBBORN = {
@@ -93,7 +93,7 @@ def test_a_second_signal_always_ends_the_process(tmp_path: Path, kind: str) -> N
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)  # two equal ones at the same time would be one
         assert process.wait(60) == IMPATIENT
-        assert "second signal: leaving at once" in [line["message"] for line in messages(log)]
+        assert "second signal: exiting at once" in [line["message"] for line in messages(log)]
 
 
 def test_the_end_of_the_grace_period_always_ends_the_process(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Installing definitions: a conversion that is there stays, and one that nobody would serve is not promised."""
+"""Installing definitions: a conversion that is there stays, and one that would not be served is not set."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ from steersman.protocol.http import Request, Response
 from steersman.schema import renames
 from steersman.testing.cluster import Cluster
 from steersman.transport.in_memory import InMemoryTransport
-from steersman.webhook.address import Address, ServiceAddress, UrlAddress
-from steersman.webhook.configurations import conversion_by
+from steersman.webhook.registration.configurations import conversion_by
+from steersman.webhook.serving.address import Address, ServiceAddress, UrlAddress
 
 DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 NAME = "ports.install.example.com"
@@ -63,14 +63,14 @@ class OldQuay(Resource[NewSpec, Status]):
 
 
 def harbour(*kinds: type[Resource[Any, Any]]) -> Operator:
-    """Make an operator that declares some kinds."""
+    """Create an operator that declares some kinds."""
     operator = Operator("harbour")
     operator.declare(*kinds)
     return operator
 
 
 def definition(address: Address | None = None, *kinds: type[Resource[Any, Any]]) -> Unstructured:
-    """Make the definition of some versions of one kind."""
+    """Create the definition of some versions of one kind."""
     [made] = operator_definitions([harbour(*(kinds or (OldPort, Port)))], address)
     return made
 
@@ -106,7 +106,7 @@ async def test_installing_again_keeps_the_conversion_of_the_deployed_operator(cl
     assert await conversion_of(cluster) == before
 
 
-async def test_a_definition_that_nobody_would_convert_is_refused(cluster: Cluster) -> None:
+async def test_a_definition_without_a_conversion_is_rejected(cluster: Cluster) -> None:
     """The refusal names the versions and every way to serve the conversion; nothing is written."""
     with pytest.raises(ConfigError) as refused:
         await install_definitions(client_of(cluster), [definition()], converted=[NAME])
@@ -144,7 +144,7 @@ async def test_versions_without_functions_keep_a_conversion_that_is_there(cluste
     assert (await conversion_of(cluster, quays.name))["strategy"] == "Webhook"
 
 
-async def test_a_conversion_that_somebody_else_owns_is_not_claimed(cluster: Cluster) -> None:
+async def test_a_conversion_of_another_owner_is_not_claimed(cluster: Cluster) -> None:
     """A chart or a cluster's administrator can still change it afterwards without a conflict."""
     await cluster.client.as_manager("helm").apply(definition(SERVICE), force=True)
     installed = await apply_definition(client_of(cluster), definition(), is_converted=True)

@@ -11,7 +11,7 @@ from steersman.apiserver.server import ApiServer
 from steersman.client.client import Client
 from steersman.clock import RealClock
 from steersman.errors import LeadershipLost
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.manager.leader.election import ElectionOptions
@@ -48,7 +48,7 @@ async def replica(server: ApiServer, clock: FakeClock, name: str, seed: int = 0)
     faults = Faults(server)
     transport = InMemoryTransport(faults, clock=clock)
     options = ElectionOptions(name="op", namespace="default", identity=name)
-    async with elect_here(Link(transport, clock, Randomness(seed)), options) as leadership:
+    async with elect_here(ApiConnection(transport, clock, Randomness(seed)), options) as leadership:
         guarded = FencedTransport(InMemoryTransport(server, clock=clock), leadership)
         yield Replica(leadership, faults, Client(guarded, clock=clock))
 
@@ -81,7 +81,7 @@ class TickingClock(FakeClock):
     looks = 0
 
     def now(self) -> datetime:
-        """Give the time, a microsecond later each time."""
+        """Return the time, a microsecond later each time."""
         self.looks += 1
         return super().now() + timedelta(microseconds=self.looks)
 
@@ -128,7 +128,7 @@ async def test_a_clean_end_hands_over_in_under_a_second() -> None:
 
 
 async def test_a_leader_that_dies_is_replaced_after_the_lease_and_not_before() -> None:
-    """Fifteen seconds after the last renewal that was seen; meanwhile nobody writes."""
+    """Fifteen seconds after the last renewal that was seen; meanwhile no process writes."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
     async with replica(server, clock, "a") as a:
@@ -169,7 +169,7 @@ async def test_the_loss_of_leadership_is_told_once() -> None:
     options = ElectionOptions(
         name="op", namespace="default", identity="a", on_lost=lambda: lost.append(clock.monotonic())
     )
-    link = Link(InMemoryTransport(faults, clock=clock), clock, Randomness(0))
+    link = ApiConnection(InMemoryTransport(faults, clock=clock), clock, Randomness(0))
     async with elect_here(link, options) as leadership:
         await leadership.wait_acquired()
         faults.inject(Refuse(503, "ServiceUnavailable"), times=None)
@@ -181,7 +181,7 @@ async def test_the_loss_of_leadership_is_told_once() -> None:
     "fault", [Lose(), Reset(), Refuse(409, "Conflict"), Refuse(500), Refuse(429, "TooManyRequests")]
 )
 async def test_any_single_failure_is_survived(fault: Lose | Reset | Refuse) -> None:
-    """One bad answer, at whatever step, costs no leadership and gives nobody a second one."""
+    """One bad answer, at whatever step, costs no leadership and creates no second leader."""
     for step in range(8):
         clock = FakeClock()
         server = ApiServer(clock=clock)
@@ -195,7 +195,7 @@ async def test_any_single_failure_is_survived(fault: Lose | Reset | Refuse) -> N
             assert a.leads or b.leads
 
 
-async def test_a_lease_edited_by_somebody_ends_leadership() -> None:
+async def test_a_lease_edited_by_another_client_ends_leadership() -> None:
     """An administrator may take it away."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
@@ -208,7 +208,7 @@ async def test_a_lease_edited_by_somebody_ends_leadership() -> None:
         assert not a.leads
 
 
-async def test_a_deleted_lease_is_made_anew() -> None:
+async def test_a_deleted_lease_is_created_again() -> None:
     """Cleaning up too much must not leave an operator without a leader."""
     clock = FakeClock()
     server = ApiServer(clock=clock)
@@ -241,7 +241,7 @@ class JumpingClock(FakeClock):
         self.offset = timedelta()
 
     def now(self) -> datetime:
-        """Give the wall-clock time, wherever it was set to."""
+        """Return the wall-clock time, wherever it was set to."""
         return super().now() + self.offset
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steersman.manager.leader.lease import Candidate, Create, LeaseRecord, LeaseTiming, Stand, Take
+from steersman.manager.leader.lease import Candidate, Create, Follow, LeaseRecord, LeaseTiming, Take
 
 WALL = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def leading(name: str = "me", at: float = 0.0) -> Candidate:
-    """Give a candidate that has just taken a fresh lease."""
+    """Return a candidate that has just taken a fresh lease."""
     candidate = Candidate(name)
     move = candidate.move(at, WALL)
     assert isinstance(move, Create)
@@ -28,7 +28,7 @@ def test_the_first_creates_the_lease_and_leads() -> None:
 
 
 def test_leadership_ends_at_the_renew_deadline_by_itself() -> None:
-    """A leader that cannot renew stops writing before anybody else may begin."""
+    """A leader that cannot renew stops writing before another process may begin."""
     candidate = leading()
     assert not candidate.leads(10.0)
     assert candidate.timing.renew_deadline < candidate.timing.lease
@@ -45,7 +45,7 @@ def test_leadership_counts_from_the_question_not_from_the_answer() -> None:
 
 
 def test_renewing_keeps_the_time_of_acquiring_and_the_transitions() -> None:
-    """Dashboards show since when somebody leads."""
+    """Dashboards show since when a process leads."""
     candidate = leading()
     move = candidate.move(2.0, WALL + timedelta(seconds=2))
     assert isinstance(move, Take)
@@ -59,9 +59,9 @@ def test_another_waits_as_long_as_the_lease_lasts_since_it_saw_it_change() -> No
     record = LeaseRecord("other", 15, WALL - timedelta(days=365), WALL - timedelta(days=365), 4)
     candidate = Candidate("me")
     candidate.saw(record, 100.0)
-    assert candidate.move(100.0, WALL) == Stand(15.0, "other")
+    assert candidate.move(100.0, WALL) == Follow(15.0, "other")
     candidate.saw(record, 114.0)
-    assert candidate.move(114.0, WALL) == Stand(1.0, "other")
+    assert candidate.move(114.0, WALL) == Follow(1.0, "other")
     taken = candidate.move(115.0, WALL)
     assert isinstance(taken, Take)
     assert (taken.record.holder, taken.record.transitions) == ("me", 5)
@@ -72,7 +72,7 @@ def test_a_change_of_the_lease_begins_a_new_wait() -> None:
     candidate = Candidate("me")
     candidate.saw(LeaseRecord("other", 15, WALL, WALL, 0), 0.0)
     candidate.saw(LeaseRecord("other", 15, WALL, WALL + timedelta(seconds=1), 0), 14.0)
-    assert candidate.move(16.0, WALL) == Stand(13.0, "other")
+    assert candidate.move(16.0, WALL) == Follow(13.0, "other")
 
 
 def test_a_released_lease_is_taken_at_once() -> None:
@@ -134,7 +134,7 @@ def test_two_candidates_never_lead_at_once(steps: list[tuple[str, float, str]]) 
             candidate.saw(lease, now)
         elif what in {"write", "lost"}:
             move = candidate.move(now, WALL + timedelta(seconds=now))
-            if not isinstance(move, Stand) and known[name] == version:
+            if not isinstance(move, Follow) and known[name] == version:
                 lease, version = move.record, version + 1
                 if what == "write":
                     known[name] = version

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.manager.leader.election import ElectionOptions
-from steersman.manager.logs import JsonFormatter, TextFormatter
 from steersman.manager.main import start_fields
 from steersman.manager.manager import ManagerOptions
 from steersman.manager.operator import Operator
-from steersman.manager.traceback_folding import TracebackFolder, fingerprint
+from steersman.manager.process.logs import JsonFormatter, TextFormatter
+from steersman.manager.process.traceback_folding import TracebackFolder, fingerprint
 from steersman.transport.auth.credentials import Impersonation
 from steersman.transport.auth.secret import Secret
 from steersman.transport.config import ClusterConfig, Login
@@ -178,7 +178,7 @@ def test_what_has_no_text_is_logged_all_the_same(formatter: logging.Formatter) -
 
 PROGRAM = """
 import logging, warnings
-from steersman.manager.logs import configure_logging
+from steersman.manager.process.logs import configure_logging
 configure_logging(json=True)
 warnings.warn("the old way", FutureWarning, stacklevel=1)
 """

@@ -31,13 +31,13 @@ def election(name: str) -> ManagerOptions:
 
 
 def clock_of(cluster: Cluster) -> FakeClock:
-    """Give the clock that the test moves."""
+    """Return the clock that the test moves."""
     assert isinstance(cluster.clock, FakeClock)
     return cluster.clock
 
 
 def copier(runs: list[str], who: str = "op") -> Operator:
-    """Give an operator that makes a Secret for each ConfigMap."""
+    """Return an operator that makes a Secret for each ConfigMap."""
     operator = Operator("op")
     operator.permit(Secret, "get", "create", "patch")
 
@@ -255,10 +255,10 @@ async def test_a_stale_cache_makes_it_not_ready() -> None:
         cluster.faults.inject(Refuse(503, "ServiceUnavailable"), path="/configmaps", times=None)
         cluster.faults.drop("/configmaps")
         await clock_of(cluster).advance(200.0)
-        assert "no word" in manager.readiness.failing()["informer/configmaps.v1"]
+        assert "no data" in manager.readiness.failing()["informer/configmaps.v1"]
 
 
-async def test_an_optional_kind_is_waited_for_by_nobody_and_begins_when_it_comes() -> None:
+async def test_an_optional_kind_does_not_delay_the_start_and_works_once_it_is_served() -> None:
     """An operator can support a kind that not every cluster has."""
     operator = Operator("op")
     runs: list[str] = []
@@ -282,7 +282,7 @@ async def test_an_optional_kind_is_waited_for_by_nobody_and_begins_when_it_comes
 
 
 async def test_leaving_a_cluster_whose_time_stands_still_does_not_hang() -> None:
-    """A reconcile that waits for time gets its grace period even if nobody moves the clock."""
+    """A reconcile that waits for time gets its grace period even if no test moves the clock."""
     operator = Operator("op")
 
     @operator.reconciler(ConfigMap)

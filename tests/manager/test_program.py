@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from steersman.cli import main
 from steersman.clock import RealClock
-from steersman.manager.logs import JsonFormatter, TextFormatter
-from steersman.manager.watchdog import watch_event_loop
+from steersman.manager.process.logs import JsonFormatter, TextFormatter
+from steersman.manager.process.watchdog import watch_event_loop
 
 
 def line(formatter: logging.Formatter, **fields: object) -> str:

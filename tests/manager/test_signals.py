@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from steersman.manager.signals import IMPATIENT, stop_on_signals
+from steersman.manager.process.signals import IMPATIENT, stop_on_signals
 from tests.support.peer import until
 
 
@@ -47,7 +47,7 @@ async def test_the_second_signal_does_not_ask(monkeypatch: pytest.MonkeyPatch) -
     assert happened == ["cleaned", IMPATIENT]
 
 
-async def test_a_closed_terminal_is_told_twice_and_nobody_is_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_closed_terminal_sends_two_signals_and_still_stops_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """The terminal says so, and its shell does too; the third signal shows that the second was read."""
     ended: list[object] = []
     monkeypatch.setattr(os, "_exit", ended.append)

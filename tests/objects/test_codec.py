@@ -11,18 +11,15 @@ from steersman.kinds.coordination_v1 import Lease
 from steersman.kinds.core_v1 import ConfigMap, Pod, Secret
 from steersman.objects.codec import (
     bytes_read,
-    copy_of,
     decode,
     decode_as,
     decode_json,
     decode_list,
-    decode_unstructured_list,
     encode,
     encode_json,
     from_json,
     to_json,
 )
-from steersman.objects.identity import GroupVersionKind
 from steersman.objects.meta import ListMeta, meta
 from steersman.objects.resource import Unstructured
 from tests.objects.boats import Boat, BoatSpec, BoatStatus, Buoy, BuoySpec
@@ -100,16 +97,6 @@ def test_decoded_object_remembers_its_bytes_and_a_new_one_has_none() -> None:
     assert bytes_read(Boat(meta("a"), BoatSpec(length=1))) is None
 
 
-def test_copy_is_independent_and_remembers_the_same_bytes() -> None:
-    """A copy can be updated as the original can."""
-    original = decode(Boat, boat(unknown=1))
-    duplicate = copy_of(original)
-    duplicate.metadata.labels["a"] = "b"
-    assert original.labels == {}
-    assert bytes_read(duplicate) == bytes_read(original)
-    assert copy_of(original) == original
-
-
 @pytest.mark.parametrize("duplicated", [copy, deepcopy])
 def test_python_copies_remember_bytes_and_stand_ins(duplicated: Any) -> None:
     """Users copy objects as they copy anything else."""
@@ -128,15 +115,6 @@ def test_deep_copy_is_independent() -> None:
     duplicate.status.knots = 2
     duplicate.labels["a"] = "b"
     assert (original.spec.crew, original.status.knots, original.labels) == ([], 1, {})
-
-
-def test_copy_of_an_object_without_a_class_is_independent() -> None:
-    """Unstructured objects keep the same promise."""
-    original = decode(Unstructured, b'{"apiVersion":"v1","kind":"A","metadata":{"name":"a"},"x":{"y":1}}')
-    duplicate = copy_of(original)
-    duplicate.content["x"]["y"] = 2
-    assert original.content["x"] == {"y": 1}
-    assert bytes_read(duplicate) == bytes_read(original)
 
 
 def test_binary_data_is_base64_on_the_wire() -> None:
@@ -243,15 +221,6 @@ def test_list_of_nothing_may_come_as_null(data: bytes) -> None:
     boats = decode_list(Boat, data)
     assert boats.items == []
     assert (boats.resource_version, boats.continue_token) == ("", "")
-
-
-def test_items_without_a_class_get_their_kind_from_the_list() -> None:
-    """Servers leave out the kind of items in a typed list."""
-    gvk = GroupVersionKind("example.com", "v1", "Boat")
-    boats = decode_unstructured_list(gvk, b'{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}}]}')
-    assert [one.gvk for one in boats.items] == [gvk]
-    with pytest.raises(DecodeError, match="not an object"):
-        decode_unstructured_list(gvk, b'{"items":[3]}')
 
 
 json_values = st.recursive(

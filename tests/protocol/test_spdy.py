@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.errors import DecodeError
-from steersman.protocol.spdy import (
+from steersman.protocol.remote.spdy import (
     DICTIONARY,
     Accepted,
     Data,

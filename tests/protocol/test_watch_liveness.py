@@ -6,9 +6,9 @@ from steersman.protocol.watch_liveness import (
     NO_EVENT,
     OVERDUE,
     QUIET,
-    AskForLife,
     GiveUp,
     KeepWaiting,
+    ProbeServer,
     WatchLiveness,
 )
 from steersman.transport.limits import Limits
@@ -24,15 +24,15 @@ def test_a_watch_that_just_brought_an_event_is_waited_for() -> None:
 def test_a_quiet_watch_asks_for_life_and_goes_on() -> None:
     """Silence is not death: as long as the server answers, the watch is kept until a bookmark must have come."""
     liveness = WatchLiveness(0.0, 300.0)
-    assert liveness.step(QUIET) == AskForLife()
-    liveness.showed_life(QUIET + 1.0)
+    assert liveness.step(QUIET) == ProbeServer()
+    liveness.server_responded(QUIET + 1.0)
     assert liveness.step(QUIET + 1.0) == KeepWaiting(QUIET)
 
 
 def test_a_watch_without_an_event_is_dead_although_the_server_lives() -> None:
     """The server may have forgotten this watch while it answers everything else."""
     liveness = WatchLiveness(0.0, 300.0)
-    liveness.showed_life(NO_EVENT - 1.0)
+    liveness.server_responded(NO_EVENT - 1.0)
     assert liveness.step(NO_EVENT - 1.0) == KeepWaiting(1.0)
     assert isinstance(liveness.step(NO_EVENT), GiveUp)
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from steersman.errors import DecodeError
-from steersman.protocol.remote_command import Channel, ended, failed, message, read_end
-from steersman.protocol.websocket import (
+from steersman.protocol.remote.remote_command import Channel, ended, failed, message, read_end
+from steersman.protocol.remote.websocket import (
     WebSocket,
     accept_headers,
     is_websocket,
@@ -100,7 +100,7 @@ async def test_a_message_without_end_is_refused() -> None:
         (ended(0), (0, "")),
         (ended(3), (3, "command terminated with non-zero exit code: exit status 3")),
         (failed("no such program"), (None, "Internal error occurred: no such program")),
-        (b"[]", (None, "the server told no status")),
+        (b"[]", (None, "the server sent no status")),
     ],
 )
 def test_the_end_of_a_command_is_told_and_understood(told: bytes, meant: tuple[int | None, str]) -> None:

@@ -18,7 +18,7 @@ from steersman.kinds.rbac_v1 import ClusterRole
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import grants_of, lease_rules
+from steersman.manager.rbac import grants_of, lease_rules
 from steersman.objects.resource import Unstructured
 from steersman.protocol.http import Request
 from steersman.protocol.manifests import load, load_documents
@@ -222,7 +222,7 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, Any]) -> None:
 
 def test_verbs_are_asked_for_by_name() -> None:
     """A wildcard would be the end of least privilege."""
-    with pytest.raises(DeclarationError, match="verbs by their names"):
+    with pytest.raises(DeclarationError, match="verbs without wildcards"):
         Operator("a").permit(Secret, "*")
 
 

@@ -20,9 +20,9 @@ from steersman.scaffold.manifests.shape import Shape
 from steersman.schema import Rule
 from steersman.schema.conversions import renames
 from steersman.testing.cluster import Cluster
-from steersman.webhook.address import ServiceAddress
-from steersman.webhook.configurations import secret_name
-from steersman.webhook.tls_front import service_front
+from steersman.webhook.registration.configurations import secret_name
+from steersman.webhook.serving.address import ServiceAddress
+from steersman.webhook.serving.tls_listener import service_listener
 
 SHAPE = Shape(image="registry.example.com/ports:1.0", namespace="ports-system")
 
@@ -84,7 +84,7 @@ async def test_an_operator_in_its_deployment_keeps_certificates_and_tells_whom_t
     for obj in all_objects(operator, SHAPE):
         await cluster.client.apply(Unstructured(obj))
     account = cluster.client_of_account("ports-system", "ports")
-    front = service_front(
+    front = service_listener(
         ServiceAddress("ports-system", "ports-webhooks"), secret_name("ports"), host="127.0.0.1", port=0
     )
     election = ElectionOptions(name="ports", namespace="ports-system", identity="a")

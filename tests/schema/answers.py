@@ -12,16 +12,14 @@ from steersman.errors import DecodeError
 from steersman.golang.strict_json import (
     cannot_handle_message,
     decode_json,
-    missing_kind_message,
     not_an_object_message,
     not_json_message,
     settle_numbers,
-    strict_faults,
     strict_message,
+    unrecognized_message,
 )
 from steersman.structural.custom_object import CustomKind
-from steersman.structural.verdict import Verdict
-from steersman.validation.field_errors import FieldError, invalid, invalid_message
+from steersman.validation.field_errors import FieldError, ValidationResult, invalid, invalid_message
 from steersman.validation.object_meta import finalizer_warnings
 from tests.support.schema_recordings import counted
 
@@ -61,8 +59,14 @@ def decoded(kind: CustomKind, raw: bytes) -> tuple[dict[str, Any], list[str]]:
     if value is not None and not isinstance(value, dict):
         raise RefusedError(400, not_an_object_message(raw, kind.kind, "string"))
     if not value or "kind" not in value:
-        raise RefusedError(400, missing_kind_message(raw, kind.kind))
+        raise RefusedError(400, unrecognized_message(raw, kind.kind, f"Object 'Kind' is missing in '{raw.decode()}'"))
     return value, decoded.duplicates
+
+
+def strict_faults(duplicates: list[str], unknown: list[str]) -> list[str]:
+    """Return the fields that strict decoding rejects, and that are warned about otherwise."""
+    faults = [*(f'duplicate field "{path}"' for path in duplicates), *(f'unknown field "{path}"' for path in unknown)]
+    return list(dict.fromkeys(faults))
 
 
 def read(kind: CustomKind, obj: dict[str, Any], duplicates: list[str], query: str) -> list[str]:
@@ -91,7 +95,7 @@ def named(kind: CustomKind, obj: dict[str, Any]) -> None:
     meta["generation"] = 1
 
 
-def judged(kind: CustomKind, obj: dict[str, Any], verdict: Verdict, warnings: list[str]) -> list[str]:
+def judged(kind: CustomKind, obj: dict[str, Any], verdict: ValidationResult, warnings: list[str]) -> list[str]:
     """Refuse an object with errors; else give all warnings."""
     warnings = warnings + verdict.warnings
     if verdict.errors:

@@ -18,7 +18,6 @@ from steersman.validation.field_errors import (
     required,
     too_long,
     too_many,
-    type_invalid,
 )
 
 
@@ -32,7 +31,6 @@ from steersman.validation.field_errors import (
         (invalid("a", 1.5, "why"), "FieldValueInvalid", "Invalid value: 1.5: why"),
         (invalid("a", {"b": [1, True]}, "why"), "FieldValueInvalid", 'Invalid value: {"b":[1,true]}: why'),
         (FieldError(ErrorType.INVALID, "a", OMITTED, "why"), "FieldValueInvalid", "Invalid value: why"),
-        (type_invalid("a", "string", "why"), "FieldValueTypeInvalid", 'Invalid value: "string": why'),
         (duplicate("a", "x"), "FieldValueDuplicate", 'Duplicate value: "x"'),
         (forbidden("a", "why"), "FieldValueForbidden", "Forbidden: why"),
         (

@@ -106,7 +106,7 @@ def test_a_kind_that_chance_cannot_meet_asks_for_an_example() -> None:
     kinds = Registry()
     one = custom_resource("strange.dev/v1", kind="Strange", storage=True, into=kinds)(StrangeThing)
     two = custom_resource("strange.dev/v2", kind="Strange", into=kinds)(StrangeNewThing)
-    with pytest.raises(DeclarationError, match="hand an example of it to assert_round_trips"):
+    with pytest.raises(DeclarationError, match="pass an example of it to assert_round_trips"):
         list(losses(Versions((one, two)), count=3))
     examples = [one(spec=Strange(code="xyzzy-1234567")), two(spec=Strange(code="xyzzy-1234567"))]
     assert_round_trips(one, two, examples=examples)

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steersman.json_types import ABSENT
 from steersman.schema.object_paths import object_path, put_at, take_at, value_at
-from steersman.structural.schema import ABSENT
 
 PATHS = st.lists(st.sampled_from("abc"), min_size=2, max_size=4).map(lambda names: ("spec", *names))
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
+from steersman.json_types import copied
 from steersman.schema.generated_objects import generated
 from steersman.structural.compiled import CompiledSchema, compile_schema
-from steersman.structural.defaulting import copied
 from steersman.structural.plain_type import plain_type
 from steersman.structural.ratcheting import same
 from tests.schema.test_schema_properties import COMMON_SCHEMAS, VALUES, grown, kubernetes_schemas

@@ -10,7 +10,7 @@ from steersman.objects.registry import Registry
 from steersman.schema import Rule
 from steersman.schema.crd import crd_of, policy_rules_of
 from steersman.schema.policy_rules import PlacedRule, is_for_policy, message_expression, names_in, policy_expression
-from steersman.webhook.policies import policy_objects
+from steersman.webhook.registration.policies import policy_objects
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,9 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steersman.json_types import ABSENT, copied
 from steersman.structural.compiled import compile_schema
-from steersman.structural.defaulting import copied
 from steersman.structural.ratcheting import same
-from steersman.structural.schema import ABSENT
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TEXTS = st.text(alphabet="abé✓ 1", max_size=4)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from steersman.errors import DecodeError
-from steersman.golang.strict_json import decode_json, settle_numbers, strict_faults
+from steersman.golang.strict_json import decode_json, settle_numbers
 
 
 def test_duplicate_fields_are_named_wherever_they_are() -> None:
@@ -68,11 +68,6 @@ def test_numbers_are_stored_as_the_server_writes_them(value: Any, stored: Any) -
     settled = settle_numbers(value)
     assert settled == stored
     assert type(settled) is type(stored)
-
-
-def test_faults_are_told_once_and_duplicates_first() -> None:
-    """The order in which the server's decoders find them."""
-    assert strict_faults(["b", "b"], ["a"]) == ['duplicate field "b"', 'unknown field "a"']
 
 
 def test_a_float_anywhere_is_told_of() -> None:

@@ -277,7 +277,7 @@ def test_what_is_opaque_may_contain_itself() -> None:
         (complex, "complex has no schema"),
         (list, "declare the type of its items: list"),
         (dict[int, str], "the keys of a dict are str in JSON, not int"),
-        (int | float, "the one union that it knows is int | str"),
+        (int | float, "the only supported union is int | str"),
         (Literal["a", 1], "the values of an enum must all be texts, or all be numbers"),
         (Annotated[str, Minimum(1)], "Minimum(1) is for int-or-string or integer or number, not for string"),
         (Annotated[int, MaxItems(1)], "MaxItems(1) is for array, not for integer"),

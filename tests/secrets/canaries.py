@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
-from steersman.manager.logs import JsonFormatter, TextFormatter
+from steersman.manager.process.logs import JsonFormatter, TextFormatter
 
 _WRITTEN = "steersman"
 

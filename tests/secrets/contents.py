@@ -22,7 +22,7 @@ from steersman.transport.auth.secret import Secret as Hidden
 from steersman.transport.config import ClusterConfig, Token
 from steersman.transport.http.tls import TlsConfig
 from steersman.transport.http.transport import HttpTransport
-from steersman.webhook.certificates import OwnCertificates, SecretStore
+from steersman.webhook.certificates.sources import OwnCertificates, SecretBundleStore
 from tests.secrets.canaries import Canaries
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -233,8 +233,10 @@ async def reconcile_secrets(canaries: Canaries, cluster: Cluster, advance: Calla
         await advance(30)
         broken = secret("malformed", data=canaries.plant("data that is no object"))
         broken["metadata"] |= {"namespace": "default", "uid": "u", "resourceVersion": "99999"}
-        cluster.faults.say(encode_json({"type": "ADDED", "object": broken}) + b"\n", path="/secrets")
-        cluster.faults.say(f'{{"type":"ADDED","object":{{"kind":"{canaries.plant("half a frame")}'.encode(), "/secrets")
+        cluster.faults.send(encode_json({"type": "ADDED", "object": broken}) + b"\n", path="/secrets")
+        cluster.faults.send(
+            f'{{"type":"ADDED","object":{{"kind":"{canaries.plant("half a frame")}'.encode(), "/secrets"
+        )
         cluster.faults.hold("/secrets")
         await cluster.client.create(ConfigMap(meta("quiet")))
         await advance(30)
@@ -245,7 +247,9 @@ async def reconcile_secrets(canaries: Canaries, cluster: Cluster, advance: Calla
         )
         for request in cluster.faults.requests:
             canaries.see("recorded requests", f"{request.method} {request.target} {request.headers} {request.body!r}")
-        store = OwnCertificates(SecretStore(cluster.client, "default", "webhook"), ("localhost",), clock=cluster.clock)
+        store = OwnCertificates(
+            SecretBundleStore(cluster.client, "default", "webhook"), ("localhost",), clock=cluster.clock
+        )
         certificates = await store.current()
         canaries.planted["the webhook's key"] = key_line(certificates.serving)
         canaries.see("certificates", repr(certificates) + repr(store) + repr(store.__dict__))

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.protocol.http import App
-from steersman.webhook.address import Address
-from steersman.webhook.certificates import OwnCertificates
-from steersman.webhook.front import Presence, Publish
-from steersman.webhook.server import ServerPlace, WebhookServer
+from steersman.webhook.certificates.sources import OwnCertificates
+from steersman.webhook.serving.address import Address
+from steersman.webhook.serving.listener import ServedWebhooks, TrustPublisher
+from steersman.webhook.serving.server import ServerPlace, WebhookServer
 
 LOOPBACK = ("127.0.0.1", "localhost")
 
@@ -40,7 +40,7 @@ class ByHand:
     turns: asyncio.Queue[asyncio.Event] = field(default_factory=asyncio.Queue)
 
     @asynccontextmanager
-    async def serving(self, app: App, client: Client, *, clock: Clock) -> AsyncIterator[Presence]:
+    async def serving(self, app: App, client: Client, *, clock: Clock) -> AsyncIterator[ServedWebhooks]:
         """Serve over TLS."""
         del client, clock
         async with WebhookServer.serving(app, self.source, ServerPlace(), clock=self.clock) as server:
@@ -70,7 +70,7 @@ class ByHand:
         assert self.server is not None
         return self.server.check()
 
-    async def keep(self, publish: Publish) -> None:
+    async def keep(self, publish: TrustPublisher) -> None:
         """Wait to be told."""
         while True:
             done = await self.turns.get()

@@ -1,13 +1,14 @@
 """How often objects were changed in a run, as far as it matters."""
 
 from steersman import meta
+from steersman.json_types import JsonObject
 from steersman.kinds.core_v1 import ConfigMap, Namespace
-from steersman.testing.change_counts import ChangeCounts, Counts, excess
 from steersman.testing.cluster import Cluster
-from steersman.testing.end_state import Document, as_it_is
+from steersman.testing.crashes.change_counts import ChangeCounts, Counts, excess
+from steersman.testing.crashes.end_state import as_it_is
 
 
-def _without_config_maps(document: Document) -> Document | None:
+def _without_config_maps(document: JsonObject) -> JsonObject | None:
     return None if document["kind"] == "ConfigMap" else document
 
 

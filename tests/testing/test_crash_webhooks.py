@@ -6,8 +6,8 @@ from steersman import Context, Operator, meta
 from steersman.errors import ApiError, Deny
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import run_until_crash, survive_crashes
-from steersman.testing.fuse import Crash
+from steersman.testing.crashes.crash_switch import Crash
+from steersman.testing.crashes.scenarios import run_until_crash, survive_crashes
 from steersman.webhook.admission import Admission
 from tests.support.websites import AlphaWebsite, BetaSpec, BetaWebsite, Website
 

@@ -7,17 +7,17 @@ import pytest
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.clock import RealClock
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.kinds.core_v1 import ConfigMap, Secret, Service, ServicePort, ServiceSpec
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import (
-    dying_once_at_each_write,
-    run_story,
+from steersman.testing.crashes.crash_switch import Crash, CrashSwitch
+from steersman.testing.crashes.scenarios import (
+    crash_once_at_each_write,
+    run_scenario,
     run_until_crash,
     survive_crashes,
 )
-from steersman.testing.end_state import Document
 from steersman.testing.fake_clock import FakeClock
-from steersman.testing.fuse import Crash, Fuse
 from tests.testing import remembering
 
 
@@ -132,16 +132,16 @@ async def test_time_may_be_real(operator: Operator) -> None:
     assert len(await survive_crashes(operator, _a_box_is_filled, clock=RealClock)) >= 2
 
 
-async def test_a_story_that_waits_in_vain_is_told() -> None:
+async def test_a_scenario_that_waits_in_vain_is_reported() -> None:
     """A crash that the operator does not recover from may show only by what never happens."""
     runs = iter([1, 0, 0, 0, 0, 0, 0])
 
-    async def story(cluster: Cluster) -> None:
+    async def scenario(cluster: Cluster) -> None:
         await _a_box_is_filled(cluster)
         assert next(runs), "the box is empty"
 
-    with pytest.raises(AssertionError, match="the story failed: the box is empty"):
-        await survive_crashes(forgetful, story)
+    with pytest.raises(AssertionError, match="the scenario failed: the box is empty"):
+        await survive_crashes(forgetful, scenario)
 
 
 async def test_an_object_that_was_made_twice_is_found_although_the_end_is_the_same() -> None:
@@ -200,7 +200,7 @@ async def test_an_operator_that_a_function_makes_is_made_for_each_instance() -> 
 
 async def test_an_operator_that_would_keep_its_memory_is_refused() -> None:
     """Rather than survive for the wrong reason."""
-    with pytest.raises(ConfigError, match="operator 'local' cannot be imported afresh"):
+    with pytest.raises(ConfigError, match="operator 'local' cannot be imported again"):
         await survive_crashes(Operator("local"), _a_box_is_filled)
 
 
@@ -225,7 +225,7 @@ async def test_a_reconcile_that_fails_after_a_crash_is_told() -> None:
 async def test_what_differs_for_reasons_of_its_own_can_be_taken_out() -> None:
     """A password that is made up is another one in each run."""
 
-    def without_passwords(document: Document) -> Document:
+    def without_passwords(document: JsonObject) -> JsonObject:
         document.pop("data", None)
         return document
 
@@ -237,13 +237,13 @@ async def test_what_differs_for_reasons_of_its_own_can_be_taken_out() -> None:
 async def test_a_write_that_never_comes_is_no_success() -> None:
     """A crash that did not happen proves nothing."""
     with pytest.raises(AssertionError, match="write 9 never came"):
-        await run_story(forgetful, _a_box_is_filled, Crash(9), clock=FakeClock())
+        await run_scenario(forgetful, _a_box_is_filled, Crash(9), clock=FakeClock())
 
 
 @pytest.mark.usefixtures("fake_clock")
 async def test_each_write_is_the_end_of_one_instance_and_the_last_one_lives(cluster: Cluster) -> None:
     """So many die as there are things to write, however often each is written."""
-    async with dying_once_at_each_write(cluster, careful) as lives:
+    async with crash_once_at_each_write(cluster, careful) as lives:
         await cluster.client.create(Box(meta("a"), BoxSpec(copies=3)))
         await cluster.eventually(lambda: cluster.list(Box)[0].status.copies == 3, within=60)
         await cluster.settle()
@@ -264,13 +264,13 @@ class Shelf:
         self.things.append(thing)
 
 
-def _stacking(shelf: Shelf, fuse: Fuse) -> Operator:
+def _stacking(shelf: Shelf, switch: CrashSwitch) -> Operator:
     operator = Operator("stacking")
 
     @operator.reconciler(Box)
     async def _stack(box: Box, _: Context[Box]) -> None:
         for number in range(len(shelf.things), box.spec.copies):
-            await fuse.carry_out(f"put {number}", lambda: shelf.put(box.name))
+            await switch.carry_out(f"put {number}", lambda: shelf.put(box.name))
         box.status.copies = len(shelf.things)
 
     return operator
@@ -278,9 +278,9 @@ def _stacking(shelf: Shelf, fuse: Fuse) -> Operator:
 
 @pytest.mark.usefixtures("fake_clock")
 async def test_an_operator_dies_at_what_it_writes_elsewhere(cluster: Cluster) -> None:
-    """Each instance is made with a fuse of its own; one that looks first puts nothing there twice."""
+    """Each instance is made with a switch of its own; one that looks first puts nothing there twice."""
     shelf = Shelf()
-    async with dying_once_at_each_write(cluster, lambda fuse: _stacking(shelf, fuse)) as lives:
+    async with crash_once_at_each_write(cluster, lambda switch: _stacking(shelf, switch)) as lives:
         await cluster.client.create(Box(meta("a"), BoxSpec(copies=2)))
         await cluster.eventually(lambda: cluster.list(Box)[0].status.copies == 2, within=60)
     assert shelf.things == ["a", "a"]

@@ -1,8 +1,8 @@
-"""Two runs of one story, compared: what must not matter does not, and what matters does."""
+"""Two runs of one scenario, compared: what must not matter does not, and what matters does."""
 
 from typing import Any
 
-from steersman.testing.end_state import difference, told
+from steersman.testing.crashes.end_state import difference, normalised_texts
 
 UID_A = "11111111-1111-4111-8111-111111111111"
 UID_B = "22222222-2222-4222-8222-222222222222"
@@ -18,7 +18,7 @@ def _owner(*names: str) -> dict[str, Any]:
 
 
 def _state(*documents: dict[str, Any]) -> list[str]:
-    return told(documents, documents)
+    return normalised_texts(documents, documents)
 
 
 def test_names_that_the_server_made_up_are_the_same_wherever_they_stand() -> None:
@@ -47,7 +47,7 @@ def test_whom_a_uid_belongs_to_matters() -> None:
     """A child of an owner that is gone is not the child of the one that is there."""
     held = _pod("web-abcde", UID_B, ownerReferences=[{"uid": UID_A}])
     lost = _pod("web-abcde", UID_B, ownerReferences=[{"uid": "33333333-3333-4333-8333-333333333333"}])
-    assert "something gone" in difference(_state(_owner(), held), _state(_owner(), lost))
+    assert "a deleted object" in difference(_state(_owner(), held), _state(_owner(), lost))
 
 
 def test_names_that_are_made_of_a_uid_do_not_matter() -> None:

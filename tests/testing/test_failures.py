@@ -12,7 +12,7 @@ from steersman.kinds.core_v1 import ConfigMap, Secret
 from steersman.manager.manager import ManagerOptions
 from steersman.testing.blocking_calls import BlockingCallWarning
 from steersman.testing.cluster import Cluster
-from steersman.testing.crashes import Story
+from steersman.testing.crashes.scenarios import Scenario
 from steersman.testing.failures import Expected
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Refuse, Reset
@@ -54,9 +54,9 @@ async def _until_rest(cluster: Cluster) -> None:
     await cluster.settle()
 
 
-async def _run(cluster: Cluster, operator: Operator, story: Story = _until_seen, expect: Expected = ()) -> None:
+async def _run(cluster: Cluster, operator: Operator, scenario: Scenario = _until_seen, expect: Expected = ()) -> None:
     async with cluster.running(operator, expect_failures=expect):
-        await story(cluster)
+        await scenario(cluster)
 
 
 @pytest.mark.usefixtures("fake_clock")

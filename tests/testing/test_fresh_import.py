@@ -10,7 +10,7 @@ from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import ConfigMap
 from steersman.objects.registry import registry
 from steersman.objects.resource import resource_of
-from steersman.testing.fresh_import import ImportedOperator
+from steersman.testing.crashes.fresh_import import ImportedOperator
 from tests.testing import remembering
 from tests.testing.lazily import memory
 
@@ -53,7 +53,7 @@ def test_an_operator_that_no_module_has_cannot_be_imported() -> None:
     """It would remember what it must not; the error says what to pass instead."""
     local = Operator("local")
     with pytest.raises(
-        ConfigError, match=r"operator 'local' cannot be imported afresh.* pass a function that makes it"
+        ConfigError, match=r"operator 'local' cannot be imported again.* pass a function that creates it"
     ):
         ImportedOperator.find(local)
 
@@ -82,5 +82,5 @@ def test_a_module_that_cannot_be_imported_twice_is_named(tmp_path: Path, monkeyp
 def test_two_of_one_package_are_not_fresh_at_the_same_time() -> None:
     """Each would find the modules of the other."""
     imported = ImportedOperator.parse(TARGET)
-    with imported.fresh(), pytest.raises(ConfigError, match="package tests cannot be imported afresh at the same time"):
+    with imported.fresh(), pytest.raises(ConfigError, match="package tests cannot be imported again at the same time"):
         imported.fresh().__enter__()

@@ -4,7 +4,7 @@ import pytest
 
 from steersman.errors import ConfigError
 from steersman.testing.fake_clock import FakeClock
-from steersman.transport.auth.credentials import Fixed, Identity, Impersonation, TokenFile, basic, bearer
+from steersman.transport.auth.credentials import Identity, Impersonation, StaticCredentials, TokenFile, basic, bearer
 from steersman.transport.auth.secret import Secret
 
 
@@ -16,7 +16,7 @@ def _authorization(identity: Identity | None) -> str:
 
 def test_a_fixed_identity_has_nothing_else_to_offer() -> None:
     """A second try with the same token would only be a second refusal."""
-    fixed = Fixed(bearer(Secret("t")))
+    fixed = StaticCredentials(bearer(Secret("t")))
     assert _authorization(fixed.current()) == "Bearer t"
     assert not fixed.reject(fixed.current())
 

@@ -12,7 +12,7 @@ from steersman.errors import BadAnswer, ConnectionFailed
 from steersman.protocol.http import Request
 from steersman.transport.config import ClusterConfig
 from steersman.transport.http.connection import Connection
-from steersman.transport.http.receivers import Whole
+from steersman.transport.http.receivers import WholeResponse
 from steersman.transport.http.transport import connect
 from steersman.transport.limits import Limits
 from tests.support.peer import OK, PeerConnection, answer, answering, scripted
@@ -109,7 +109,7 @@ async def test_an_endless_head_is_cut_off(connected: Connect) -> None:
             await connection.send(b"x-header: " + b"y" * 1000 + b"\r\n")
 
     async with scripted(script) as peer, connected(peer.url, limits=Limits(head=20_000)) as transport:
-        with pytest.raises(BadAnswer, match="head of the answer exceeds 20000"):
+        with pytest.raises(BadAnswer, match="head of the response exceeds 20000"):
             await transport.request(GET)
 
 
@@ -245,7 +245,7 @@ def test_an_answer_means_the_same_however_it_is_cut(data: bytes, cuts: list[int]
     async def parse(pieces: list[bytes]) -> tuple[int, list[tuple[str, str]], bytes]:
         connection = Connection(clock=RealClock(), limits=Limits(), on_free=lambda _: None, on_lost=lambda _: None)
         connection.connection_made(_Discard())
-        whole = Whole(connection, asyncio.get_running_loop().create_future(), limit=1000, is_bodiless=False)
+        whole = WholeResponse(connection, asyncio.get_running_loop().create_future(), limit=1000, is_bodiless=False)
         transport = connect(ClusterConfig(server="http://127.0.0.1:1"), clock=RealClock())
         connection.send(transport._encoder.encode(GET), whole, silence=None)
         for piece in pieces:

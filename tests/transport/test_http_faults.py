@@ -82,7 +82,7 @@ async def test_a_slow_drip_is_given_up_when_the_call_is_due(connected: Connect) 
         assert not call.done()
         await clock.advance(2)
     assert isinstance(call.result(), NoAnswer)
-    assert "not complete within the time limit" in str(call.result())
+    assert "not complete within the timeout" in str(call.result())
 
 
 @pytest.mark.parametrize("fault", [_reset, _truncate], ids=["reset", "truncated"])

@@ -8,7 +8,7 @@ from steersman.objects.codec import encode_json
 
 
 def review(**request: Any) -> bytes:
-    """Make a review of a ConfigMap's creation, with some parts of the request otherwise."""
+    """Create a review of a ConfigMap's creation, with some parts of the request otherwise."""
     usual = {
         "uid": "u-1",
         "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
@@ -25,7 +25,7 @@ def review(**request: Any) -> bytes:
 
 
 def response_of(body: bytes) -> dict[str, Any]:
-    """Give the response of an answered review, with its patch readable."""
+    """Return the response of an answered review, with its patch readable."""
     answered = json.loads(body)
     assert (answered["apiVersion"], answered["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     response: dict[str, Any] = answered["response"]

@@ -32,7 +32,7 @@ from steersman.testing.fake_clock import FakeClock
 
 
 class QuotaSpec(Model):
-    """What somebody asks for."""
+    """A request of a user."""
 
     limit: Annotated[int, Rule("self <= 100", "at most 100")] = 0
     tags: list[str] = []
@@ -44,7 +44,7 @@ class QuotaSpec(Model):
 
 @custom_resource("quota.example.com/v1")
 class Quota(Resource[QuotaSpec, Status]):
-    """How much somebody may use."""
+    """The limit of a user."""
 
 
 async def _refused(client: Client, obj: Quota | ConfigMap) -> ApiError:
@@ -175,7 +175,7 @@ async def test_a_dry_run_is_told_and_stores_nothing(cluster: Cluster) -> None:
     assert [quota.name for quota in cluster.list(Quota)] == ["b"]
 
 
-async def test_warnings_reach_whoever_writes(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
+async def test_warnings_reach_the_user_who_writes(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     """People see what kubectl prints, programs what our client logs; one line each, whatever the function wrote."""
     operator = Operator("quota")
 
@@ -188,9 +188,11 @@ async def test_warnings_reach_whoever_writes(cluster: Cluster, caplog: pytest.Lo
 
     async with cluster.running(operator):
         await cluster.client.create(Quota(meta("a")))
-    told = [record.getMessage() for record in caplog.records if "warns" in record.getMessage()]
-    assert told[0].endswith("limits are going away")
-    assert told[1].endswith(f"{'x' * 255}…")
+    warnings = [
+        record.getMessage() for record in caplog.records if "warning from the API server" in record.getMessage()
+    ]
+    assert warnings[0].endswith("limits are going away")
+    assert warnings[1].endswith(f"{'x' * 255}…")
 
 
 async def test_a_function_that_fails_refuses_the_write_and_is_logged_with_the_uid(
@@ -246,7 +248,7 @@ async def test_a_function_that_takes_too_long_follows_the_policy(
         assert not task.done()
         await fake_clock.advance(0.2)
         assert task.done()
-    assert ("no verdict within 1.8 s" in task.result()) is not bool(stored)
+    assert ("no response within 1.8 s" in task.result()) is not bool(stored)
     assert [quota.name for quota in cluster.list(Quota)] == stored
 
 
@@ -295,7 +297,7 @@ async def test_a_function_can_look_at_other_objects(cluster: Cluster) -> None:
 
 
 async def test_a_rule_goes_where_it_can_be_kept(cluster: Cluster) -> None:
-    """A definition judges values, a policy whoever changes them; the author wrote both in the class."""
+    """A definition judges values, a policy the user who changes them; the author wrote both in the class."""
     operator = Operator("quota")
     operator.declare(Quota)
     async with cluster.running(operator):
@@ -386,7 +388,7 @@ def test_declarations_that_make_no_sense_are_refused_at_once() -> None:
     def check(_: Quota, __: Admission[Quota]) -> None: ...
 
     operator.validate(Quota)(check)
-    with pytest.raises(DeclarationError, match="two functions that validate are named 'check'"):
+    with pytest.raises(DeclarationError, match="two validate webhooks named 'check'"):
         operator.validate(Quota)(check)
     operator.validate(Quota, name="other")(check)
     with pytest.raises(DeclarationError, match="cannot be named 'No_Name'"):
@@ -395,7 +397,7 @@ def test_declarations_that_make_no_sense_are_refused_at_once() -> None:
         operator.validate(Quota, on=[])
     with pytest.raises(DeclarationError, match="between 1 and 30 seconds"):
         operator.validate(Quota, timeout=31)
-    with pytest.raises(DeclarationError, match="what is deleted cannot be completed"):
+    with pytest.raises(DeclarationError, match="a deleted object cannot be defaulted"):
         operator.default(Quota, on=["DELETE"])(check)
     with pytest.raises(DeclarationError, match="'Fail' or 'Ignore'"):
         operator.validate(Quota, failure="ignore")  # type: ignore[arg-type] # what is refused

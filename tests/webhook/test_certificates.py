@@ -13,15 +13,15 @@ from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import Secret
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from steersman.webhook.certificates import (
-    Certificates,
+from steersman.webhook.certificates.bundle import CertificateBundle
+from steersman.webhook.certificates.sources import (
     FileCertificates,
-    MemoryStore,
+    MemoryBundleStore,
     OwnCertificates,
+    SecretBundleStore,
     SecretCertificates,
-    SecretStore,
+    ServingCertificates,
 )
-from steersman.webhook.material import Material
 
 NAME = "hooks.quota-system.svc"
 DAY = 24 * 3600.0
@@ -39,7 +39,7 @@ def _is_trusted(serving: bytes, authority: bytes, clock: Clock) -> bool:
 
 async def test_two_years_pass_and_no_certificate_is_ever_untrusted(fake_clock: FakeClock) -> None:
     """A slow replica serves yesterday's certificate, a slow API server trusts yesterday's bundle: each must fit."""
-    source = OwnCertificates(MemoryStore(), [NAME], clock=fake_clock)
+    source = OwnCertificates(MemoryBundleStore(), [NAME], clock=fake_clock)
     last = await source.current()
     signers = {last.authority}
     for _ in range(2 * 365 // 5):
@@ -55,7 +55,7 @@ async def test_two_years_pass_and_no_certificate_is_ever_untrusted(fake_clock: F
 
 async def test_a_serving_certificate_is_for_the_names_it_must_have(fake_clock: FakeClock) -> None:
     """A Service that was renamed needs another certificate, of the same authority."""
-    store = MemoryStore()
+    store = MemoryBundleStore()
     before = await OwnCertificates(store, ["elsewhere.svc"], clock=fake_clock).current()
     after = await OwnCertificates(store, [NAME], clock=fake_clock).current()
     assert not _is_trusted(before.serving.certificate, before.authority, fake_clock)
@@ -64,20 +64,21 @@ async def test_a_serving_certificate_is_for_the_names_it_must_have(fake_clock: F
 
 async def test_material_survives_a_secret(fake_clock: FakeClock) -> None:
     """All replicas read what one of them wrote, at each stage of a rotation."""
-    store = MemoryStore()
+    store = MemoryBundleStore()
     source = OwnCertificates(store, [NAME], clock=fake_clock)
     for _ in range(5):
         await source.current()
         material = await store.read()
         assert material is not None
-        assert Material.of(material.data()) == material
+        assert CertificateBundle.of(material.data()) == material
         await fake_clock.advance(61 * DAY)
 
 
 async def test_replicas_that_start_at_once_agree(cluster: Cluster) -> None:
     """Both find no Secret, both make one, one of them is faster: the other takes what is there."""
     sources = [
-        OwnCertificates(SecretStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock) for _ in range(2)
+        OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
+        for _ in range(2)
     ]
     async with asyncio.TaskGroup() as tasks:
         found = [tasks.create_task(source.current()) for source in sources]
@@ -86,9 +87,11 @@ async def test_replicas_that_start_at_once_agree(cluster: Cluster) -> None:
     assert len(cluster.list(Secret)) == 1
 
 
-async def test_a_renewal_that_somebody_else_made_is_taken_over(cluster: Cluster, fake_clock: FakeClock) -> None:
+async def test_a_renewal_by_another_replica_is_taken_over(cluster: Cluster, fake_clock: FakeClock) -> None:
     """Two replicas renew in the same second: the Secret is written once."""
-    sources = [OwnCertificates(SecretStore(cluster.client, "default", "c"), [NAME], clock=fake_clock) for _ in range(2)]
+    sources = [
+        OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=fake_clock) for _ in range(2)
+    ]
     before = await sources[0].current()
     assert await sources[1].current() == before
     await fake_clock.advance(61 * DAY)
@@ -97,31 +100,31 @@ async def test_a_renewal_that_somebody_else_made_is_taken_over(cluster: Cluster,
 
 
 async def test_a_secret_that_was_deleted_comes_back_as_it_was(cluster: Cluster) -> None:
-    """Making another authority would break whoever still trusts the former one."""
-    source = OwnCertificates(SecretStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
+    """Creating another CA would break clients that still trust the former one."""
+    source = OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
     before = await source.current()
     await cluster.client.delete(Secret(meta("c")))
     assert await source.current() == before
     assert len(cluster.list(Secret)) == 1
 
 
-async def test_a_secret_of_somebody_else_is_not_overwritten(cluster: Cluster) -> None:
+async def test_a_secret_of_another_owner_is_not_overwritten(cluster: Cluster) -> None:
     """It may be the only copy of a key."""
     await cluster.client.create(Secret(meta("c"), data={"tls.crt": b"x", "tls.key": b"y"}))
-    source = OwnCertificates(SecretStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
+    source = OwnCertificates(SecretBundleStore(cluster.client, "default", "c"), [NAME], clock=cluster.clock)
     with pytest.raises(ConfigError, match=r"Secret default/c .* --webhook-secret"):
         await source.current()
     assert cluster.list(Secret)[0].data == {"tls.crt": b"x", "tls.key": b"y"}
 
 
-async def test_a_broken_authority_is_begun_anew(fake_clock: FakeClock) -> None:
+async def test_a_broken_authority_is_replaced(fake_clock: FakeClock) -> None:
     """A Secret that was edited by hand must not keep the operator from starting."""
-    store = MemoryStore()
+    store = MemoryBundleStore()
     source = OwnCertificates(store, [NAME], clock=fake_clock)
     await source.current()
     material = await store.read()
     assert material is not None
-    broken = Material.of({**material.data(), "signer.crt": b"garbage"})
+    broken = CertificateBundle.of({**material.data(), "signer.crt": b"garbage"})
     assert broken is not None
     await store.write(broken)
     renewed = await OwnCertificates(store, [NAME], clock=fake_clock).current()
@@ -131,7 +134,7 @@ async def test_a_broken_authority_is_begun_anew(fake_clock: FakeClock) -> None:
 async def test_a_secret_of_the_users_is_read_and_never_written(cluster: Cluster) -> None:
     """Whoever has a certificate manager keeps it."""
     source = SecretCertificates(cluster.client, "default", "mine")
-    with pytest.raises(ConfigError, match="Secret default/mine is not there"):
+    with pytest.raises(ConfigError, match="Secret default/mine does not exist"):
         await source.current()
     secret = await cluster.client.create(Secret(meta("mine"), data={"tls.crt": b"x"}))
     with pytest.raises(ConfigError, match=r"has no tls\.key"):
@@ -152,12 +155,12 @@ async def test_files_are_read_again_each_time(tmp_path: Path) -> None:
     assert (await source.current()).authority == b""
     (tmp_path / "ca.crt").write_bytes(b"3")
     found = await source.current()
-    assert isinstance(found, Certificates)
+    assert isinstance(found, ServingCertificates)
     assert (found.serving.certificate, found.serving.key, found.authority) == (b"1", b"2", b"3")
 
 
 def test_keys_do_not_show_themselves() -> None:
     """Objects end up in logs."""
-    material = Material.of({"signer.crt": b"", "signer.key": b"SECRET", "tls.crt": b"", "tls.key": b"SECRET"})
+    material = CertificateBundle.of({"signer.crt": b"", "signer.key": b"SECRET", "tls.crt": b"", "tls.key": b"SECRET"})
     assert material is not None
     assert "SECRET" not in repr(material)

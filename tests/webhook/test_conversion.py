@@ -10,7 +10,7 @@ from steersman.kinds.core_v1 import Pod
 from steersman.objects.model import Model
 from steersman.objects.resource import Resource, Status
 from steersman.schema import converts, custom_resource, renames
-from steersman.webhook.conversion import Conversions
+from steersman.webhook.reviews.conversion import Conversions
 from tests.support.websites import GROUP, KINDS, AlphaWebsite, BetaWebsite, Website
 
 CONVERSIONS = Conversions([Website, BetaWebsite, AlphaWebsite, Pod])
@@ -56,8 +56,12 @@ def test_no_objects_are_converted_to_none() -> None:
     [
         ([_website("a")], f"{GROUP}/v7", "there is no version 'web.example.com/v7' of Website"),
         ([_website("a", "v7")], f"{GROUP}/v1", "there is no version 'web.example.com/v7' of Website"),
-        ([{**_website("a"), "kind": "Webside"}], f"{GROUP}/v1", "nothing converts Webside of web.example.com/v1beta1"),
-        ([{**_website("a"), "apiVersion": "v1"}], f"{GROUP}/v1", "nothing converts Website of v1"),
+        (
+            [{**_website("a"), "kind": "Webside"}],
+            f"{GROUP}/v1",
+            "there is no conversion of web.example.com/v1beta1 Webside",
+        ),
+        ([{**_website("a"), "apiVersion": "v1"}], f"{GROUP}/v1", "there is no conversion of v1 Website"),
         ([_website("a"), 7], f"{GROUP}/v1", "something that is not an object"),
         ([{**_website("a"), "metadata": None}], f"{GROUP}/v1", "something that is not an object"),
         ([_website("a"), _website("b", "v1alpha1", words=7)], f"{GROUP}/v1", "Website b cannot become v1: not a Alpha"),
@@ -77,7 +81,7 @@ def test_what_cannot_be_converted_fails_the_whole_review(objects: Any, version: 
         (b"", "not JSON"),
         (b"[]", "not a ConversionReview"),
         (b'{"kind":"AdmissionReview"}', "not a ConversionReview"),
-        (_review([], apiVersion="apiextensions.k8s.io/v1beta1"), "only apiextensions.k8s.io/v1 is understood"),
+        (_review([], apiVersion="apiextensions.k8s.io/v1beta1"), "only apiextensions.k8s.io/v1 is supported"),
         (_review([], request=None), "without a request"),
         (_review([], request={"desiredAPIVersion": "a/b", "objects": []}), "needs uid, desiredAPIVersion and objects"),
         (_review({}), "needs uid, desiredAPIVersion and objects"),
@@ -127,7 +131,7 @@ def test_a_lossy_conversion_is_refused_before_the_first_review() -> None:
         Conversions([LossyV1, LossyBeta])
 
 
-def test_a_converter_that_raises_is_told_to_whoever_asked() -> None:
+def test_the_error_of_a_converter_is_returned_to_the_caller() -> None:
     """Kubectl shows this text: it must name the object and the function."""
 
     @custom_resource("raises.example.com/v1", kind="Raises", storage=True, into=KINDS)

@@ -12,7 +12,7 @@ from steersman.manager.manager import ManagerOptions
 from steersman.objects.identity import GroupVersionKind
 from steersman.schema import converts
 from steersman.testing.cluster import Cluster
-from steersman.webhook.tls_front import local_front
+from steersman.webhook.serving.tls_listener import local_listener
 from tests.support.websites import (
     GROUP,
     KINDS,
@@ -41,7 +41,7 @@ def _operator() -> Operator:
 
 @asynccontextmanager
 async def _served(cluster: Cluster) -> AsyncIterator[None]:
-    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_front())):
+    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_listener())):
         yield
 
 
@@ -142,17 +142,17 @@ async def test_what_a_converter_cannot_do_is_told_and_nothing_is_written(
     cluster: Cluster, sides: int, message: str
 ) -> None:
     """A user of kubectl reads this; the operator's log is far away."""
-    async with cluster.running(_shapes(), options=ManagerOptions(webhooks=local_front())):
-        before = cluster.server.ledger.version
+    async with cluster.running(_shapes(), options=ManagerOptions(webhooks=local_listener())):
+        before = cluster.server.objects.version
         with pytest.raises(InternalError, match=message):
             await cluster.client.create(BetaShape(meta("round"), ShapeSpec(sides=sides)))
-        assert cluster.server.ledger.version == before
+        assert cluster.server.objects.version == before
         with pytest.raises(NotFound):
             await cluster.client.get(Shape, "round")
 
 
 async def test_without_its_operator_a_version_cannot_be_had_and_the_stored_one_can(cluster: Cluster) -> None:
-    """Whoever is down must not take the objects with it: v1 is stored and needs nobody."""
+    """An operator that is down must not make objects unreadable: v1 is stored and needs no conversion."""
     async with _served(cluster):
         await cluster.client.create(Website(meta("blog"), WebsiteSpec(copies=2)))
     assert (await cluster.client.get(Website, "blog")).spec.copies == 2
@@ -163,7 +163,7 @@ async def test_without_its_operator_a_version_cannot_be_had_and_the_stored_one_c
 
 
 async def test_an_operator_starts_although_objects_are_stored_in_a_former_version(cluster: Cluster) -> None:
-    """Its new certificate is not trusted before it runs: whoever waits for the definition must not wait for it."""
+    """Its new certificate is not trusted before it runs: waiting for the definition must not wait for it."""
     async with _served(cluster):
         definition = await cluster.client.get(CustomResourceDefinition, f"websites.{GROUP}")
         for version in definition.spec.versions:

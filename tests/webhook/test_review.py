@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.errors import Deny
-from steersman.webhook.failure import ReviewFailed
-from steersman.webhook.review import allowed, denied, request_of
+from steersman.webhook.reviews.admission_review import allowed, denied, request_of
+from steersman.webhook.reviews.failure import ReviewFailed
 from tests.webhook.reviews import response_of, review
 
 
@@ -31,18 +31,18 @@ def test_an_absent_object_is_empty_whether_null_or_left_out() -> None:
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b"", "no AdmissionReview"),
-        (b"not json", "no AdmissionReview"),
-        (b"[]", "no AdmissionReview"),
-        (b"[" * 100_000, "no AdmissionReview"),
+        (b"", "not a valid AdmissionReview"),
+        (b"not json", "not a valid AdmissionReview"),
+        (b"[]", "not a valid AdmissionReview"),
+        (b"[" * 100_000, "not a valid AdmissionReview"),
         (b'{"kind":"AdmissionReview"}', "got no apiVersion AdmissionReview"),
         (b'{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":7}', "v1beta1"),
         (b'{"apiVersion":"admission.k8s.io/v1","kind":"Status"}', "got admission.k8s.io/v1 Status"),
         (b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}', "has no request"),
         (review(uid=""), "no uid"),
-        (review(uid=None), "no AdmissionReview"),
-        (review(operation="CONNECT"), "no AdmissionReview"),
-        (review(kind=None), "no AdmissionReview"),
+        (review(uid=None), "not a valid AdmissionReview"),
+        (review(operation="CONNECT"), "not a valid AdmissionReview"),
+        (review(kind=None), "not a valid AdmissionReview"),
     ],
 )
 def test_what_is_no_review_is_refused_with_the_reason(body: bytes, why: str) -> None:
@@ -72,7 +72,7 @@ def test_whatever_a_request_holds_it_is_read_or_refused(change: dict[str, Any]) 
 @given(body=st.binary(max_size=200))
 @settings(max_examples=50, deadline=None)
 def test_whatever_bytes_come_they_are_refused(body: bytes) -> None:
-    """The port can be reached by anybody in the cluster."""
+    """The port can be reached from the whole cluster."""
     with pytest.raises(ReviewFailed):
         request_of(body)
 

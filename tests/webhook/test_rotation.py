@@ -4,71 +4,73 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from steersman.webhook.rotation import Facts, Lifetimes, Span, Step, next_step
+from steersman.webhook.certificates.rotation import CertificateFacts, Lifetimes, RotationStep, ValidityPeriod, next_step
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 LIFETIMES = Lifetimes()
 DAY = timedelta(days=1)
 
 
-def _span(begins: float, days: float) -> Span:
-    return Span(START + begins * DAY, START + (begins + days) * DAY)
+def _span(begins: float, days: float) -> ValidityPeriod:
+    return ValidityPeriod(START + begins * DAY, START + (begins + days) * DAY)
 
 
-def _step(facts: Facts | None, day: float) -> Step:
+def _step(facts: CertificateFacts | None, day: float) -> RotationStep:
     return next_step(facts, START + day * DAY, LIFETIMES)
 
 
 def test_nothing_is_begun_and_fresh_things_are_kept() -> None:
     """The first start, and every look after it."""
-    assert _step(None, 0) is Step.BEGIN
-    assert _step(Facts(signer=_span(0, 365), serving=_span(0, 90)), 1) is Step.KEEP
+    assert _step(None, 0) is RotationStep.BEGIN
+    assert _step(CertificateFacts(signer=_span(0, 365), serving=_span(0, 90)), 1) is RotationStep.KEEP
 
 
 def test_a_serving_certificate_is_renewed_after_two_thirds_of_its_life() -> None:
-    """A month of failing renewals must go by before anybody is hurt."""
-    facts = Facts(signer=_span(0, 365), serving=_span(0, 90))
-    assert _step(facts, 59) is Step.KEEP
-    assert _step(facts, 60) is Step.ISSUE
+    """A month of failing renewals must pass before a certificate expires."""
+    facts = CertificateFacts(signer=_span(0, 365), serving=_span(0, 90))
+    assert _step(facts, 59) is RotationStep.KEEP
+    assert _step(facts, 60) is RotationStep.ISSUE
 
 
 def test_a_serving_certificate_that_does_not_fit_is_renewed_at_once() -> None:
     """The Service was renamed, or the file was tampered with."""
-    assert _step(Facts(signer=_span(0, 365), serving=_span(0, 90), serving_fits=False), 1) is Step.ISSUE
-    assert _step(Facts(signer=_span(0, 365), serving=_span(0, 2)), 3) is Step.ISSUE
+    assert (
+        _step(CertificateFacts(signer=_span(0, 365), serving=_span(0, 90), serving_fits=False), 1) is RotationStep.ISSUE
+    )
+    assert _step(CertificateFacts(signer=_span(0, 365), serving=_span(0, 2)), 3) is RotationStep.ISSUE
 
 
 def test_an_old_authority_is_announced_then_promoted_after_the_overlap() -> None:
     """The API server must trust the new one before anything that it signed is served."""
-    old = Facts(signer=_span(0, 365), serving=_span(240, 90))
-    assert _step(old, 243) is Step.KEEP
-    assert _step(old, 244) is Step.ANNOUNCE
-    announced = Facts(signer=_span(0, 365), serving=_span(240, 90), successor=_span(244, 365))
-    assert _step(announced, 244 + 0.9 / 24) is Step.KEEP
-    assert _step(announced, 244 + 1 / 24) is Step.PROMOTE
+    old = CertificateFacts(signer=_span(0, 365), serving=_span(240, 90))
+    assert _step(old, 243) is RotationStep.KEEP
+    assert _step(old, 244) is RotationStep.ANNOUNCE
+    announced = CertificateFacts(signer=_span(0, 365), serving=_span(240, 90), successor=_span(244, 365))
+    assert _step(announced, 244 + 0.9 / 24) is RotationStep.KEEP
+    assert _step(announced, 244 + 1 / 24) is RotationStep.PROMOTE
 
 
 def test_during_the_overlap_an_old_certificate_is_still_renewed() -> None:
     """Announcing must not stop the daily business."""
-    facts = Facts(signer=_span(0, 365), serving=_span(180, 90), successor=_span(244, 365))
-    assert _step(facts, 244.01) is Step.ISSUE
+    facts = CertificateFacts(signer=_span(0, 365), serving=_span(180, 90), successor=_span(244, 365))
+    assert _step(facts, 244.01) is RotationStep.ISSUE
 
 
 def test_a_retired_authority_is_trusted_until_it_is_over() -> None:
     """Replicas may serve what it signed for as long as that is valid."""
-    facts = Facts(signer=_span(244, 365), serving=_span(300, 90), retired=_span(0, 340))
-    assert _step(facts, 339) is Step.KEEP
-    assert _step(facts, 340) is Step.FORGET
+    facts = CertificateFacts(signer=_span(244, 365), serving=_span(300, 90), retired=_span(0, 340))
+    assert _step(facts, 339) is RotationStep.KEEP
+    assert _step(facts, 340) is RotationStep.FORGET
 
 
 def test_an_authority_that_is_over_cannot_be_overlapped() -> None:
-    """An operator that slept for a year begins anew."""
-    assert _step(Facts(signer=_span(0, 365), serving=_span(300, 65)), 365) is Step.BEGIN
+    """An operator that slept for a year starts over."""
+    assert _step(CertificateFacts(signer=_span(0, 365), serving=_span(300, 65)), 365) is RotationStep.BEGIN
 
 
 def test_what_a_clock_that_is_ahead_made_is_not_replaced() -> None:
     """Two replicas whose clocks differ must not take turns in making authorities."""
-    assert _step(Facts(signer=_span(0, 365), serving=_span(0, 90)), -0.1) is Step.KEEP
+    assert _step(CertificateFacts(signer=_span(0, 365), serving=_span(0, 90)), -0.1) is RotationStep.KEEP
 
 
 def test_lifetimes_that_leave_no_room_are_refused() -> None:

@@ -10,8 +10,8 @@ from steersman.errors import DeclarationError, DecodeError
 from steersman.protocol.http import Request
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.in_memory import InMemoryTransport
-from steersman.webhook.failure import ReviewFailed
-from steersman.webhook.routes import LARGEST, Routes
+from steersman.webhook.reviews.failure import ReviewFailed
+from steersman.webhook.serving.routes import LARGEST, Routes
 
 JSON = {"content-type": "application/json; charset=utf-8"}
 
@@ -44,12 +44,12 @@ async def test_a_pure_function_and_a_waiting_one_can_both_be_mounted() -> None:
 
 
 async def test_what_is_not_a_posted_review_is_refused() -> None:
-    """The message reaches whoever tried to write an object."""
+    """The message reaches the user who tried to write an object."""
     routes = Routes(RealClock())
     routes.mount("/a", _echo)
-    assert await _post(routes, "/b") == (404, "no webhook is asked at /b")
-    assert await _post(routes, "/a", method="PUT") == (405, "reviews are posted")
-    assert await _post(routes, "/a", content_type="text/plain") == (415, "reviews are application/json")
+    assert await _post(routes, "/b") == (404, "there is no webhook at /b")
+    assert await _post(routes, "/a", method="PUT") == (405, "reviews are sent with POST")
+    assert await _post(routes, "/a", content_type="text/plain") == (415, "reviews must be application/json")
     status, why = await _post(routes, "/a", b" " * (LARGEST + 1))
     assert (status, why) == (413, f"the review exceeds {LARGEST} bytes")
 
@@ -101,7 +101,7 @@ async def test_time_is_up_a_little_before_the_api_server_gives_up(
         await fake_clock.advance(0.02)
         response = await task
     assert response.status == 504
-    assert json.loads(response.body)["message"] == f"no verdict within {limit:g} s"
+    assert json.loads(response.body)["message"] == f"no response within {limit:g} s"
     assert asked
 
 
@@ -109,5 +109,5 @@ def test_two_functions_at_one_path_are_refused() -> None:
     """One of them would silently never be asked."""
     routes = Routes(RealClock())
     routes.mount("/a", _echo)
-    with pytest.raises(DeclarationError, match="name= one of them"):
+    with pytest.raises(DeclarationError, match="pass name= to one of them"):
         routes.mount("/a", _echo)

@@ -19,25 +19,31 @@ from steersman.manager.manager import ManagerOptions
 from steersman.serving.certificates import CertificateAuthority
 from steersman.testing.cluster import Cluster
 from steersman.testing.fake_clock import FakeClock
-from steersman.webhook.address import Address, ServiceAddress, UrlAddress
-from steersman.webhook.certificates import Certificates, FileCertificates, MemoryStore, OwnCertificates, SecretStore
-from steersman.webhook.configurations import configuration_objects, secret_name
-from steersman.webhook.routes import LARGEST, Routes
-from steersman.webhook.server import ServerPlace, WebhookServer
-from steersman.webhook.tls_front import TlsFront, local_front, service_front
+from steersman.webhook.certificates.sources import (
+    FileCertificates,
+    MemoryBundleStore,
+    OwnCertificates,
+    SecretBundleStore,
+    ServingCertificates,
+)
+from steersman.webhook.registration.configurations import configuration_objects, secret_name
+from steersman.webhook.serving.address import Address, ServiceAddress, UrlAddress
+from steersman.webhook.serving.routes import LARGEST, Routes
+from steersman.webhook.serving.server import ServerPlace, WebhookServer
+from steersman.webhook.serving.tls_listener import TlsListener, local_listener, service_listener
 from tests.support.webhook_fronts import LOOPBACK, ByHand, Calendar, presented
 from tests.webhook.reviews import response_of, review
 
 
 class QuotaSpec(Model):
-    """What somebody asks for."""
+    """A request of a user."""
 
     limit: int = 0
 
 
 @custom_resource("tls.example.com/v1")
 class Quota(Resource[QuotaSpec, Status]):
-    """How much somebody may use."""
+    """The limit of a user."""
 
 
 def _operator() -> Operator:
@@ -60,7 +66,7 @@ async def test_validate_default_warn_and_deny_through_a_socket(
     cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The whole way: configuration, caBundle, handshake, review, verdict."""
-    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_front())):
+    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_listener())):
         made = await cluster.client.create(Quota(meta("a")))
         with pytest.raises(
             Forbidden, match=r'"check\.quota\.tls\.example\.com" denied the request: admin wants too much'
@@ -78,7 +84,7 @@ async def test_validate_default_warn_and_deny_through_a_socket(
 async def test_whom_to_trust_is_set_under_a_field_manager_of_its_own(cluster: Cluster) -> None:
     """Applying the configuration again, by a deploy, must not take the bundle away."""
     operator = _operator()
-    async with cluster.running(operator, options=ManagerOptions(webhooks=local_front())):
+    async with cluster.running(operator, options=ManagerOptions(webhooks=local_listener())):
         [before] = cluster.list(ValidatingWebhookConfiguration)
         assert {entry.manager for entry in before.metadata.managed_fields or ()} == {"quota", "quota-certificates"}
         webhook = (before.webhooks or [])[0]
@@ -92,11 +98,11 @@ async def test_whom_to_trust_is_set_under_a_field_manager_of_its_own(cluster: Cl
 async def test_two_replicas_that_start_at_once_share_one_authority(cluster: Cluster) -> None:
     """Both serve, and the API server trusts each of them: there is one Secret, and one bundle."""
 
-    def front() -> TlsFront:
-        return TlsFront(
+    def front() -> TlsListener:
+        return TlsListener(
             place=ServerPlace(),
             certificates=lambda client, clock: OwnCertificates(
-                SecretStore(client, "default", "quota-webhook-certificates"), LOOPBACK, clock=clock
+                SecretBundleStore(client, "default", "quota-webhook-certificates"), LOOPBACK, clock=clock
             ),
             installs=True,
         )
@@ -119,7 +125,7 @@ async def test_two_replicas_that_start_at_once_share_one_authority(cluster: Clus
 async def test_behind_a_service_only_whom_to_trust_is_written(cluster: Cluster) -> None:
     """The configuration comes with the deployment; an operator in a pod may not make or change it."""
     address, operator = ServiceAddress("default", "quota-webhooks"), _operator()
-    front = service_front(address, secret_name("quota"), host="127.0.0.1", port=0)
+    front = service_listener(address, secret_name("quota"), host="127.0.0.1", port=0)
     for configuration in configuration_objects("quota", operator.webhooks, address):
         await cluster.client.apply(Unstructured(configuration))
     [before] = cluster.list(ValidatingWebhookConfiguration)
@@ -135,7 +141,7 @@ async def test_behind_a_service_only_whom_to_trust_is_written(cluster: Cluster) 
 
 async def test_reviews_are_counted_and_the_end_of_the_certificate_is_told(cluster: Cluster) -> None:
     """Dashboards for controller-runtime work, and an alert can come before readiness fails."""
-    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_front())) as manager:
+    async with cluster.running(_operator(), options=ManagerOptions(webhooks=local_listener())) as manager:
         await cluster.client.create(Quota(meta("a")))
         text = manager.metrics.text().decode()
     path = "/quota/validate/check"
@@ -149,9 +155,9 @@ async def test_reviews_are_counted_and_the_end_of_the_certificate_is_told(cluste
 
 
 async def test_readiness_fails_when_the_certificate_is_over(cluster: Cluster) -> None:
-    """A replica that nobody can trust must not be asked."""
+    """A replica without a trusted certificate must not be called."""
     calendar = Calendar()
-    front = ByHand(calendar, OwnCertificates(MemoryStore(), LOOPBACK, clock=calendar))
+    front = ByHand(calendar, OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=calendar))
     async with cluster.running(_operator(), options=ManagerOptions(webhooks=front)) as manager:
         assert manager.readiness.failing() == {}
         calendar.days = 91
@@ -195,7 +201,7 @@ async def test_certificates_of_the_users_are_loaded_anew_while_serving(tmp_path:
 async def _served(operator: Operator) -> AsyncIterator[tuple[Cluster, Address, bytes]]:
     cluster = Cluster(seed=0)
     clock = RealClock()
-    front = ByHand(clock, OwnCertificates(MemoryStore(), LOOPBACK, clock=clock))
+    front = ByHand(clock, OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=clock))
     async with cluster.running(operator, options=ManagerOptions(webhooks=front)):
         yield cluster, front.address, front.authority
     await cluster.webhooks.close()
@@ -223,16 +229,19 @@ async def test_bad_input_over_the_wire_gets_a_clear_refusal_and_writes_nothing()
     path = "/quota/validate/check"
     kind = {"group": "tls.example.com", "version": "v1", "kind": "Quota"}
     async with _served(_operator()) as (cluster, address, authority):
-        before = cluster.server.ledger.version
+        before = cluster.server.objects.version
 
         async def told(body: bytes, where: str = path) -> tuple[str, str]:
             answer = await _post(address, authority, where, body)
             return answer[9:12], json.loads(answer.partition("\r\n\r\n")[2])["message"]
 
-        assert await told(b"{") == ("400", "the body is no AdmissionReview: not a _Envelope: Input data was truncated")
+        assert await told(b"{") == (
+            "400",
+            "the body is not a valid AdmissionReview: not a _Envelope: Input data was truncated",
+        )
         status, why = await told(review())
-        assert (status, why) == ("400", "check is about tls.example.com/v1 Quota, not v1 ConfigMap")
-        assert (await told(review(kind=kind, object=None)))[1] == "the review u-1 holds no object"
+        assert (status, why) == ("400", "check reviews tls.example.com/v1 Quota, not v1 ConfigMap")
+        assert (await told(review(kind=kind, object=None)))[1] == "the review u-1 contains no object"
         assert (await told(review(kind=kind, uid="")))[1] == "the request of the AdmissionReview has no uid"
         assert (await told(b"{}", "/quota/validate/other"))[0] == "404"
         oversized = await _post(address, authority, path, b"", length=LARGEST + 1)
@@ -242,14 +251,14 @@ async def test_bad_input_over_the_wire_gets_a_clear_refusal_and_writes_nothing()
             address, authority, path, review(kind=kind, uid="mine", object={"metadata": {"name": "a"}})
         )
         assert response_of(answer.partition("\r\n\r\n")[2].encode())["uid"] == "mine"
-        assert cluster.server.ledger.version == before
+        assert cluster.server.objects.version == before
 
 
 async def test_a_new_certificate_waits_until_the_api_server_was_told(
     fake_clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What is trusted stays as long as it is good; when it is over there is nothing left to lose."""
-    source = OwnCertificates(MemoryStore(), LOOPBACK, clock=fake_clock)
+    source = OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=fake_clock)
 
     async def refuse(_: bytes) -> None:
         raise ConfigError("no answer")
@@ -264,11 +273,11 @@ async def test_a_new_certificate_waits_until_the_api_server_was_told(
         assert "expired" in server.check()
         await server.renew(refuse)
         assert server.check() == ""
-    assert any("not told whom to trust" in record.getMessage() for record in caplog.records)
+    assert any("cannot set the CA bundle" in record.getMessage() for record in caplog.records)
 
 
 async def test_nothing_is_served_without_tls() -> None:
-    """A review holds whatever somebody writes, Secrets too."""
+    """A review contains whole objects, Secrets too."""
     async with _served(_operator()) as (_, address, __):
         host, _, port = str(address).removeprefix("https://").rpartition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -278,8 +287,8 @@ async def test_nothing_is_served_without_tls() -> None:
 
 
 async def test_a_certificate_that_is_not_trusted_fails_the_write_until_the_next_look(cluster: Cluster) -> None:
-    """Somebody else who answers at the address is not believed; a bundle that somebody broke is set again."""
-    front = ByHand(cluster.clock, OwnCertificates(MemoryStore(), LOOPBACK, clock=cluster.clock))
+    """Another server at the address is not trusted; a CA bundle that was changed is set again."""
+    front = ByHand(cluster.clock, OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=cluster.clock))
     async with cluster.running(_operator(), options=ManagerOptions(webhooks=front)):
         other = CertificateAuthority.create("other", clock=cluster.clock).certificate
         [configuration] = cluster.list(ValidatingWebhookConfiguration)
@@ -307,12 +316,12 @@ async def test_an_address_must_be_https() -> None:
 class Moody:
     """A source that fails while it is told to."""
 
-    def __init__(self, first: Certificates) -> None:
+    def __init__(self, first: ServingCertificates) -> None:
         self.failing = False
         self._first = first
 
-    async def current(self) -> Certificates:
-        """Give always the same."""
+    async def current(self) -> ServingCertificates:
+        """Return always the same."""
         if self.failing:
             raise ConfigError("the Secret is gone")
         return self._first
@@ -322,7 +331,7 @@ async def test_a_source_that_fails_is_told_and_tried_again(
     fake_clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """An API server that is away for a minute must not end the operator."""
-    source = Moody(await OwnCertificates(MemoryStore(), LOOPBACK, clock=fake_clock).current())
+    source = Moody(await OwnCertificates(MemoryBundleStore(), LOOPBACK, clock=fake_clock).current())
     published: list[bytes] = []
 
     async def publish(bundle: bytes) -> None:

@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from steersman.webhook.trust import configuration_change, definition_change
+from steersman.webhook.registration.trust import configuration_change, definition_change
 
 NEW = base64.b64encode(b"new").decode()
 
@@ -22,7 +22,7 @@ def _configuration(**bundles: str) -> dict[str, Any]:
 
 
 def test_only_the_bundle_is_applied() -> None:
-    """Everything else belongs to whoever deployed the configuration."""
+    """Everything else belongs to the deployment."""
     assert configuration_change(_configuration(a="", b="old"), ["a", "b"], b"new") == {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",

@@ -18,7 +18,7 @@ def test_any_number_of_failures_is_safe() -> None:
     assert Exponential().after(10**9) == 1000.0
 
 
-def test_each_key_counts_for_itself_and_forget_begins_anew() -> None:
+def test_each_key_counts_for_itself_and_forget_starts_over() -> None:
     """One broken object does not slow the others."""
     backoff = Backoff[str]()
     now = 0.0
@@ -84,7 +84,7 @@ def test_a_token_is_there_at_the_time_that_was_named(rate: float) -> None:
 
 
 def test_limits_that_cannot_work_are_refused() -> None:
-    """A zero rate would wait for ever without saying so."""
+    """A zero rate would wait forever without saying so."""
     with pytest.raises(ValueError, match="rate"):
         Bucket(rate=0)
     with pytest.raises(ValueError, match="base"):

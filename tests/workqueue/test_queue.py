@@ -9,7 +9,7 @@ from steersman.workqueue.retries import Retries
 
 
 def make(clock: FakeClock) -> WorkQueue[str, str]:
-    """Give a queue whose back-off begins at one second."""
+    """Return a queue whose back-off begins at one second."""
     return WorkQueue(clock=clock, retries=Retries(Backoff(Exponential(base=1.0, limit=100.0))))
 
 
@@ -130,7 +130,7 @@ async def test_drain_waits_for_work_under_way() -> None:
 
 
 async def test_a_second_shut_down_releases_a_stuck_drain() -> None:
-    """A worker that never ends must not keep the process for ever."""
+    """A worker that never ends must not keep the process forever."""
     queue = make(clock := FakeClock())
     queue.add("a")
     await took(queue)

@@ -1,7 +1,7 @@
 """The operator is gone at any of its writes, and another instance ends what it began."""
 
 from steersman import meta
-from steersman.testing import Cluster, survive_crashes, survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_process_crashes
 
 from custompod.api.custom_pod_v1 import CustomPod, CustomPodSpec
 from custompod.main import operator
@@ -34,5 +34,5 @@ async def test_a_crash_at_any_write_makes_no_difference() -> None:
 
 async def test_a_kill_at_any_write_makes_no_difference() -> None:
     """The same with real processes and SIGKILL."""
-    killed = await survive_kills("custompod.main:operator", up_and_down)
+    killed = await survive_process_crashes("custompod.main:operator", up_and_down)
     assert len(killed) >= 5

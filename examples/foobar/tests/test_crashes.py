@@ -2,7 +2,7 @@
 
 from steersman import meta
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.testing import Cluster, survive_crashes, survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_process_crashes
 
 from foobar.actions import MARK
 from foobar.api.foo_bar_v1 import FooBar, FooBarSpec
@@ -41,6 +41,6 @@ async def test_a_crash_at_any_write_makes_no_difference() -> None:
 
 
 async def test_a_kill_makes_no_difference() -> None:
-    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_KILLS=all takes every one."""
-    killed = await survive_kills("foobar.main:operator", apply_move_and_revoke, at_most=2)
+    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_PROCESS_CRASHES=all takes every one."""
+    killed = await survive_process_crashes("foobar.main:operator", apply_move_and_revoke, at_most=2)
     assert len(killed) >= 2

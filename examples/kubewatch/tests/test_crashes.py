@@ -1,7 +1,7 @@
 """The operator is gone at any of its writes, and another instance ends what it began."""
 
 from steersman import meta
-from steersman.testing import Cluster, survive_crashes, survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_process_crashes
 
 from kubewatch.api.watcher_v1 import Handler, WatchedResource, Watcher, WatcherSpec
 from kubewatch.main import operator
@@ -35,6 +35,6 @@ async def test_a_crash_at_any_write_makes_no_difference() -> None:
 
 
 async def test_a_kill_makes_no_difference() -> None:
-    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_KILLS=all takes every one."""
-    killed = await survive_kills("kubewatch.main:operator", watch_and_change_what_is_watched, at_most=2)
+    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_PROCESS_CRASHES=all takes every one."""
+    killed = await survive_process_crashes("kubewatch.main:operator", watch_and_change_what_is_watched, at_most=2)
     assert killed

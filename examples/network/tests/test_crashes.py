@@ -4,7 +4,7 @@ import pytest
 from steersman import meta
 from steersman.clock import RealClock
 from steersman.serving import Server
-from steersman.testing import Cluster, Story, survive_crashes, survive_kills
+from steersman.testing import Cluster, Scenario, survive_crashes, survive_process_crashes
 
 from network.api.network_v1 import Network, NetworkSpec
 from network.main import operator
@@ -19,7 +19,7 @@ def is_ready(cluster: Cluster) -> bool:
     return ready is not None and (ready.status, ready.observed_generation) == ("True", found.generation)
 
 
-def create_change_and_delete(neutron: Neutron) -> Story:
+def create_change_and_delete(neutron: Neutron) -> Scenario:
     """Give the story of a network and its provider."""
 
     async def story(cluster: Cluster) -> None:
@@ -45,10 +45,10 @@ async def test_a_crash_at_any_write_leaves_no_network_twice_and_none_behind() ->
 
 
 async def test_a_kill_leaves_no_network_twice_and_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_KILLS=all takes every one."""
+    """The same with real processes and SIGKILL, at two of the writes; STEERSMAN_PROCESS_CRASHES=all takes every one."""
     clock = RealClock()
     neutron = Neutron(clock=clock)
     async with Server(neutron, clock=clock) as server:
         monkeypatch.setenv("NEUTRON_URL", server.url)
-        killed = await survive_kills("network.main:operator", create_change_and_delete(neutron), at_most=2)
+        killed = await survive_process_crashes("network.main:operator", create_change_and_delete(neutron), at_most=2)
     assert len(killed) >= 2

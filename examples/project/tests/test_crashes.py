@@ -2,7 +2,7 @@
 
 from steersman import meta
 from steersman.kinds.apps_v1 import Deployment
-from steersman.testing import Cluster, survive_crashes, survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_process_crashes
 
 from project.api.project_v1alpha1 import Project, ProjectSpec
 from project.main import operator
@@ -28,4 +28,4 @@ async def test_a_crash_at_any_write_makes_no_difference() -> None:
 
 async def test_a_kill_makes_no_difference() -> None:
     """The same with real processes and SIGKILL, at two of the writes."""
-    assert len(await survive_kills("project.main:operator", made_and_scaled, at_most=2)) >= 2
+    assert len(await survive_process_crashes("project.main:operator", made_and_scaled, at_most=2)) >= 2

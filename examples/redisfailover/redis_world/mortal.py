@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from steersman import Operator
-from steersman.testing import Fuse, Moment
+from steersman.testing import CrashSwitch, Moment
 
 from redisfailover.operator import redis_operator
 from redisfailover.redis_servers import RedisServers
@@ -25,10 +25,10 @@ class SomeWriteLater:
         self._number = number
         self._begin: int | None = None
 
-    def count_from(self, fuse: Fuse) -> None:
+    def count_from(self, switch: CrashSwitch) -> None:
         """Begin to count: what was written until now does not."""
-        self._begin = len(fuse.writes)
+        self._begin = len(switch.writes)
 
-    def comes(self, writes: Sequence[str]) -> bool:
-        """Tell whether that many were made since."""
+    def matches(self, writes: Sequence[str]) -> bool:
+        """Return whether that many writes were made since."""
         return self._begin is not None and len(writes) - self._begin == self._number

@@ -2,7 +2,7 @@
 
 from steersman import meta
 from steersman.kinds.apps_v1 import Deployment
-from steersman.testing import Cluster, survive_crashes, survive_kills
+from steersman.testing import Cluster, survive_crashes, survive_process_crashes
 
 from samplecontroller.api.foo_v1alpha1 import Foo, FooSpec
 from samplecontroller.main import operator
@@ -30,4 +30,4 @@ async def test_a_crash_at_any_write_makes_no_difference() -> None:
 
 async def test_a_kill_makes_no_difference() -> None:
     """The same with real processes and SIGKILL, at two of the writes."""
-    assert len(await survive_kills("samplecontroller.main:operator", made_scaled_and_renamed, at_most=2)) >= 2
+    assert len(await survive_process_crashes("samplecontroller.main:operator", made_scaled_and_renamed, at_most=2)) >= 2

@@ -1,10 +1,10 @@
-"""What every cluster begins with: its namespaces, its roles, and the Service of its own API."""
+"""The first objects of every cluster: its namespaces, its roles, and the Service of its own API."""
 
 from typing import Any
 
 from steersman.apiserver.access.rbac.bootstrap import bootstrap_roles
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.clock import Clock
 from steersman.objects.times import format_time
 from steersman.randomness import Randomness
@@ -14,16 +14,18 @@ NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 API_ADDRESS = "10.0.0.1"
 
 
-def bootstrap(ledger: Ledger, catalog: Catalog, clock: Clock, randomness: Randomness, *, aggregates: bool) -> None:
-    """Make the first objects of an empty store; ``aggregates`` says whether aggregated roles are filled."""
+def bootstrap(
+    objects: ObjectStore, catalog: Catalog, clock: Clock, randomness: Randomness, *, aggregates: bool
+) -> None:
+    """Create the first objects of an empty store; ``aggregates`` tells whether aggregated roles have rules."""
     time = format_time(clock.now())
     namespaces = catalog.find("", "v1", "namespaces")
     services = catalog.find("", "v1", "services")
     assert namespaces is not None and services is not None, "built in"  # noqa: S101, PT018 - the table has them
     for name in NAMESPACES:
-        ledger.put(namespaces, _namespace(name, randomness.uid(), time))
-    bootstrap_roles(ledger, catalog, randomness, time, aggregates=aggregates)
-    ledger.put(services, _api_service(randomness.uid(), time))
+        objects.put(namespaces, _namespace(name, randomness.uid(), time))
+    bootstrap_roles(objects, catalog, randomness, time, aggregates=aggregates)
+    objects.put(services, _api_service(randomness.uid(), time))
 
 
 def _namespace(name: str, uid: str, time: str) -> Document:

@@ -1,4 +1,4 @@
-"""What tests can make a server do wrong: refuse, delay, break off, forget, lag behind; and what it was asked.
+"""Faults that tests inject: rejected, delayed, reset and lost requests, changed events, stale lists; and a request log.
 
 A real cluster does all of it now and then. Rules are tried in the order in which they were added; one that was used up
 is gone. Nothing here happens unless a test asks for it.
@@ -18,7 +18,7 @@ from steersman.apiserver.watch.hub import Interference, Watcher
 from steersman.clock import Clock
 from steersman.protocol.http import Exchange, Peer, Request, Response, Stream, Upgraded
 
-#: Chooses requests: by method and by a piece of the target; empty takes any.
+#: Returns whether a fault is for a request.
 Matches = Callable[[Request], bool]
 
 _REASONS = {
@@ -33,7 +33,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request that the server got."""
+    """One logged request."""
 
     method: str
     target: str
@@ -43,16 +43,16 @@ class Asked:
 
 @dataclass(slots=True)
 class RequestFault:
-    """What becomes of the next requests that match."""
+    """A fault of the next requests that match."""
 
     matches: Matches
-    #: How many requests it is for.
+    #: Number of requests that are still to fail.
     times: int
-    #: The answer instead of the real one; ``None`` answers nothing.
+    #: The response instead of the real one.
     refusal: Refusal | None = None
-    #: Break the connection instead of answering.
+    #: Reset the connection instead of responding.
     reset: bool = False
-    #: Do what is asked, and only then break the connection: the client cannot know.
+    #: Carry out the request before the reset, which the client cannot know.
     after: bool = False
     #: Seconds to wait before anything else.
     delay: float = 0.0
@@ -60,7 +60,7 @@ class RequestFault:
 
 @dataclass(slots=True)
 class WatchFault:
-    """What becomes of the next events that match."""
+    """A fault of the next events that match."""
 
     matches: Callable[[Event], bool]
     times: int
@@ -73,7 +73,7 @@ def _any_event(_event: Event) -> bool:
 
 
 def requests_of(method: str = "", target: str = "") -> Matches:
-    """Choose requests by their method and by a piece of their target."""
+    """Return a matcher of requests by their method and a part of their target."""
 
     def matches(request: Request) -> bool:
         return (not method or request.method == method) and target in request.target
@@ -95,11 +95,11 @@ class Faults:
 
     @property
     def is_active(self) -> bool:
-        """Whether anything but the normal course may happen, or is wanted to be known."""
+        """Whether requests can fail, or are logged."""
         return self.is_logging or bool(self._requests) or bool(self._watches)
 
     def refuse(self, code: int, *, times: int = 1, matches: Matches | None = None, retry_after: int = 0) -> None:
-        """Answer the next requests with a failure, without doing what they ask."""
+        """Reject the next requests without carrying them out."""
         reason, message = _REASONS.get(code, ("", "injected failure"))
         headers = (("retry-after", str(retry_after)),) if retry_after else ()
         details: dict[str, Any] = {"retryAfterSeconds": retry_after} if retry_after else {}
@@ -107,11 +107,11 @@ class Faults:
         self._requests.append(RequestFault(matches or requests_of(), times, refusal))
 
     def reset(self, *, times: int = 1, matches: Matches | None = None, after: bool = False) -> None:
-        """Break the connection of the next requests, before or after doing what they ask."""
+        """Reset the connection of the next requests, before or after carrying them out."""
         self._requests.append(RequestFault(matches or requests_of(), times, reset=True, after=after))
 
     def delay(self, seconds: float, *, times: int = 1, matches: Matches | None = None) -> None:
-        """Answer the next requests late."""
+        """Delay the next requests."""
         self._requests.append(RequestFault(matches or requests_of(), times, delay=seconds))
 
     def watch(self, what: str, *, times: int = 1, matches: Callable[[Event], bool] | None = None) -> None:
@@ -121,19 +121,19 @@ class Faults:
         self._watches.append(WatchFault(matches or _any_event, times, what))
 
     def clear(self) -> None:
-        """Take all faults away."""
+        """Remove all faults."""
         self._requests.clear()
         self._watches.clear()
         self.stale = 0
 
     def note(self, request: Request) -> None:
-        """Remember a request, if a test wants to know."""
+        """Log a request, if logging is on."""
         if self.is_logging:
             agent = request.headers.get("user-agent", "")
             self.log.append(Asked(request.method, request.target, request.body, agent))
 
     def take(self, request: Request) -> RequestFault | None:
-        """Give what becomes of a request; ``None`` for its normal course."""
+        """Return the fault of a request, and count it; ``None`` without one."""
         for fault in self._requests:
             if fault.matches(request):
                 fault.times -= 1
@@ -148,7 +148,7 @@ class Faults:
         return self.interfere if self._watches else None
 
     def interfere(self, watcher: Watcher, event: Event, written: bytes) -> bytes:
-        """Give what a watcher gets instead of an event."""
+        """Return what a watcher gets instead of an event."""
         for fault in self._watches:
             if fault.matches(event):
                 fault.times -= 1

@@ -1,4 +1,4 @@
-"""The embedded API server on a port of this machine: HTTPS, with an authority, a token and an admin of its own.
+"""The embedded API server on a port of this machine: HTTPS, with its own certificate authority, token and admin.
 
 It is for development and tests. Nothing is written to a disk unless a directory for data is given; who needs a
 kubeconfig writes the one it gives.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from steersman.apiserver.access.authentication import ADMIN
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.http.audit import AuditFile, AuditLog
 from steersman.apiserver.journal.directory import Identity
 from steersman.apiserver.journal.durable_app import DurableApp
@@ -29,7 +29,7 @@ from steersman.serving.certificates import CertificateAuthority, KeyPair
 from steersman.serving.server import Listen, Server
 from steersman.serving.tls import server_context
 
-#: The names under which clients on this machine, and pods by their own habit, call the server.
+#: Names of the server for clients on this machine, and for pods.
 _NAMES = ("127.0.0.1", "::1", "localhost", "kubernetes.default.svc")
 _CONTEXT = "steersman"
 
@@ -44,7 +44,7 @@ class Access:
     certificate: KeyPair
 
     def kubeconfig(self) -> bytes:
-        """Give everything that kubectl and other clients need, as a file's content; it is a secret."""
+        """Return the content of a kubeconfig file for kubectl and other clients; it is a secret."""
         cluster = {"server": self.url, "certificate-authority-data": _text(self.authority)}
         user = {
             "token": self.token,
@@ -66,26 +66,26 @@ class Access:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalOptions:
-    """Where to listen, and by which token the admin is known; without one it is made up."""
+    """Options of a local server; without a token one is generated."""
 
     host: str = "127.0.0.1"
     port: int = 0
     token: str | None = field(default=None, repr=False)
-    #: Whether the server does what a kube-controller-manager does for the objects of the API itself.
-    housekeeping: bool = True
-    #: Directory in which the cluster is kept; without one everything is gone at the end.
+    #: Whether the controllers of a kube-controller-manager run that maintain the objects of the API itself.
+    controllers: bool = True
+    #: Directory of the cluster's data; without one all objects are lost at the end.
     data: Path | None = None
-    #: File that tells of each request in a line of JSON.
+    #: Audit log: one line of JSON for each request.
     audit: Path | None = None
-    #: How webhooks are called; without it none is.
+    #: How webhooks are called; without it they are not.
     webhooks: WebhookOptions | None = None
-    #: Stands between the network and the server, and sees every request.
+    #: Wraps the server, and gets every request first.
     before: Callable[[App], App] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """A running server and the way to it."""
+    """A running server, and how to reach it."""
 
     api: ApiServer
     access: Access
@@ -95,7 +95,7 @@ class LocalServer:
 async def local_server(
     options: LocalOptions | None = None, *, clock: Clock | None = None, randomness: Randomness | None = None
 ) -> AsyncIterator[LocalServer]:
-    """Serve an API server inside the block, a fresh one unless its data is kept.
+    """Serve an API server inside the block; it is empty unless ``data`` has a cluster.
 
     Leaving the block ends watches and lets answers finish. Raises ConfigError, also out of the block, when what is
     to be kept cannot be read or written.
@@ -111,8 +111,8 @@ async def local_server(
             clock=clock,
             randomness=randomness,
             tokens={identity.token: ADMIN},
-            ledger=None if kept is None else kept.ledger,
-            housekeeping=HousekeepingOptions(root_certificate=authority.certificate) if options.housekeeping else None,
+            objects=None if kept is None else kept.objects,
+            controllers=ControllerOptions(root_certificate=authority.certificate) if options.controllers else None,
             webhooks=options.webhooks,
             accounts_key=None if kept is None else identity.accounts_key,
         )
@@ -133,7 +133,7 @@ async def local_server(
 
 
 def _identity(options: LocalOptions, kept: KeptCluster | None, clock: Clock) -> Identity:
-    """Give by what the server is known: as at the last start where that is kept, made up otherwise."""
+    """Return the keys and the token of the server: those of the last start if they are stored, else new ones."""
     known = None if kept is None else kept.directory.identity()
     if known is None:
         pair = CertificateAuthority.create("steersman", clock=clock).key_pair()

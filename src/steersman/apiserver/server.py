@@ -22,11 +22,16 @@ from steersman.apiserver.access.rbac.aggregation import Aggregation
 from steersman.apiserver.access.rbac.authorizer import Rbac
 from steersman.apiserver.access.service_account_tokens import ServiceAccountTokens
 from steersman.apiserver.admission.chain import Admission
-from steersman.apiserver.background.chores import Chores
+from steersman.apiserver.background.controllers import (
+    BackgroundController,
+    BackgroundControllers,
+    ControllerOptions,
+    manager_controllers,
+)
 from steersman.apiserver.background.definitions import DEFINITIONS, DefinitionCleaner
 from steersman.apiserver.background.expiry import EventExpiry
-from steersman.apiserver.background.hand import Hand
-from steersman.apiserver.background.housekeeping import Housekeeper, Housekeeping, HousekeepingOptions, controllers
+from steersman.apiserver.background.internal_client import InternalClient
+from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.bootstrap import bootstrap
 from steersman.apiserver.builtin.kind import ServerContext
 from steersman.apiserver.builtin.registry import add_builtin_kinds
@@ -41,7 +46,7 @@ from steersman.apiserver.http.openapi import OpenApi
 from steersman.apiserver.http.requests import RequestHandler
 from steersman.apiserver.messages.rendering import Rendering
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import Ownership
 from steersman.apiserver.resources.request_context import RequestContexts, User
 from steersman.apiserver.status import Refusal
@@ -87,8 +92,8 @@ class ApiServer:
         clock: Clock | None = None,
         randomness: Randomness | None = None,
         tokens: Mapping[str, User] | None = None,
-        ledger: Ledger | None = None,
-        housekeeping: HousekeepingOptions | None = None,
+        objects: ObjectStore | None = None,
+        controllers: ControllerOptions | None = None,
         webhooks: WebhookOptions | None = None,
         accounts_key: bytes | None = None,
     ) -> None:
@@ -98,50 +103,50 @@ class ApiServer:
         self.faults = faults = Faults()
 
         # What is stored, and who is told of changes.
-        self.ledger = ledger = ledger or Ledger(Store(), clock)
-        self.hub = WatchHub(ledger, clock, lambda: faults.interference)
+        self.objects = objects = objects or ObjectStore(Store(), clock)
+        self.hub = WatchHub(objects, clock, lambda: faults.interference)
 
         # Who may do what.
-        self.rbac = Rbac(ledger)
+        self.rbac = Rbac(objects)
         #: Issues the tokens of service accounts.
-        self.tokens = ServiceAccountTokens(ledger, clock, randomness, accounts_key)
+        self.tokens = ServiceAccountTokens(objects, clock, randomness, accounts_key)
         self._authentication = Authentication(tokens, self.tokens)
 
         # What is served: built-in kinds, and the custom resources that definitions add.
         self.catalog = catalog = Catalog()
         ownership = Ownership(catalog)
         conversions = Conversions(webhooks, randomness)
-        self._custom = CustomResources(ledger, catalog, self.hub, ownership, clock, conversions)
+        self._custom = CustomResources(objects, catalog, self.hub, ownership, clock, conversions)
         definitions = partial(DefinitionStrategy, follow=self._custom.changed)
-        add_builtin_kinds(catalog, ServerContext(ledger), {DEFINITION: definitions})
+        add_builtin_kinds(catalog, ServerContext(objects), {DEFINITION: definitions})
 
         # The verbs.
         contexts = RequestContexts(clock, randomness)
-        self._admission = admission = Admission(ledger, catalog, self.rbac, randomness, webhooks)
-        writer = ObjectWriter(ledger, ownership, Lifecycle(ledger, catalog), admission)
-        writing = CreateAndUpdate(ledger, writer)
-        patching = Patching(ledger, writer, Applying(ledger, writer, ownership))
-        deleting = Deleting(ledger, admission)
-        rendering = Rendering(ledger, clock)
+        self._admission = admission = Admission(objects, catalog, self.rbac, randomness, webhooks)
+        writer = ObjectWriter(objects, ownership, Lifecycle(objects, catalog), admission)
+        writing = CreateAndUpdate(objects, writer)
+        patching = Patching(objects, writer, Applying(objects, writer, ownership))
+        deleting = Deleting(objects, admission)
+        rendering = Rendering(objects, clock)
         subresources = Subresources(
-            ledger,
+            objects,
             admission,
             rendering,
-            scaling=Scaling(ledger, catalog, writer, admission),
+            scaling=Scaling(objects, catalog, writer, admission),
             writing=writing,
             patching=patching,
-            evicting=Evicting(ledger, catalog, deleting),
-            tokens=TokenRequests(ledger, admission, self.tokens),
+            evicting=Evicting(objects, catalog, deleting),
+            tokens=TokenRequests(objects, admission, self.tokens),
             may_create=partial(may_create, self.rbac),
         )
         #: Programs that serve the logs, shells and ports of pods, by the name of their node.
         self.nodes = subresources.nodes
         verbs = Verbs(
-            reading=ReadingVerbs(ledger, lambda: faults.stale),
+            reading=ReadingVerbs(objects, lambda: faults.stale),
             writing=writing,
             patching=patching,
             deleting=deleting,
-            watching=Watching(ledger, self.hub, rendering, clock, randomness),
+            watching=Watching(objects, self.hub, rendering, clock, randomness),
             rendering=rendering,
             reviews=Reviews(ownership, self._authentication, self.rbac),
             subresources=subresources,
@@ -163,32 +168,35 @@ class ApiServer:
         self._fault_injection = FaultInjection(faults, clock, self._requests.handle)
 
         # What the server does on its own, and the first objects.
-        self._housekeeping = self._controllers(Hand(ledger, catalog, contexts, writer, deleting), housekeeping)
-        ledger.observers.append(self._housekeeping.observe)
-        if ledger.store.count("namespaces"):
+        client = InternalClient(objects, catalog, contexts, writer, deleting)
+        self._controllers = self._background_controllers(client, controllers)
+        objects.observers.append(self._controllers.observe)
+        if objects.store.count("namespaces"):
             self._custom.restore()
             admission.look_again()
         else:
-            bootstrap(ledger, catalog, clock, randomness, aggregates=housekeeping is not None)
-        if housekeeping is not None:
-            Aggregation(ledger, catalog, ownership, clock).follow()
-        self._housekeeping.begin()
+            bootstrap(objects, catalog, clock, randomness, aggregates=controllers is not None)
+        if controllers is not None:
+            Aggregation(objects, catalog, ownership, clock).follow()
+        self._controllers.start()
 
-    def _controllers(self, hand: Hand, options: HousekeepingOptions | None) -> Housekeeping:
+    def _background_controllers(
+        self, client: InternalClient, options: ControllerOptions | None
+    ) -> BackgroundControllers:
         """Return the controllers that run in the server; with options also those of a kube-controller-manager."""
-        chores = Chores()
-        definitions, events = hand.served(DEFINITIONS), hand.served("events")
+        tasks = BackgroundTasks()
+        definitions, events = client.served(DEFINITIONS), client.served("events")
         assert definitions is not None and events is not None, "built in"  # noqa: S101, PT018 - the table has them
-        keepers: list[Housekeeper] = [
-            EventExpiry(self.ledger, events, self.clock),
-            DefinitionCleaner(self.ledger, definitions, chores, self._custom.changed),
+        controllers: list[BackgroundController] = [
+            EventExpiry(self.objects, events, self.clock),
+            DefinitionCleaner(self.objects, definitions, tasks, self._custom.changed),
         ]
         if options is not None:
-            keepers += controllers(hand, chores, options)
-        return Housekeeping(keepers, chores)
+            controllers += manager_controllers(client, tasks, options)
+        return BackgroundControllers(controllers, tasks)
 
     def __repr__(self) -> str:
-        return f"<ApiServer version={self.ledger.version} watchers={len(self.hub)}>"
+        return f"<ApiServer version={self.objects.version} watchers={len(self.hub)}>"
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
         """Answer one request; return something to wait for only if the response takes time."""
@@ -212,24 +220,24 @@ class ApiServer:
 
     async def settle(self) -> None:
         """Wait until the controllers have handled all writes, and all events were offered to the watchers."""
-        while self.hub.has_news or not self._housekeeping.is_idle:
+        while self.hub.has_news or not self._controllers.is_idle:
             turned = asyncio.get_running_loop().create_future()
             asyncio.get_running_loop().call_soon(turned.set_result, None)
             await turned
 
     def snapshot(self) -> Snapshot:
         """Return all objects, for `restore`; it takes microseconds."""
-        return self.ledger.store.snapshot()
+        return self.objects.store.snapshot()
 
     def restore(self, snapshot: Snapshot) -> None:
         """Return to a snapshot: all watches end, and custom resources are served as they were then."""
         self.hub.close_all()
-        self.ledger.store.restore(snapshot)
+        self.objects.store.restore(snapshot)
         self.rbac.bindings.forget()
         self._admission.look_again()
         self._custom.restore()
-        self._housekeeping.begin()
+        self._controllers.start()
 
     def expire_history(self) -> None:
         """Forget all events so far: watches from an older version are told to list again."""
-        self.ledger.store.expire_history()
+        self.objects.store.expire_history()

@@ -1,4 +1,4 @@
-"""What the server refuses, and in which words: every failure is a `Refusal`, and becomes a ``Status`` at the border.
+"""Every failure of the server, with its message: a `Refusal`, which becomes a ``Status`` in the response.
 
 The constructors below are the whole vocabulary; their texts are those of Kubernetes, because clients quote them.
 """
@@ -53,7 +53,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not a bug
         )
 
     def document(self) -> dict[str, Any]:
-        """Give the ``Status`` object, in the order in which Kubernetes writes it."""
+        """Return the ``Status`` object, in the order in which Kubernetes writes it."""
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
@@ -90,17 +90,17 @@ def advance(stage: Callable[[V], T], value: V) -> T:
 
 
 def details(name: str = "", group: str = "", kind: str = "") -> dict[str, Any]:
-    """Give the identifying part of ``Status.details``; what is empty is left out."""
+    """Return the identifying part of ``Status.details``, without empty members."""
     return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
 
 
 def qualified(resource: str, group: str) -> str:
-    """Give ``widgets.demo.dev``, as messages name a resource."""
+    """Return ``widgets.demo.dev``, the name of a resource in messages."""
     return f"{resource}.{group}" if group else resource
 
 
 def success(name: str, group: str, resource: str, uid: str) -> dict[str, Any]:
-    """Give the ``Status`` that answers a delete."""
+    """Return the ``Status`` of a successful delete."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -128,7 +128,7 @@ def already_exists(resource: str, group: str, name: str) -> Refusal:
 
 
 def conflict(resource: str, group: str, name: str, why: str) -> Refusal:
-    """409: the object is not as the request assumes."""
+    """409: the object is not in the state that the request assumes."""
     message = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
     return Refusal(409, "Conflict", message, details=details(name, group, resource))
 
@@ -137,31 +137,31 @@ MODIFIED = "the object has been modified; please apply your changes to the lates
 
 
 def forbidden(resource: str, group: str, name: str, why: str) -> Refusal:
-    """403: it exists, and may not be done."""
+    """403: the request is forbidden."""
     target = f'{qualified(resource, group)} "{name}"' if name else qualified(resource, group)
     return Refusal(403, "Forbidden", f"{target} is forbidden: {why}", details=details(name, group, resource))
 
 
 def causes_of(errors: Sequence[FieldError]) -> list[dict[str, str]]:
-    """Give the causes of a 422 answer."""
+    """Return the causes of a 422."""
     return [cause_document(error.cause) for error in errors]
 
 
 def cause_document(cause: Cause) -> dict[str, str]:
-    """Give a cause as it is sent; what is empty is left out."""
+    """Return a cause as a document, without empty members."""
     parts = (("reason", cause.reason), ("message", cause.message), ("field", cause.field))
     return {key: value for key, value in parts if value}
 
 
 def invalid(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> Refusal:
-    """422: the object breaks rules; each is a cause."""
+    """422: the object is invalid; every error is a cause."""
     errors = _told(errors)
     told = {**details(name, group, kind), "causes": causes_of(errors)}
     return Refusal(422, "Invalid", invalid_message(errors, kind=kind, group=group, name=name), details=told)
 
 
 def _told(errors: Sequence[FieldError]) -> Sequence[FieldError]:
-    """Return as many errors as fit into an answer: each may quote a list that has an error for each of its items."""
+    """Return as many errors as fit into a response: each may quote a list that has an error for each of its items."""
     total = 0
     for count, error in enumerate(errors):
         total += len(error.message)
@@ -171,23 +171,23 @@ def _told(errors: Sequence[FieldError]) -> Sequence[FieldError]:
 
 
 def bad_request(message: str) -> Refusal:
-    """400: the request itself makes no sense."""
+    """400: the request is malformed."""
     return Refusal(400, "BadRequest", message)
 
 
 def internal_error(message: str) -> Refusal:
-    """500 without a reason: what Kubernetes answers where it did not expect the request."""
+    """500: what Kubernetes responds to requests that it did not expect."""
     return Refusal(500, "", message)
 
 
 def method_not_allowed() -> Refusal:
-    """405: the resource does not know this method."""
+    """405: the resource does not support this method."""
     message = "the server does not allow this method on the requested resource"
     return Refusal(405, "MethodNotAllowed", message, details={})
 
 
 def verb_not_supported(resource: str, group: str, verb: str) -> Refusal:
-    """405: the kind exists, but cannot do this."""
+    """405: the kind does not support this verb."""
     message = f'{verb} is not supported on resources of kind "{qualified(resource, group)}"'
     return Refusal(405, "MethodNotAllowed", message, details=details("", group, resource))
 
@@ -208,7 +208,7 @@ def expired(message: str) -> Refusal:
 
 
 def version_too_large(wanted: int, current: int) -> Refusal:
-    """504: the client knows a version that this server has not reached."""
+    """504: the request is for a version that this server has not reached."""
     told = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
@@ -218,10 +218,10 @@ def version_too_large(wanted: int, current: int) -> Refusal:
 
 
 def not_acceptable(message: str, *, with_details: bool = False) -> Refusal:
-    """406: the server cannot answer in the form that was asked for."""
+    """406: the server cannot respond in an accepted form."""
     return Refusal(406, "NotAcceptable", message, details={} if with_details else None)
 
 
 def unsupported_media_type(message: str, *, with_details: bool = False) -> Refusal:
-    """415: the server does not read such a body here."""
+    """415: the media type of the body is not supported here."""
     return Refusal(415, "UnsupportedMediaType", message, details={} if with_details else None)

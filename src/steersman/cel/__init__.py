@@ -1,9 +1,10 @@
-"""CEL, the expression language of Kubernetes, as version 1.36 has it: a library of its own.
+"""CEL, the expression language of Kubernetes, as in version 1.36: a separate library that knows no CRDs.
 
-``compile_expression`` compiles a text once; the `Program` is evaluated often. Text becomes tokens and a tree
-(``syntax``), a typed tree (``checking``), closures that evaluate it exactly and, for the common rules, faster Python
-source (``evaluation``). ``cost`` estimates beforehand what it meters while an expression runs. The functions that an
-expression can call are in ``library``, the values it computes with in ``values``.
+``compile_expression`` (`program`) compiles a text once; the `Program` is evaluated often. The stages, in order:
+``syntax`` turns text into tokens and a tree, ``checking`` into a typed tree, ``evaluation`` into closures that evaluate
+it exactly (`interpreter`) and, for the common rules, into faster Python source (`fastpath`). ``cost`` estimates before
+an expression runs what it meters while it runs. The functions that an expression can call are in ``library``, the
+values it computes with in ``values``. Start reading with `program`, then `evaluation.interpreter`.
 """
 
 from steersman.cel.cost.budget import Budget

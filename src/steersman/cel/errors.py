@@ -32,7 +32,7 @@ class ExpressionError(SteersmanError):
     """An expression does not compile; ``str()`` shows every issue with its place."""
 
 
-#: So many issues are shown, the others counted.
+#: Number of issues that are shown; the others are counted.
 _MOST_ISSUES = 100
 #: Beyond this length no more source lines are shown: a single line may be a hundred thousand characters long.
 _LONGEST_TEXT = 100_000
@@ -40,7 +40,7 @@ _LONGEST_TEXT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One problem found while compiling; ``offset`` counts characters, -1 when there is no place to point at."""
+    """One problem found while compiling; ``offset`` counts characters, -1 if it has no position."""
 
     offset: int
     message: str
@@ -56,7 +56,7 @@ class Source:
         self._starts = [0, *(place + 1 for place, char in enumerate(text) if char == "\n")]
 
     def render(self, issues: Sequence[Issue]) -> str:
-        """Show the issues in the order of their places: the first hundred, and their lines while they are short."""
+        """Return the issues as text in the order of their positions: the first hundred, with their lines if short."""
         shown: list[str] = []
         length = 0
         for issue in sorted(issues[:_MOST_ISSUES], key=lambda issue: issue.offset):

@@ -14,11 +14,10 @@ from steersman.cel.library import FUNCTIONS
 from steersman.cel.syntax.parser import MAX_DEPTH, parse
 from steersman.cel.syntax.tree import Ident, Node, walk
 from steersman.cel.types import CelType
-from steersman.cel.values.values import from_json
 
 
 class CheckedExpression:
-    """A parsed and typed expression, or what is wrong with it."""
+    """A parsed and typed expression, or its issues."""
 
     def __init__(
         self, text: str, variables: Mapping[str, CelType], objects: Mapping[str, Declaration] | None = None
@@ -55,14 +54,14 @@ class CheckedExpression:
         return self.root
 
     def mentions(self, name: str) -> bool:
-        """Tell whether the expression uses a variable; one with issues uses none."""
+        """Return whether the expression uses a variable; one with issues uses none."""
         return self.root is not None and any(isinstance(node, Ident) and node.name == name for node in walk(self.root))
 
 
 class Program:
     """An expression that can be evaluated.
 
-    ``evaluate`` gives the value or raises ``EvaluationError``; ``CostExceeded`` when it costs too much.
+    ``evaluate`` returns the value or raises ``EvaluationError``; ``CostExceeded`` if it costs too much.
     """
 
     def __init__(self, checked: CheckedExpression, declared: Declaration | None = None) -> None:
@@ -84,10 +83,6 @@ class Program:
         frame: list[Any] = [meter or Meter(), *values]
         frame.extend([None] * (self._frame_size - len(frame)))
         return self._run(frame)
-
-    def evaluate_json(self, variables: Mapping[str, Any], *, meter: Meter | None = None) -> Any:
-        """Evaluate with plain JSON as the values of the variables, by name."""
-        return self.evaluate(*(from_json(variables[name]) for name in self.variables), meter=meter)
 
 
 def compile_expression(source: str, variables: Mapping[str, CelType]) -> Program:

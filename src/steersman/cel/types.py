@@ -1,7 +1,7 @@
 """The types of expressions, and how one fits another.
 
 Types are immutable and compared by structure. Type parameters stand for types that are not known yet; a
-``Substitution`` records what they turned out to be.
+``Substitution`` records their values.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,44 +73,44 @@ OPTIONAL_NAME = "optional_type"
 
 
 def list_of(item: CelType) -> CelType:
-    """Name the type of lists with such items."""
+    """Return the type of lists with such items."""
     return CelType(Kind.LIST, "list", (item,))
 
 
 def map_of(key: CelType, value: CelType) -> CelType:
-    """Name the type of maps with such keys and values."""
+    """Return the type of maps with such keys and values."""
     return CelType(Kind.MAP, "map", (key, value))
 
 
 def optional_of(value: CelType) -> CelType:
-    """Name the type of a value that may be absent."""
+    """Return the type of a value that may be absent."""
     return CelType(Kind.OPAQUE, OPTIONAL_NAME, (value,))
 
 
 def type_of(value: CelType) -> CelType:
-    """Name the type of the type itself."""
+    """Return the type of the type itself."""
     return CelType(Kind.TYPE, "type", (value,))
 
 
 def param(name: str) -> CelType:
-    """Name a type that is not known yet."""
+    """Return a type parameter."""
     return CelType(Kind.PARAM, name)
 
 
 def object_type(name: str) -> CelType:
-    """Name a type whose fields are declared elsewhere."""
+    """Return a type whose fields are declared elsewhere."""
     return CelType(Kind.OBJECT, name)
 
 
 def unwrap_optional(wrapped: CelType) -> tuple[CelType, bool]:
-    """Give the type inside an optional, and whether it was one."""
+    """Return the type inside an optional, and whether it was one."""
     if wrapped.kind is Kind.OPAQUE and wrapped.name == OPTIONAL_NAME:
         return wrapped.params[0], True
     return wrapped, False
 
 
 def is_dyn_or_error(candidate: CelType) -> bool:
-    """Tell whether everything fits this type."""
+    """Return whether everything fits this type."""
     return candidate.kind is Kind.DYN or candidate.kind is Kind.ERROR
 
 
@@ -130,16 +130,16 @@ class Substitution:
         self._counter = 0
 
     def fresh(self) -> CelType:
-        """Invent a type parameter that is used nowhere else."""
+        """Return an unused type parameter."""
         self._counter += 1
         return param(f"_var{self._counter - 1}")
 
     def fits(self, first: CelType, second: CelType) -> bool:
-        """Tell whether the two types can be one, remembering what that says about type parameters."""
+        """Return whether the two types can be one, and record what that implies for type parameters."""
         return self.all_fit((first,), (second,))
 
     def all_fit(self, firsts: Sequence[CelType], seconds: Sequence[CelType]) -> bool:
-        """Tell whether the types of two lists can be the same, pair by pair."""
+        """Return whether the types of two lists can be the same, pair by pair."""
         self._changes.clear()
         if self._fit_all(firsts, seconds):
             return True
@@ -151,7 +151,7 @@ class Substitution:
         return False
 
     def apply(self, subject: CelType, *, unknown_is_dyn: bool = False) -> CelType:
-        """Replace what is known of type parameters; the rest stays, or becomes dyn."""
+        """Return a type with known type parameters replaced; the others stay, or become dyn."""
         if subject.kind is Kind.PARAM:
             bound = self._bound.get(subject.name)
             if bound is not None:
@@ -189,7 +189,7 @@ class Substitution:
         return first == second
 
     def _bind(self, parameter: CelType, other: CelType) -> tuple[bool, bool]:
-        """Try to make the parameter stand for the other type: (possible, the parameter stood for something)."""
+        """Bind a parameter to the other type; return whether that is possible, and whether it was bound."""
         if parameter == other:
             return True, True
         bound = self._bound.get(parameter.name)
@@ -221,7 +221,7 @@ class Substitution:
 
 
 def most_general(first: CelType, second: CelType) -> CelType:
-    """Choose, of two types that fit each other, the one that says less."""
+    """Return the less specific of two types that fit each other."""
     return first if _is_more_general(first, second) else second
 
 

@@ -87,7 +87,7 @@ class _Commands(click.Group):
             sys.exit(code)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands."""
+        """Return the names of the commands."""
         del ctx
         return list(_COMMANDS)
 

@@ -4,7 +4,7 @@ import asyncio
 
 
 def loop_factory() -> type[asyncio.AbstractEventLoop] | None:
-    """Give what makes the loop; ``None`` for Python's own."""
+    """Return what makes the loop; ``None`` for Python's own."""
     try:
         import uvloop
     except ImportError:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -14,12 +15,13 @@ import click
 from steersman.cli.loop import loop_factory
 from steersman.cli.parameters import PORT, SECONDS
 from steersman.cli.target import load_operator, project_target
-from steersman.cli.webhook_front import WebhookServing, webhook_serving_options
-from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.cli.webhook_listener import WebhookServing, webhook_serving_options
+from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 
 if TYPE_CHECKING:
     from steersman.manager.manager import ManagerOptions
     from steersman.manager.operator import Operator
+    from steersman.serving.server import Listen
     from steersman.transport.config import ClusterConfig
 
 #: Exit code of an operator that lost its leadership: it should be restarted at once.
@@ -53,6 +55,7 @@ class _Unusable(click.ClickException):
     "--metrics-host", metavar="HOST", default="127.0.0.1", help="Address of probes, metrics; default: 127.0.0.1."
 )
 @click.option("--metrics-port", type=PORT, help="Port of probes, metrics; default: not served.")
+@click.option("--history-port", type=PORT, help="Loopback port for steer why; default: 8082 in a pod, else none.")
 @webhook_serving_options
 @click.option("--grace", type=SECONDS, default=30.0, help="Time for running reconciles; default: 30.")
 @click.option("--verbose", "-v", is_flag=True, help="Log at the debug level.")
@@ -69,6 +72,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     dev: bool,
     metrics_host: str,
     metrics_port: int | None,
+    history_port: int | None,
     webhook_service: str | None,
     webhook_url: str | None,
     webhook_host: str,
@@ -91,8 +95,8 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
       $ steer run my_operator.main:operator --leader-elect --metrics-port 8080
     """
     from steersman.errors import ConfigError, LeadershipLost, SteersmanError
-    from steersman.manager.logs import configure_logging
     from steersman.manager.manager import ManagerOptions
+    from steersman.manager.process.logs import configure_logging
     from steersman.serving.server import Listen
 
     webhooks = WebhookServing(
@@ -109,6 +113,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         namespaces=namespaces,
         install_crds=install_crds or embedded,
         probes=None if metrics_port is None else Listen(host=metrics_host, port=metrics_port),
+        history=_history(history_port),
         grace=grace,
         instance=socket.gethostname(),
         webhooks=webhooks.front(operators, is_local=embedded),
@@ -126,19 +131,29 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         raise click.ClickException(str(error)) from None
 
 
+def _history(port: int | None) -> tuple["Listen", ...]:
+    """Return where a port-forward finds the history: a loopback port, by default only in a pod."""
+    from steersman.manager.history_app import HISTORY_PORT
+    from steersman.serving.server import Listen
+
+    if port is None and "KUBERNETES_SERVICE_HOST" not in os.environ:
+        return ()
+    return (Listen(port=HISTORY_PORT if port is None else port),)
+
+
 class _Cluster:
-    """Which cluster is meant."""
+    """The chosen cluster."""
 
     def __init__(self, *, embedded: bool, kubeconfig: Path | None, context: str | None) -> None:
         if embedded and (kubeconfig or context):
-            raise click.UsageError("--embedded starts a cluster of its own: remove --kubeconfig and --context")
+            raise click.UsageError("--embedded starts its own cluster: remove --kubeconfig and --context")
         self._embedded = embedded
         self._kubeconfig = kubeconfig
         self._context = context
 
     @contextlib.asynccontextmanager
     async def config(self) -> AsyncIterator["ClusterConfig"]:
-        """Yield the configuration of the cluster; an embedded one lives as long as the block."""
+        """Yield the configuration of the cluster; an embedded one exists as long as the block."""
         from steersman.transport.config import ClusterConfig
 
         if not self._embedded:
@@ -148,7 +163,7 @@ class _Cluster:
 
         from steersman.apiserver.local import LocalOptions, local_server
 
-        calls = LateCalls()
+        calls = DeferredWebhookCalls()
         options = LocalOptions(webhooks=webhook_options(calls))
         async with local_server(options) as server, contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(calls.close)
@@ -163,13 +178,13 @@ class _Cluster:
 async def _run(
     operators: list["Operator"], options: "ManagerOptions", cluster: _Cluster, lease_namespace: str | None
 ) -> None:
-    """Run until stopped; with a namespace for the lease, even an empty one, an election decides who works."""
+    """Run until stopped; with a namespace for the lease, even an empty one, only the leader works."""
     from dataclasses import replace
 
-    from steersman.manager.forced_exit import AFTER_GRACE, force_exit_after
     from steersman.manager.leader.election import ElectionOptions
     from steersman.manager.main import run_operators
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.forced_exit import AFTER_GRACE, force_exit_after
+    from steersman.manager.process.signals import stop_on_signals
     from steersman.randomness import Randomness
 
     loop = asyncio.get_running_loop()

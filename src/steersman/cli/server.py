@@ -12,12 +12,12 @@ import click
 
 from steersman.cli.loop import loop_factory
 from steersman.cli.parameters import PORT
-from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalOptions
 
-#: Objects between collections: a server makes many short-lived ones and hardly any cycles.
+#: Objects between garbage collections: a server creates many short-lived ones and hardly any cycles.
 _COLLECT_AFTER = (50_000, 20, 50)
 
 
@@ -43,7 +43,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     "--token", envvar="STEER_SERVER_TOKEN", metavar="TOKEN", help="Token of the admin; default: a random one."
 )
 @click.option("--data", type=_DATA, help="Directory that keeps the cluster's data.")
-@click.option("--no-housekeeping", is_flag=True, help="Do not collect garbage or empty namespaces.")
+@click.option(
+    "--no-controllers",
+    is_flag=True,
+    help="Do not run the controllers of the API's own objects (garbage collection, namespaces).",
+)
 @click.option("--audit", type=_FILE, help="Write an audit event for each request.")
 @click.option(
     "--webhook",
@@ -62,7 +66,7 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     kubeconfig: Path,
     token: str | None,
     data: Path | None,
-    no_housekeeping: bool,
+    no_controllers: bool,
     audit: Path | None,
     webhooks: tuple[str, ...],
     remote_webhooks: bool,
@@ -84,14 +88,14 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
     from steersman.apiserver.http.request_log import RequestLog
     from steersman.apiserver.local import LocalOptions
     from steersman.errors import ConfigError
-    from steersman.manager.logs import configure_logging
+    from steersman.manager.process.logs import configure_logging
 
     configure_logging(json=False)
-    calls = LateCalls()
+    calls = DeferredWebhookCalls()
     options = LocalOptions(
         port=port,
         token=token,
-        housekeeping=not no_housekeeping,
+        controllers=not no_controllers,
         data=data,
         audit=audit,
         webhooks=webhook_options(calls, webhooks, remote=remote_webhooks),
@@ -107,9 +111,9 @@ def command(  # noqa: PLR0913 - the options of the command, each by its name
         raise _Unusable(f"cannot write {path}: {os.strerror(error.errno) if error.errno else error}") from None
 
 
-async def _serve(options: "LocalOptions", path: Path, calls: LateCalls) -> None:
+async def _serve(options: "LocalOptions", path: Path, calls: DeferredWebhookCalls) -> None:
     from steersman.apiserver.local import local_server
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.signals import stop_on_signals
 
     async with stop_on_signals() as stop, local_server(options) as server:
         _write_private(path, server.access.kubeconfig())
@@ -171,7 +175,7 @@ def import_command(file: Path, data: Path) -> None:
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Put a whole file in place that nobody else can ever have read, not even while it was being written."""
+    """Write a whole file that no other user can ever have read, not even while it was being written."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -33,7 +33,7 @@ class Declared:
 
 
 def load_operator(target: str | None) -> "Operator":
-    """Find an operator by ``module:name``; modules of the current directory are found too."""
+    """Return an operator by ``module:name``; modules of the current directory are found too."""
     from steersman.manager.operator import Operator
 
     target = target or project_target()
@@ -53,7 +53,7 @@ def load_operator(target: str | None) -> "Operator":
 
 
 def _imported(name: str) -> ModuleType:
-    """Import a module of the user's; whatever is wrong with it is told with its place."""
+    """Import a module of the user; report any error with its location."""
     from steersman.errors import SteersmanError
 
     try:
@@ -66,14 +66,14 @@ def _imported(name: str) -> ModuleType:
 
 
 def _place(error: Exception) -> str:
-    """Name the line of the user's code that failed, where there is one."""
+    """Return the line of the user's code that failed, if there is one."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not frame.filename.startswith("<") and "importlib" not in frame.filename]
     return f" ({own[-1].filename}, line {own[-1].lineno})" if len(own) > 1 else ""
 
 
 def project_target(root: Path | None = None) -> str:
-    """Give the operator of the project in a folder, this one unless told, as its ``pyproject.toml`` names it."""
+    """Return the operator of the project in a folder, by default this one, as its ``pyproject.toml`` names it."""
     from steersman.scaffold.project import settings_of
 
     target = settings_of(root or Path.cwd()).get("operator")
@@ -86,7 +86,7 @@ def project_target(root: Path | None = None) -> str:
 
 
 def declared(target: str | None, image: str = "") -> Declared:
-    """Find an operator and how the project in this folder deploys it."""
+    """Return an operator and how the project in this folder deploys it."""
     from steersman.scaffold.manifests.shape import name_of, shape_from
     from steersman.scaffold.project import settings_of, version_of
 

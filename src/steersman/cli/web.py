@@ -10,7 +10,7 @@ _REDIRECTS = range(300, 400)
 
 
 async def fetch(url: str) -> bytes:
-    """Give what a URL answers; a redirect is named, not followed."""
+    """Return what a URL answers; a redirect is named, not followed."""
     from steersman.clock import RealClock
     from steersman.protocol.http import Request
     from steersman.transport.config import ClusterConfig

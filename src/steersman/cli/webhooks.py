@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from steersman.testing.webhook_calls import WebhookCalls
 
 
-class LateCalls:
+class DeferredWebhookCalls:
     """Calls webhooks. Close it when done."""
 
     def __init__(self) -> None:
@@ -31,7 +31,9 @@ class LateCalls:
             await self._calls.close()
 
 
-def webhook_options(calls: LateCalls, services: Sequence[str] = (), *, remote: bool = False) -> "WebhookOptions":
+def webhook_options(
+    calls: DeferredWebhookCalls, services: Sequence[str] = (), *, remote: bool = False
+) -> "WebhookOptions":
     """Read where services are: each ``NAMESPACE/NAME[:PORT]=HOST:PORT``."""
     from steersman.apiserver.webhook_calls.targets import WebhookOptions
 

@@ -1,4 +1,8 @@
-"""Typed verbs over a transport: read, write, watch and wait for objects; discovery; events."""
+"""The client: typed verbs over a transport to read, write, watch and wait for objects; discovery; events.
+
+Start reading at ``client``. ``interfaces`` has the protocols that other packages ask for (`Reader`, `Writer`);
+``session`` is what all verbs share.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`Client`: the typed verbs of the Kubernetes API. Async only; safe in any number of tasks of one event loop."""
+"""`Client`: the typed verbs of the Kubernetes API. Async only; any number of tasks of one event loop may share it."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -15,7 +15,7 @@ from steersman.client.logs import log_lines
 from steersman.client.session import Session, Target, read_as
 from steersman.client.wait import wait_deleted, wait_established, wait_for
 from steersman.client.watching import Watcher
-from steersman.client.writing import Writing
+from steersman.client.writing import WriteVerbs
 from steersman.clock import Clock, RealClock
 from steersman.errors import NotFound
 from steersman.kinds.autoscaling_v1 import Scale
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from steersman.client.port_forward import PortConnection
     from steersman.informer.informer import Informer
 
-#: Who owns the fields that a client writes, unless it is told otherwise.
+#: The default field manager.
 FIELD_MANAGER = "steersman"
-#: Shared, because nearly every read asks for just this.
+#: Shared, because nearly every read uses these options.
 _NEWEST = GetOptions()
 
 
-class Client(Writing):
-    """Reads and writes the objects of one cluster, by class or by ``GroupVersionKind``.
+class Client(WriteVerbs):
+    """Read and write the objects of one cluster, by class or by ``GroupVersionKind``.
 
-    Where no namespace is named, ``namespace`` is meant; ``ALL_NAMESPACES`` is every one of them.
+    ``namespace`` is the default of all verbs; ``ALL_NAMESPACES`` means every namespace.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Client(Writing):
         context: str | None = None,
         field_manager: str = FIELD_MANAGER,
     ) -> AsyncIterator[Self]:
-        """Connect as operators do: to the given or default kubeconfig, or from inside a pod to its own cluster."""
+        """Connect as operators do: by the given or default kubeconfig, or inside a pod to its own cluster."""
         config = ClusterConfig.load(kubeconfig, context=context)
         async with cls.connect_to(config, field_manager=field_manager) as client:
             yield client
@@ -81,14 +81,14 @@ class Client(Writing):
     @classmethod
     @asynccontextmanager
     async def in_cluster(cls, *, field_manager: str = FIELD_MANAGER) -> AsyncIterator[Self]:
-        """Connect with the service account of the pod this runs in."""
+        """Connect with the service account of the pod that this process runs in."""
         async with cls.connect_to(ClusterConfig.in_cluster(), field_manager=field_manager) as client:
             yield client
 
     @classmethod
     @asynccontextmanager
     async def connect_to(cls, config: ClusterConfig, *, field_manager: str = FIELD_MANAGER) -> AsyncIterator[Self]:
-        """Connect to a cluster that is described by a value."""
+        """Connect to the cluster of a configuration."""
         clock = RealClock()
         transport = HttpTransport(config, clock=clock)
         try:
@@ -104,35 +104,35 @@ class Client(Writing):
 
     @property
     def namespace(self) -> str:
-        """The namespace that is meant where none is named."""
+        """Default namespace."""
         return self._session.namespace
 
     @property
     def field_manager(self) -> str:
-        """Who owns the fields that this client writes."""
+        """Field manager that owns the fields that this client writes."""
         return self._options.field_manager
 
     @property
     def discovery(self) -> Discovery:
-        """What the server serves."""
+        """Discovery of the kinds that the server serves."""
         return self._session.discovery
 
     @property
     def transport(self) -> Transport:
-        """What carries this client's requests."""
+        """Transport of this client's requests."""
         return self._session.transport
 
     @property
-    def status(self) -> Writing:
-        """The same verbs, for the status of objects: ``client.status.update(obj)``."""
-        return Writing(self._session, self._options, subresource="status")
+    def status(self) -> WriteVerbs:
+        """The same verbs for the status of objects: ``client.status.update(obj)``."""
+        return WriteVerbs(self._session, self._options, subresource="status")
 
     def dry_run(self) -> Self:
-        """Give a view of this client whose writes are checked and answered by the server, but never stored."""
+        """Return a view of this client whose writes are validated and answered by the server, but never stored."""
         return self._with(replace(self._options, dry_run=True))
 
     def as_manager(self, field_manager: str) -> Self:
-        """Give a view of this client that writes under another field manager."""
+        """Return a view of this client that writes under another field manager."""
         return self._with(replace(self._options, field_manager=field_manager))
 
     def _with(self, options: WriteOptions) -> Self:
@@ -149,7 +149,7 @@ class Client(Writing):
         self, kind: GroupVersionKind, name: str, namespace: str | None = None, *, resource_version: str = ""
     ) -> Unstructured: ...
     async def get(self, kind: Any, name: str, namespace: str | None = None, *, resource_version: str = "") -> Any:
-        """Give an object, or raise ``NotFound``. Version ``"0"`` takes whatever the server has at hand."""
+        """Return an object, or raise ``NotFound``. Version ``"0"`` accepts any version from the server's cache."""
         requests = await self._session.requests(kind)
         key = ObjectKey(self._session.scope(requests, namespace), name)
         options = GetOptions(resource_version=resource_version) if resource_version else _NEWEST
@@ -160,9 +160,9 @@ class Client(Writing):
     @overload
     async def try_get(self, kind: GroupVersionKind, name: str, namespace: str | None = None) -> Unstructured | None: ...
     async def try_get(self, kind: Any, name: str, namespace: str | None = None) -> Any:
-        """Return an object, or ``None`` if the API server says that there is none.
+        """Return an object, or ``None`` if the API server answers that it does not exist.
 
-        ``KindNotServed`` is raised: without its kind, and without an answer of the API server's own, nothing is known.
+        Raises ``KindNotServed`` if its kind is not served: then nothing is known about the object.
         """
         try:
             return await self.get(kind, name, namespace)
@@ -199,7 +199,7 @@ class Client(Writing):
     def list(
         self, kind: Any, *, namespace: str | None = None, label_selector: str = "", field_selector: str = ""
     ) -> AsyncIterator[Any]:
-        """Give objects one after another: ``[pod async for pod in client.list(Pod)]``. Pages are fetched as needed."""
+        """Yield objects: ``[pod async for pod in client.list(Pod)]``. Pages are fetched as needed."""
         options = ListOptions(label_selector=label_selector, field_selector=field_selector)
         return read_all(self._session, kind, namespace, options)
 
@@ -212,7 +212,7 @@ class Client(Writing):
         self, kind: GroupVersionKind, options: ListOptions, *, namespace: str | None = None
     ) -> ObjectList[Unstructured]: ...
     async def list_page(self, kind: Any, options: ListOptions, *, namespace: str | None = None) -> ObjectList[Any]:
-        """Give one page, with its version and the token of the next; every option of a list can be set."""
+        """Return one page with its version and the token of the next; every option of a list can be set."""
         return await read_page(self._session, kind, namespace, options)
 
     @overload
@@ -244,27 +244,27 @@ class Client(Writing):
         field_selector: str = "",
         since: str = "",
     ) -> Watcher[Any]:
-        """Follow objects: what is there now, then every change; it resumes by itself. See ``Watcher``."""
+        """Watch objects: all existing ones, then every change; resumes by itself. See ``Watcher``."""
         settings = ListWatchSettings(label_selector=label_selector, field_selector=field_selector)
         return Watcher(self._session, kind, namespace, settings, since)
 
     def informer(
         self, kind: type[K], *, namespaces: Sequence[str] = (), label_selector: str = "", field_selector: str = ""
     ) -> "Informer[K]":
-        """Keep a local replica of a kind, in all namespaces or those named; it is synced when its block begins.
+        """Return a cache of a kind, in all namespaces or the given ones; it is synced when its block begins.
 
         Write ``async with client.informer(Pod) as pods: pods.get("default/a")``.
         """
-        from steersman.informer.informer import Informer, Selection  # noqa: PLC0415 - most clients only ask
-        from steersman.informer.reflector import Link  # noqa: PLC0415 - same
+        from steersman.informer.informer import Informer, Selection  # noqa: PLC0415 - most clients need no cache
+        from steersman.informer.list_watch_driver import ApiConnection  # noqa: PLC0415 - same
 
         selection = Selection(
             namespaces=tuple(namespaces), label_selector=label_selector, field_selector=field_selector
         )
-        return Informer(kind, Link(self.transport, self._session.clock, self._session.randomness), selection)
+        return Informer(kind, ApiConnection(self.transport, self._session.clock, self._session.randomness), selection)
 
     def logs(self, target: Target, options: LogOptions | None = None) -> AsyncIterator[str]:
-        """Give the log of a pod's container line by line; with ``follow`` for as long as the container runs."""
+        """Yield the lines of a container's log; with ``follow`` as long as the container runs."""
         return log_lines(self._session, target, options or LogOptions())
 
     async def exec(
@@ -272,9 +272,9 @@ class Client(Writing):
     ) -> "ExecResult":
         """Run a command inside a pod's container and wait for its end: ``(await client.exec(pod, ["date"])).stdout``.
 
-        An exit code is part of the answer, whatever it is; ``InternalError`` says why a command could not be run.
+        The exit code is part of the result, whatever it is; ``InternalError`` is raised if the command cannot be run.
         """
-        from steersman.client.exec import execute  # noqa: PLC0415 - most clients only ask
+        from steersman.client.exec import execute  # noqa: PLC0415 - most clients run no commands
 
         return await execute(self._session, target, command, container=container, stdin=stdin)
 
@@ -289,10 +289,10 @@ class Client(Writing):
         async with open_port(self._session, target, port) as connection:
             yield connection
 
-    # Writing; update, replace, patch and apply are those of ``Writing``.
+    # Writing; update, replace, patch and apply are those of ``WriteVerbs``.
 
     async def create(self, obj: O, *, options: WriteOptions | None = None) -> O:
-        """Create an object; ``AlreadyExists`` if there is one of its name."""
+        """Create an object; raise ``AlreadyExists`` if its name is taken."""
         requests, key = await self._session.locate(obj)
         request = requests.create(key.namespace, encode(obj), self._write_options(options))
         return self._read(obj, await self._session.send(request))
@@ -300,9 +300,9 @@ class Client(Writing):
     async def delete(
         self, target: O | Ref[O], *, options: DeleteOptions | None = None, missing_ok: bool = False
     ) -> None:
-        """Delete an object; one that is handed over is deleted only if it is still the same one, by its uid.
+        """Delete an object; an object (not a `Ref`) is deleted only while its uid is the same.
 
-        Objects with finalizers, or that end gracefully, are still there afterwards: see ``wait_deleted``.
+        Objects with finalizers or a grace period still exist afterwards: see ``wait_deleted``.
         """
         requests, key = await self._session.locate(target)
         request = requests.delete(key, self._delete_options(target, options))
@@ -340,26 +340,26 @@ class Client(Writing):
     # Subresources; the status has a view of its own.
 
     async def get_scale(self, target: Target) -> Scale:
-        """Give how many replicas there are, and how many are wanted."""
+        """Return the current and the desired number of replicas."""
         requests, key = await self._session.locate(target)
         return decode(Scale, await self._session.send(requests.get(key, subresource="scale")))
 
     async def scale(self, target: Target, replicas: int) -> Scale:
-        """Ask for a number of replicas."""
+        """Set the desired number of replicas."""
         requests, key = await self._session.locate(target)
         body = encode_json({"spec": {"replicas": replicas}})
         request = requests.patch(key, PatchType.MERGE, body, self._options, subresource="scale")
         return decode(Scale, await self._session.send(request))
 
     async def create_subresource(self, target: Target, subresource: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Create something about an object, such as a ``token`` of a service account, and give the answer."""
+        """Create a subresource of an object, such as a ``token`` of a service account, and return the response."""
         requests, key = await self._session.locate(target)
         request = requests.create_subresource(key, subresource, encode_json(body), self._options)
         answer: dict[str, Any] = decode_json(await self._session.send(request))
         return answer
 
     async def evict(self, target: Target, *, options: DeleteOptions | None = None) -> None:
-        """Ask for a pod to leave its node; ``TooManyRequests`` while a disruption budget does not allow it."""
+        """Evict a pod from its node; raise ``TooManyRequests`` while a disruption budget does not allow it."""
         _, key = await self._session.locate(target)
         body = {
             "apiVersion": "policy/v1",
@@ -380,7 +380,7 @@ class Client(Writing):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - it is measured by the injected clock
     ) -> O:
-        """Wait until an object exists and meets a condition, and give it; ``WaitTimeout`` says what was last seen."""
+        """Wait until an object exists and meets a condition, and return it; ``WaitTimeout`` has the last state."""
         return await wait_for(self._session, target, condition, timeout)
 
     async def wait_deleted(
@@ -389,7 +389,7 @@ class Client(Writing):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - it is measured by the injected clock
     ) -> None:
-        """Wait until an object is gone, or another one has taken its name."""
+        """Wait until an object does not exist any more, or another one has its name."""
         await wait_deleted(self._session, target, timeout)
 
     async def wait_established(
@@ -400,6 +400,6 @@ class Client(Writing):
     ) -> None:
         """Wait until a custom resource definition is established and its objects can be listed.
 
-        Fails at once when the server does not accept its names.
+        Raises ``DeclarationError`` at once if the server does not accept its names.
         """
         await wait_established(self._session, crd if isinstance(crd, str) else crd.name, timeout)

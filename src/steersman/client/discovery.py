@@ -1,4 +1,4 @@
-"""Which kinds a server serves, and where: asked once and remembered; asked again when something is missing."""
+"""`Discovery`: which kinds a server serves, and where. Cached; requested again if a kind is missing."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from steersman.protocol.responses import body_of, kind_not_served
 from steersman.transport.base import Transport
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-#: Seconds for which an answer is not asked for again, even when a kind is missing in it.
+#: Minimum seconds between two requests, even if a kind is missing.
 REFRESH_AT_MOST_EVERY = 1.0
 
 
@@ -88,75 +88,75 @@ class _CoreVersions(Struct):
 
 
 class Discovery:
-    """Finds kinds by their names. The first question, and one about a kind that is missing, goes to the server."""
+    """Find kinds by their names. The first call, and calls for a missing kind, send requests."""
 
     def __init__(self, transport: Transport, *, clock: Clock) -> None:
         self._transport = transport
         self._clock = clock
         #: In the server's order of preference. Invariant: replaced as a whole, never changed.
         self._resources: tuple[ApiResource, ...] | None = None
-        self._asked_at = 0.0
-        self._asking = asyncio.Lock()
+        self._requested_at = 0.0
+        self._requesting = asyncio.Lock()
 
     def __repr__(self) -> str:
         return f"<Discovery resources={'?' if self._resources is None else len(self._resources)}>"
 
     async def resource(self, gvk: GroupVersionKind) -> ApiResource:
-        """Return how a kind is served; ``KindNotServed`` if it is not."""
+        """Return how a kind is served; raise ``KindNotServed`` if it is not."""
         return await self._first(lambda resource: resource.gvk == gvk, str(gvk))
 
     async def served_at(self, gvr: GroupVersionResource) -> ApiResource:
-        """Return what is served as exactly this group, version and resource; ``KindNotServed`` if nothing is."""
+        """Return the resource of exactly this group, version and plural; raise ``KindNotServed`` if there is none."""
         return await self._first(lambda resource: resource.gvr == gvr, str(gvr))
 
     async def is_served(self, gvr: GroupVersionResource) -> bool:
-        """Return whether a resource is served now, by an answer that is at most a second old."""
-        if self._resources is None or self._clock.monotonic() - self._asked_at >= REFRESH_AT_MOST_EVERY:
+        """Return whether a resource is served now, by a response that is at most a second old."""
+        if self._resources is None or self._clock.monotonic() - self._requested_at >= REFRESH_AT_MOST_EVERY:
             await self.refresh()
         return any(resource.gvr == gvr for resource in await self.resources())
 
     async def find(self, name: str) -> ApiResource:
-        """Give what a person means by a name: kind, plural, singular or short name, if need be with group or version.
+        """Return a resource by one of its names: kind, plural, singular or short name, also with group and version.
 
-        ``deploy``, ``Deployment``, ``deployments.apps`` and ``deployments.v1.apps`` all are the same. Where several
-        groups serve a name, the one that the server names first is meant.
+        ``deploy``, ``Deployment``, ``deployments.apps`` and ``deployments.v1.apps`` are the same. If several groups
+        serve a name, the group that the server lists first counts.
         """
         wanted = name.lower()
         return await self._first(lambda resource: wanted in _names(resource), name)
 
     async def resources(self) -> tuple[ApiResource, ...]:
-        """Give everything that is served, in the server's order of preference."""
+        """Return all served resources, in the server's order of preference."""
         if self._resources is None:
             await self.refresh()
         return self._resources or ()
 
     async def refresh(self) -> None:
-        """Ask the server again; calls at the same time are one."""
-        asked_at = self._asked_at
-        async with self._asking:
-            if self._resources is None or self._asked_at == asked_at:
-                self._resources = await self._ask()
-                self._asked_at = self._clock.monotonic()
+        """Request the resources again; concurrent calls share one request."""
+        requested_at = self._requested_at
+        async with self._requesting:
+            if self._resources is None or self._requested_at == requested_at:
+                self._resources = await self._request()
+                self._requested_at = self._clock.monotonic()
 
     async def _first(self, fits: Callable[[ApiResource], bool], name: str) -> ApiResource:
         found = next(filter(fits, await self.resources()), None)
-        if found is None and self._clock.monotonic() - self._asked_at >= REFRESH_AT_MOST_EVERY:
+        if found is None and self._clock.monotonic() - self._requested_at >= REFRESH_AT_MOST_EVERY:
             await self.refresh()
             found = next(filter(fits, await self.resources()), None)
         if found is None:
             raise kind_not_served(name)
         return found
 
-    # Asking.
+    # Requests.
 
-    async def _ask(self) -> tuple[ApiResource, ...]:
+    async def _request(self) -> tuple[ApiResource, ...]:
         core, groups = await self._aggregated("/api"), await self._aggregated("/apis")
         if core is None or groups is None:
             return tuple(await self._legacy())
         return tuple(resource for group in (*core, *groups) for resource in _of_group(group))
 
     async def _aggregated(self, path: str) -> list[_AggregatedGroup] | None:
-        """Give the groups below a path in one answer; ``None`` if the server does not know how."""
+        """Return all groups below a path by one request; ``None`` if the server does not support that."""
         response = await self._get(path, f"{_AGGREGATED},application/json")
         try:
             answer = decode_as(_AggregatedList, body_of(response))
@@ -179,7 +179,7 @@ class Discovery:
         try:
             answer = decode_as(_ResourceList, body_of(await self._get(path)))
         except (ServiceUnavailable, NotFound):
-            # An aggregated API that is down, or gone since: the others are still there.
+            # An aggregated API that is down or was deleted: the others are still served.
             return []
         return _of_version(GroupVersion.parse(api_version), answer.resources or [])
 
@@ -188,7 +188,7 @@ class Discovery:
 
 
 def _names(resource: ApiResource) -> set[str]:
-    """Give every way to name a resource, in lower case."""
+    """Return all names of a resource, in lower case."""
     group, version, kind = resource.gvk
     names = {kind.lower(), resource.plural, resource.singular.lower(), *resource.short_names} - {""}
     endings = [f".{version}", f".{version}.{group}", f".{group}"] if group else [f".{version}"]

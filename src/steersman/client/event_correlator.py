@@ -1,6 +1,6 @@
-"""Which events are worth writing: repeated ones become a series, similar ones are combined, floods are held back.
+"""`EventCorrelator`: which events are written: repeated ones become a series, similar ones are combined.
 
-Pure: it decides, and ``events`` sends. Its numbers are client-go's, which servers are sized for.
+Pure: it decides, and ``events`` sends. The limits are client-go's, which servers are sized for.
 """
 
 from collections import OrderedDict
@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-#: Objects, series and groups of similar events that are remembered, each.
+#: Number of objects, of series and of groups of similar events that are remembered.
 REMEMBERED = 4096
 #: Different notes for one reason within the interval before they are combined.
 SIMILAR_EVENTS, SIMILAR_SECONDS = 10, 600.0
-#: Writes about one object at once, and seconds until the next one is free again.
+#: Writes about one object at once, and seconds until another one is allowed.
 BURST, REFILL_SECONDS = 25, 300.0
-#: A series without a new event for so long is over; a longer one is brought up to date so often.
+#: Seconds without a new event after which a series ends, and seconds between updates of a longer one.
 SERIES_OVER_SECONDS, SERIES_REFRESH_SECONDS = 360.0, 1800.0
 
-#: What the server takes at most.
+#: Maximum lengths that the server accepts.
 _NOTE, _NAME = 1024, 128
 _COMBINED = "(combined from similar events): "
 
@@ -40,8 +40,8 @@ class Regarding:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """Something that happened to an object, as its reconciler tells it."""
+class RecordedEvent:
+    """An event as the reconciler records it."""
 
     regarding: Regarding
     type: EventType
@@ -50,8 +50,8 @@ class Happening:
     action: str = "Reconcile"
     related: Regarding | None = None
 
-    def within_limits(self) -> "Happening":
-        """Shorten what the server would refuse."""
+    def within_limits(self) -> "RecordedEvent":
+        """Return the event with texts shortened to what the server accepts."""
         return replace(
             self,
             reason=self.reason[:_NAME] or "Unknown",
@@ -70,16 +70,16 @@ class Create:
     """Write a new event."""
 
     id: int
-    happening: Happening
+    event: RecordedEvent
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Extend:
-    """Bring the series of an event up to date."""
+    """Update the series of an event."""
 
     id: int
-    happening: Happening
+    event: RecordedEvent
     count: int
     last: datetime
 
@@ -90,17 +90,17 @@ Write: TypeAlias = Create | Extend
 @dataclass(slots=True)
 class _Series:
     id: int
-    happening: Happening
+    event: RecordedEvent
     count: int
     seen: float
     last: datetime
     written: float
-    #: How many of ``count`` have been written.
+    #: The count that was written last.
     written_count: int
 
 
 class _Lru(Generic[K, V]):
-    """Remembers the last so many entries."""
+    """Remember a limited number of entries, the most recently used ones."""
 
     def __init__(self) -> None:
         self.entries: OrderedDict[K, V] = OrderedDict()
@@ -117,7 +117,7 @@ class _Lru(Generic[K, V]):
 
 @dataclass(slots=True)
 class _Bucket:
-    """What one object may still write."""
+    """Token bucket of the writes about one object."""
 
     tokens: float
     filled: float
@@ -133,40 +133,40 @@ class _Bucket:
 
 @dataclass(slots=True)
 class _Similar:
-    """Notes that one reason had within the present interval."""
+    """Notes of one reason within the current interval."""
 
     began: float
     notes: set[str]
 
 
 class EventCorrelator:
-    """Turns what happened into what is written. Bounded memory, whatever happens."""
+    """Decide which recorded events are written. Memory is bounded."""
 
     def __init__(self) -> None:
-        self._series: _Lru[Happening, _Series] = _Lru()
-        self._similar: _Lru[Happening, _Similar] = _Lru()
+        self._series: _Lru[RecordedEvent, _Series] = _Lru()
+        self._similar: _Lru[RecordedEvent, _Similar] = _Lru()
         self._buckets: _Lru[Regarding, _Bucket] = _Lru()
         self._last_id = 0
 
     def __repr__(self) -> str:
         return f"<EventCorrelator series={len(self._series.entries)} objects={len(self._buckets.entries)}>"
 
-    def add(self, happening: Happening, *, now: float, wall: datetime) -> Write | None:
-        """Take a happening; say what to write now, if anything. ``now`` is monotonic, ``wall`` is what is written."""
-        happening = self._combined(happening.within_limits(), now)
-        key = _without_note(happening) if happening.note.startswith(_COMBINED) else happening
+    def add(self, event: RecordedEvent, *, now: float, wall: datetime) -> Write | None:
+        """Add an event; return what to write now, if anything. ``now`` is monotonic, ``wall`` is what is written."""
+        event = self._combined(event.within_limits(), now)
+        key = _without_note(event) if event.note.startswith(_COMBINED) else event
         series = self._series.entries.get(key)
         if series is None or now - series.seen >= SERIES_OVER_SECONDS:
-            return self._begin(key, happening, now, wall)
+            return self._begin(key, event, now, wall)
         self._series.entries.move_to_end(key)
         series.count += 1
         series.seen, series.last = now, wall
-        # The second event makes it a series, which is news; later ones are counted and written now and then.
+        # The second event starts the series and is written; later ones are counted and written periodically.
         is_due = series.written_count == 1 or now - series.written >= SERIES_REFRESH_SECONDS
         return self._extended(series, now) if is_due else None
 
     def tick(self, *, now: float) -> list[Write]:
-        """Give the last word about series that are over, and forget them; and news of those that go on for long."""
+        """Return the last updates of series that have ended, and forget them, and updates of long series."""
         writes: list[Write] = []
         for key, series in list(self._series.entries.items()):
             is_over = now - series.seen >= SERIES_OVER_SECONDS
@@ -178,35 +178,35 @@ class EventCorrelator:
                 del self._series.entries[key]
         return writes
 
-    def _begin(self, key: Happening, happening: Happening, now: float, wall: datetime) -> Write | None:
-        if not self._allows(happening.regarding, now):
+    def _begin(self, key: RecordedEvent, event: RecordedEvent, now: float, wall: datetime) -> Write | None:
+        if not self._allows(event.regarding, now):
             return None
         self._last_id += 1
         self._series.entries.pop(key, None)
-        self._series.get(key, lambda: _Series(self._last_id, happening, 1, now, wall, now, 1))
-        return Create(self._last_id, happening, wall)
+        self._series.get(key, lambda: _Series(self._last_id, event, 1, now, wall, now, 1))
+        return Create(self._last_id, event, wall)
 
     def _extended(self, series: _Series, now: float) -> Write | None:
-        if not self._allows(series.happening.regarding, now):
+        if not self._allows(series.event.regarding, now):
             return None
         series.written, series.written_count = now, series.count
-        return Extend(series.id, series.happening, series.count, series.last)
+        return Extend(series.id, series.event, series.count, series.last)
 
     def _allows(self, regarding: Regarding, now: float) -> bool:
         return self._buckets.get(regarding, lambda: _Bucket(float(BURST), now)).take(now)
 
-    def _combined(self, happening: Happening, now: float) -> Happening:
-        """Give a happening, or once there were too many like it, one that stands for all of them."""
-        similar = self._similar.get(_without_note(happening), lambda: _Similar(now, set()))
+    def _combined(self, event: RecordedEvent, now: float) -> RecordedEvent:
+        """Return the event, or a combined one if there were too many similar events."""
+        similar = self._similar.get(_without_note(event), lambda: _Similar(now, set()))
         if now - similar.began > SIMILAR_SECONDS:
             similar.began, similar.notes = now, set()
-        if happening.note in similar.notes:
-            return happening
+        if event.note in similar.notes:
+            return event
         if len(similar.notes) >= SIMILAR_EVENTS:
-            return replace(happening, note=_shortened(_COMBINED + happening.note))
-        similar.notes.add(happening.note)
-        return happening
+            return replace(event, note=_shortened(_COMBINED + event.note))
+        similar.notes.add(event.note)
+        return event
 
 
-def _without_note(happening: Happening) -> Happening:
-    return replace(happening, note="")
+def _without_note(event: RecordedEvent) -> RecordedEvent:
+    return replace(event, note="")

@@ -1,6 +1,7 @@
-"""The event recorder: tells people what a controller does, as ``events.k8s.io/v1`` objects.
+"""`EventRecorder`: records Kubernetes events (``events.k8s.io/v1``) about objects.
 
-Recording never waits and never raises: what cannot be written is dropped, because no event is worth a reconcile.
+Recording never waits and never raises: an event that cannot be written is dropped, because a reconcile must not fail or
+wait for it.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from steersman.client.event_correlator import (
     EventCorrelator,
     EventType,
     Extend,
-    Happening,
+    RecordedEvent,
     Regarding,
     Write,
 )
@@ -38,32 +39,32 @@ from steersman.objects.times import MicroTime
 
 _log = logging.getLogger("steersman.events")
 
-#: Writes that wait; more are dropped.
+#: Maximum number of waiting writes; more are dropped.
 QUEUE = 1000
-#: How often a write is tried while the server cannot take it, and seconds in between.
+#: Attempts of a write while the server is unavailable, and seconds in between.
 TRIES, RETRY_SECONDS = 12, 10.0
-#: Seconds between looks for series that are over.
+#: Seconds between checks for series that have ended.
 TICK_SECONDS = 60.0
-#: Names of written events that are remembered, to extend their series.
+#: Number of event names that are remembered, to extend their series.
 _NAMES = 4096
 #: The longest name of an object.
 _MAX_NAME = 253
 
-#: Failures that may pass. Any other answer would be the same the next time.
-_PASSING = (TransportError, TooManyRequests, ServiceUnavailable, InternalError, Timeout, ServerTimeout)
+#: Errors that may pass. Any other would be the same in a retry.
+_TRANSIENT = (TransportError, TooManyRequests, ServiceUnavailable, InternalError, Timeout, ServerTimeout)
 
 
 class EventRecorder:
-    """Records events about objects in the name of one controller. ``run`` sends them: start it beside the controller.
+    """Record events about objects for one controller. ``run`` sends them: start it next to the controller.
 
-    ``instance`` tells the replicas of a controller apart, usually by the name of their pod.
+    ``instance`` identifies the replica of the controller, usually by the name of its pod.
     """
 
     def __init__(self, writer: Writer, *, controller: str, instance: str, clock: Clock) -> None:
         self._writer = writer
         self._controller = controller
         self._instance = instance[:128] or controller
-        #: Tells apart what two recorders have to say about one object at the same moment.
+        #: Part of event names, so that two recorders never use the same name at the same moment.
         self._mark = f"{crc32(f'{controller}/{instance}'.encode()):08x}"
         self._clock = clock
         self._correlator = EventCorrelator()
@@ -72,7 +73,7 @@ class EventRecorder:
         self._rest = asyncio.Event()
         self._rest.set()
         self._dropped = 0
-        #: The names under which events were written, by the correlator's numbers.
+        #: The names of written events, by the correlator's numbers.
         self._names: OrderedDict[int, str] = OrderedDict()
 
     def __repr__(self) -> str:
@@ -80,7 +81,7 @@ class EventRecorder:
 
     @property
     def dropped(self) -> int:
-        """How many writes were given up so far."""
+        """Number of writes that were dropped so far."""
         return self._dropped
 
     def record(
@@ -92,19 +93,19 @@ class EventRecorder:
         *,
         action: str = "Reconcile",
     ) -> None:
-        """Tell that something happened to an object. ``reason`` is one CamelCase word, ``note`` is for people."""
+        """Record an event about an object. ``reason`` is one CamelCase word, ``note`` is a text for people."""
         try:
-            happening = Happening(_regarding(obj), type_, reason, note, action)
-            write = self._correlator.add(happening, now=self._clock.monotonic(), wall=self._clock.now())
+            event = RecordedEvent(_regarding(obj), type_, reason, note, action)
+            write = self._correlator.add(event, now=self._clock.monotonic(), wall=self._clock.now())
         except Exception:  # noqa: BLE001 - the promise of this method
-            # An object that cannot be named, or a defect here: neither may break whoever only wanted to tell of it.
-            _log.exception("an event could not be recorded")
+            # An object without a name, or a bug here: neither may fail the reconcile that records the event.
+            _log.exception("cannot record an event")
             return
         if write is not None:
             self._enqueue(write)
 
     async def run(self) -> None:
-        """Send what is recorded, for ever."""
+        """Send recorded events until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._tick(), name="events/series")
             while True:
@@ -115,7 +116,7 @@ class EventRecorder:
                 self._rest.set()
 
     async def wait_sent(self) -> None:
-        """Wait until everything recorded so far was sent or given up; ``run`` must be running."""
+        """Wait until all recorded events were sent or dropped; ``run`` must be running."""
         await self._rest.wait()
 
     def _enqueue(self, write: Write) -> None:
@@ -128,7 +129,7 @@ class EventRecorder:
 
     def _drop(self, why: object, write: Write) -> None:
         self._dropped += 1
-        _log.warning("an event was dropped", extra={"reason": write.happening.reason, "error": str(why)})
+        _log.warning("an event was dropped", extra={"reason": write.event.reason, "error": str(why)})
 
     async def _tick(self) -> None:
         while True:
@@ -140,7 +141,7 @@ class EventRecorder:
         for attempt in range(TRIES):
             try:
                 await self._write(write)
-            except _PASSING as error:
+            except _TRANSIENT as error:
                 if attempt == TRIES - 1:
                     self._drop(error, write)
                     return
@@ -153,33 +154,33 @@ class EventRecorder:
 
     async def _write(self, write: Write) -> None:
         match write:
-            case Create(id=number, happening=happening, at=at):
-                await self._create(number, happening, at, 1)
-            case Extend(id=number, happening=happening, count=count, last=last):
-                await self._extend(number, happening, count, last)
+            case Create(id=number, event=event, at=at):
+                await self._create(number, event, at, 1)
+            case Extend(id=number, event=event, count=count, last=last):
+                await self._extend(number, event, count, last)
 
-    async def _create(self, number: int, happening: Happening, at: datetime, count: int) -> None:
-        name = self._names.get(number) or self._new_name(happening.regarding.name, at, number)
-        # Remembered before it is sent: a try whose answer is lost is tried again under the same name.
+    async def _create(self, number: int, event: RecordedEvent, at: datetime, count: int) -> None:
+        name = self._names.get(number) or self._new_name(event.regarding.name, at, number)
+        # Remembered before it is sent: after a lost response the retry has the same name.
         self._remember(number, name)
         try:
-            await self._writer.create(self._event(name, happening, at, count))
+            await self._writer.create(self._event(name, event, at, count))
         except AlreadyExists:
             return
 
-    async def _extend(self, number: int, happening: Happening, count: int, last: datetime) -> None:
+    async def _extend(self, number: int, event: RecordedEvent, count: int, last: datetime) -> None:
         name = self._names.get(number)
         if name is not None:
-            event = self._event(name, happening, last, count)
+            existing = self._event(name, event, last, count)
             patch = {"series": {"count": count, "lastObservedTime": str(MicroTime.of(last))}}
             try:
-                await self._writer.patch(event, patch)
+                await self._writer.patch(existing, patch)
             except NotFound:
-                # The server keeps events for an hour; the series goes on in a new one.
+                # The server keeps events for an hour; the series continues in a new one.
                 del self._names[number]
             else:
                 return
-        await self._create(number, happening, last, count)
+        await self._create(number, event, last, count)
 
     def _new_name(self, name: str, at: datetime, number: int) -> str:
         ending = f".{int(at.timestamp() * 1_000_000):x}{number:x}{self._mark}"
@@ -190,20 +191,20 @@ class EventRecorder:
         while len(self._names) > _NAMES:
             self._names.popitem(last=False)
 
-    def _event(self, name: str, happening: Happening, at: datetime, count: int) -> Event:
-        regarding = happening.regarding
+    def _event(self, name: str, event: RecordedEvent, at: datetime, count: int) -> Event:
+        regarding = event.regarding
         return Event(
             ObjectMeta(name, namespace=regarding.namespace or "default"),
-            action=happening.action,
+            action=event.action,
             event_time=MicroTime.of(at),
-            note=happening.note,
-            reason=happening.reason,
+            note=event.note,
+            reason=event.reason,
             regarding=_reference(regarding),
-            related=_reference(happening.related) if happening.related else None,
+            related=_reference(event.related) if event.related else None,
             reporting_controller=self._controller,
             reporting_instance=self._instance,
             series=EventSeries(count=count, last_observed_time=MicroTime.of(at)) if count > 1 else None,
-            type=happening.type,
+            type=event.type,
         )
 
 

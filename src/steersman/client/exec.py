@@ -1,4 +1,4 @@
-"""Runs a command inside a container, as `kubectl exec` does, over a WebSocket."""
+"""Run a command inside a container, as `kubectl exec` does, over a WebSocket."""
 
 import secrets
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from steersman.concurrency import background
 from steersman.errors import BadAnswer, ConnectionLost, DecodeError, InternalError
 from steersman.protocol.http import Response, Upgraded
 from steersman.protocol.options import ExecOptions
-from steersman.protocol.remote_command import PROTOCOLS, Channel, end_of_input, message, read_end
+from steersman.protocol.remote.remote_command import PROTOCOLS, Channel, end_of_input, message, read_end
+from steersman.protocol.remote.websocket import WebSocket, request_headers
 from steersman.protocol.responses import error_of
-from steersman.protocol.websocket import WebSocket, request_headers
 
 _CHUNK = 32 * 1024
-#: Bytes that a command may write before it is cut off.
+#: Maximum bytes that a command may write.
 MAX_OUTPUT = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class ExecResult:
-    """How a command ended, and what it wrote."""
+    """Exit code and output of a command."""
 
     exit_code: int
     stdout: bytes = field(default=b"", repr=False)
@@ -30,7 +30,7 @@ class ExecResult:
 async def execute(
     session: Session, target: Target, command: Sequence[str], *, container: str, stdin: bytes | None
 ) -> ExecResult:
-    """Run a command to its end; ``InternalError`` if it could not be run."""
+    """Run a command to its end; raise ``InternalError`` if it cannot be run."""
     requests, key = await session.locate(target)
     options = ExecOptions(command=tuple(command), container=container, stdin=stdin is not None)
     request = requests.execute(key, options)
@@ -43,7 +43,7 @@ async def execute(
 
 async def _converse(raw: Upgraded, stdin: bytes | None) -> ExecResult:
     socket = WebSocket(raw, is_client=True)
-    # A command may write before it has read everything: neither may wait for the other.
+    # A command may write before it has read everything: sending and receiving must not wait for each other.
     async with background(_send(socket, stdin), name="exec/stdin"):
         return await _listen(socket)
 
@@ -60,9 +60,9 @@ async def _send(socket: WebSocket, stdin: bytes | None) -> None:
 async def _listen(socket: WebSocket) -> ExecResult:
     written = {Channel.STDOUT: bytearray(), Channel.STDERR: bytearray(), Channel.ERROR: bytearray()}
     try:
-        while (said := await socket.receive()) is not None:
-            if said and said[0] in written:
-                written[Channel(said[0])] += said[1:]
+        while (received := await socket.receive()) is not None:
+            if received and received[0] in written:
+                written[Channel(received[0])] += received[1:]
             if sum(map(len, written.values())) > MAX_OUTPUT:
                 raise BadAnswer(f"the command wrote more than {MAX_OUTPUT} bytes")
     except DecodeError as error:

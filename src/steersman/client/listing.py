@@ -1,4 +1,4 @@
-"""Lists, page by page: as one page, or as a stream of objects that fetches its own pages."""
+"""Lists: one page, or all objects with pages fetched as needed."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,17 +14,17 @@ from steersman.protocol.requests import Requests
 
 
 async def read_page(session: Session, kind: Kind, namespace: str | None, options: ListOptions) -> ObjectList[Any]:
-    """Give one page, with the version and the token of the next."""
+    """Return one page with its version and the token of the next."""
     requests = await session.requests(kind)
     raw = await _fetch(session, requests, session.scope(requests, namespace), options)
     return ObjectList(raw.metadata, [read_item(kind, bytes(item)) for item in raw.items or ()])
 
 
 async def read_all(session: Session, kind: Kind, namespace: str | None, options: ListOptions) -> AsyncIterator[Any]:
-    """Give every object once, as the pages come.
+    """Yield every object once, page by page.
 
-    When the snapshot behind the pages expires on the way, the rest comes from a fresh list: no object is given twice,
-    and none is left out that was there all the time.
+    If the snapshot of the pages expires meanwhile, the rest comes from a new list: no object is yielded twice, and none
+    is omitted that existed all the time.
     """
     requests = await session.requests(kind)
     scope = session.scope(requests, namespace)
@@ -46,7 +46,7 @@ async def read_all(session: Session, kind: Kind, namespace: str | None, options:
         token = page.metadata.continue_
         if not token:
             return
-        # The token carries the version of the first page.
+        # The token contains the version of the first page.
         options = replace(options, continue_=token, resource_version="", resource_version_match=None)
 
 

@@ -1,4 +1,4 @@
-"""A container's log, line by line, as it is written."""
+"""The log of a container, line by line."""
 
 from collections.abc import AsyncIterator
 from http import HTTPStatus
@@ -9,14 +9,14 @@ from steersman.protocol.options import LogOptions
 from steersman.protocol.responses import error_of
 from steersman.transport.base import DEFAULT_IDLE
 
-#: Bytes of one line; a longer one is given in pieces.
+#: Bytes of one line; a longer one is split.
 MAX_LINE = 1024 * 1024
 
 
 async def log_lines(session: Session, target: Target, options: LogOptions) -> AsyncIterator[str]:
-    """Give lines without their ends; bytes that are no UTF-8 are replaced."""
+    """Yield lines without line ends; bytes that are not UTF-8 are replaced."""
     requests, key = await session.locate(target)
-    # A container may be silent for as long as it likes.
+    # A container may log nothing for any time.
     idle = None if options.follow else DEFAULT_IDLE
     rest = b""
     async with session.transport.stream(requests.log(key, options), idle=idle) as stream:

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 from steersman.client.session import Session, Target
 from steersman.errors import BadAnswer, ConnectionLost, DecodeError
 from steersman.protocol.http import Response, Upgraded
+from steersman.protocol.remote.spdy import Data, Frame, Ping, Reset, SpdyConnection
+from steersman.protocol.remote.websocket import WebSocket, request_headers
 from steersman.protocol.responses import error_of
-from steersman.protocol.spdy import Data, Frame, Ping, Reset, SpdyConnection
-from steersman.protocol.websocket import WebSocket, request_headers
 
 PROTOCOL = "SPDY/3.1+portforward.k8s.io"
 #: The numbers of the streams: a client's are odd.

@@ -1,7 +1,7 @@
-"""Bringing the stored objects of a kind to the version in which they are stored now, so that former ones can go.
+"""Storage migration: rewrite the objects of a kind in the current storage version, to remove former versions.
 
-An empty patch is enough: the server writes the object again if it is stored otherwise, and leaves it alone if it is
-not. So this can be interrupted and begun again at any time, and costs little for objects that are done already.
+An empty patch is enough: the server writes an object again if it is stored in another version, and does nothing
+otherwise. So a migration can be interrupted and restarted at any time, and costs little for objects that are done.
 """
 
 import asyncio
@@ -22,17 +22,17 @@ _AT_ONCE: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What is to be done about one definition."""
+    """The migration of one CRD."""
 
     definition: CustomResourceDefinition
-    #: The kind in the version that is stored.
+    #: The kind in the storage version.
     kind: GroupVersionKind
-    #: Versions in which objects may be stored still.
+    #: Versions in which objects may still be stored.
     former: tuple[str, ...]
 
     @classmethod
     def of(cls, definition: CustomResourceDefinition) -> Self:
-        """Read a definition."""
+        """Return the migration that a CRD needs."""
         spec = definition.spec
         stored = next(version.name for version in spec.versions if version.storage)
         known = definition.status.stored_versions or []
@@ -42,23 +42,23 @@ class Migration:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a migration has come."""
+    """Progress of a migration."""
 
-    #: Written again: they were stored in a former version.
+    #: Number of objects that were stored in a former version and were rewritten.
     rewritten: int = 0
-    #: Left alone: they are stored as they should be, or are gone.
+    #: Number of objects that needed no write, or were deleted.
     untouched: int = 0
-    #: Objects that the server refuses to write again, with its reasons.
+    #: Objects that the server rejects, with its reasons.
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def seen(self) -> int:
-        """How many objects were looked at."""
+        """Number of objects that were processed."""
         return self.rewritten + self.untouched + len(self.refused)
 
 
-async def rewrite(client: Client, kind: GroupVersionKind, told: Callable[[Progress], None]) -> Progress:
-    """Rewrite every object of a kind, in all namespaces; tell of the progress now and then."""
+async def rewrite(client: Client, kind: GroupVersionKind, on_progress: Callable[[Progress], None]) -> Progress:
+    """Rewrite every object of a kind, in all namespaces; call ``on_progress`` periodically."""
     progress = Progress()
     waiting: list[Unstructured] = []
     async for obj in client.list(kind, namespace=ALL_NAMESPACES):
@@ -66,9 +66,9 @@ async def rewrite(client: Client, kind: GroupVersionKind, told: Callable[[Progre
         if len(waiting) == _AT_ONCE:
             await _rewrite_all(client, waiting, progress)
             waiting.clear()
-            told(progress)
+            on_progress(progress)
     await _rewrite_all(client, waiting, progress)
-    told(progress)
+    on_progress(progress)
     return progress
 
 
@@ -93,9 +93,9 @@ async def _rewrite_one(client: Client, obj: Unstructured, progress: Progress) ->
 
 
 async def trim(client: Client, migration: Migration) -> None:
-    """Say in the definition's status that objects are stored in one version only.
+    """Set in the CRD's status that objects are stored in one version only.
 
-    Raises ``Conflict`` if the definition says something else by now: then objects may be stored otherwise again.
+    Raises ``Conflict`` if the CRD has changed its storage version: then objects may be stored in another one again.
     """
     now = await client.get(CustomResourceDefinition, migration.definition.name)
     fresh = Migration.of(now)

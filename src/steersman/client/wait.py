@@ -1,4 +1,4 @@
-"""Waiting for objects: until a condition holds, until they are gone, until a kind can be used."""
+"""Waiting for objects: until a condition holds, until they are deleted, until a CRD is served."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -18,12 +18,12 @@ from steersman.protocol.responses import body_of
 from steersman.protocol.watch_frames import Applied, Deleted
 
 _CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-#: Seconds between looks at whether a new kind can be listed; servers need about 50 ms.
-_LOOK_EVERY = 0.05
+#: Seconds between checks whether a new kind can be listed; servers need about 50 ms.
+_CHECK_INTERVAL = 0.05
 
 
 def has_condition(type_: str, status: str = "True") -> Callable[[KubeObject | Unstructured], bool]:
-    """Make a condition for ``wait_for``: the object's status has a condition of that type and status."""
+    """Return a condition for ``wait_for``: the object's status has a condition of that type and status."""
 
     def holds(obj: KubeObject | Unstructured) -> bool:
         return _conditions(to_json(obj)).get(type_, {}).get("status") == status
@@ -33,12 +33,12 @@ def has_condition(type_: str, status: str = "True") -> Callable[[KubeObject | Un
 
 
 def _conditions(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Give the conditions of a document's status by their types."""
+    """Return the conditions in the status of a document, by type."""
     return {item["type"]: item for item in (document.get("status") or {}).get("conditions") or ()}
 
 
 class _LastSeen:
-    """What a wait saw last, for its message when time is up."""
+    """The last state that a wait saw, for the message of its timeout."""
 
     def __init__(self, waiting_for: str) -> None:
         self.waiting_for = waiting_for
@@ -62,18 +62,18 @@ async def wait_for(session: Session, target: O | Ref[O], condition: Callable[[O]
 
 
 async def wait_deleted(session: Session, target: Target, within: float | None) -> None:
-    """Wait until an object is gone, or another one has taken its name."""
+    """Wait until an object does not exist any more, or another one has its name."""
     last = _LastSeen(f"{described(target)} to be gone")
     uid = "" if isinstance(target, Ref) else target.uid
     async with _limit(session, within, last), await _watch_one(session, target) as events:
         present = await events.initial()
         if not present or (uid and present[0].uid != uid):
             return
-        last.state = f"it is there at version {present[0].resource_version}"
+        last.state = f"it exists at version {present[0].resource_version}"
         async for event in events:
             if isinstance(event, Deleted) or (uid and event.object.uid != uid):
                 return
-            last.state = f"it is there at version {event.object.resource_version}"
+            last.state = f"it exists at version {event.object.resource_version}"
 
 
 async def wait_established(session: Session, name: str, within: float | None) -> None:
@@ -102,9 +102,9 @@ async def _established(session: Session, name: str, last: _LastSeen) -> dict[str
 
 
 def _served(definition: dict[str, Any]) -> list[Requests]:
-    """Give the builders of requests about every version that a definition serves by itself.
+    """Return the request builders of every version that a CRD serves without a webhook.
 
-    Versions that a webhook converts are left out: who converts them may start only later.
+    Versions that a webhook converts are omitted: the webhook may start only later.
     """
     spec = definition["spec"]
     is_converted = (spec.get("conversion") or {}).get("strategy") == "Webhook"
@@ -122,16 +122,16 @@ def _served(definition: dict[str, Any]) -> list[Requests]:
 
 
 async def _listable(session: Session, requests: Requests, last: _LastSeen) -> None:
-    """Look until the list is served: for some milliseconds after ``Established`` it is not."""
+    """Wait until the list is served: it is not for some milliseconds after ``Established``."""
     while True:
         try:
-            # Not through the session, which would ask discovery about each 404.
+            # Not through the session, which would call discovery after each 404.
             body_of(await session.transport.request(requests.list("", ListOptions(limit=1))))
         except (NotFound, TooManyRequests, ServiceUnavailable) as error:
-            last.state = f"established, but listing says: {error}"
-            await session.clock.sleep(_LOOK_EVERY)
+            last.state = f"established, but cannot be listed: {error}"
+            await session.clock.sleep(_CHECK_INTERVAL)
         except InternalError as error:
-            # Objects that are stored in a former version need whoever converts them; the list itself is served.
+            # Objects stored in a former version need the conversion webhook; the list itself is served.
             if not error.message.startswith("conversion webhook"):
                 raise
             return
@@ -139,7 +139,7 @@ async def _listable(session: Session, requests: Requests, last: _LastSeen) -> No
             return
 
 
-# What all waits share.
+# Shared by all waits.
 
 
 def _only(name: str) -> ListWatchSettings:

@@ -1,14 +1,14 @@
-"""Watching for a caller: typed events in order, over any number of lists and streams, until the caller has enough.
+"""`Watcher`: typed events of a kind in order, over any number of lists and streams, until the caller stops.
 
-The rules of resuming are those of ``protocol.list_watch``; this carries them out and turns a new state into the events
-that lead to it, so that a deletion is seen even if it happened while nobody was watching.
+It is the `Replica` of a `ListWatchDriver`, which follows the rules of ``protocol.list_watch``. A new complete state is
+turned into the events that lead to it from what the caller has seen, so that a deletion is reported even if it happened
+while no watch was open.
 """
 
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Generic, Self, TypeAlias
+from collections.abc import Iterator
+from typing import Any, Generic, Self
 
 from msgspec import Raw, Struct
 
@@ -27,56 +27,31 @@ from steersman.errors import (
     TlsError,
     TooManyRequests,
 )
-from steersman.objects.codec import RawList, decode_as
+from steersman.informer.list_watch_driver import ApiConnection, ListWatchDriver, ObjectEvent, Source
+from steersman.objects.codec import decode_as
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import gvk_of
-from steersman.protocol.http import Request
-from steersman.protocol.list_watch import ListWatchSettings, State, step
-from steersman.protocol.list_watch_messages import (
-    Begin,
-    BookmarkReceived,
-    Commit,
-    Effect,
-    EventsReceived,
-    Input,
-    List,
-    ListFailed,
-    PageReceived,
-    Probe,
-    Report,
-    Started,
-    Wait,
-    Watch,
-    WatchClosed,
-    WatchFailed,
-    Woken,
-)
-from steersman.protocol.options import ListOptions
-from steersman.protocol.requests import Requests
-from steersman.protocol.responses import body_of, collection_error
-from steersman.protocol.watch_frames import Added, Applied, Bookmark, Deleted, Failed, Modified, RawEvent
-from steersman.transport.watch_stream import WatchStream, open_watch
+from steersman.protocol.list_watch import ListWatchSettings
+from steersman.protocol.responses import collection_error
+from steersman.protocol.watch_frames import Added, Applied, Deleted, Modified
 
 _log = logging.getLogger("steersman.client")
 
-#: Failures that pass by themselves; any other answer of the server is the caller's to hear.
-_PASSING = (Gone, InternalError, ServerTimeout, ServiceUnavailable, Timeout, TooManyRequests)
-
-#: What ends the present list, watch or wait, and takes its place.
-_Next: TypeAlias = List | Probe | Watch | Wait
+#: Errors that pass by themselves and are retried; any other response of the server is raised.
+_TRANSIENT = (Gone, InternalError, ServerTimeout, ServiceUnavailable, Timeout, TooManyRequests)
 
 
-class _Meta(Struct, rename="camel"):
+class _Metadata(Struct, rename="camel"):
     name: str = ""
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
 
 
-class _Known(Struct):
-    """What of an object must be known to follow it."""
+class _Head(Struct):
+    """The part of an object that is decoded to follow it."""
 
-    metadata: _Meta
+    metadata: _Metadata
     kind: str = ""
 
     @property
@@ -84,23 +59,16 @@ class _Known(Struct):
         return ObjectKey(self.metadata.namespace, self.metadata.name)
 
 
-class _OpenStream(Struct, frozen=True):
-    """A watch under way, and how it is closed."""
-
-    context: AbstractAsyncContextManager[WatchStream]
-    events: WatchStream
-
-
 class Watcher(Generic[O]):
     """One caller's watch: ``async with client.watch(Pod) as events: async for event in events: …``.
 
-    First comes what is there now as ``Applied``, then every change, for ever. The block's end closes the connection;
-    without a block it is closed when the watch is collected. It remembers the bytes of what it has shown, to tell later
-    what is gone.
+    It yields every existing object as ``Applied``, then every change, without end. Leaving the block closes the
+    connection; without a block it is closed when the watcher is garbage-collected. The watcher keeps the bytes of the
+    objects that it has yielded, to report deletions.
 
-    With a version it begins there, and raises ``Expired`` if the server no longer has it: what happened since cannot be
-    known. Other answers that do not pass by themselves, such as ``Forbidden``, are raised too. An object that is not
-    what its class says raises ``DecodeError`` in its turn; the watch can go on after it.
+    With a version it begins there, and raises ``Expired`` if the server no longer has that version: changes may be
+    missing. Errors that do not pass by themselves, such as ``Forbidden``, are raised too. An object that does not match
+    its class raises ``DecodeError`` when it is its turn; the watch can be continued after it.
     """
 
     def __init__(
@@ -110,24 +78,23 @@ class Watcher(Generic[O]):
         self._kind = kind
         self._gvk = kind if isinstance(kind, GroupVersionKind) else gvk_of(class_of(kind))
         self._namespace = namespace
+        self._settings = settings
         self._since = since
-        self._state = State(settings, version=since)
-        self._requests: Requests | None = None
-        #: What is to be done when there are no more events to give.
-        self._todo: _Next | None = None
-        self._stream: _OpenStream | None = None
-        #: What the caller has been shown and is not deleted.
-        self._shown: dict[ObjectKey, tuple[_Meta, bytes]] = {}
-        #: The new state under way; see law 2 of the machine.
-        self._buffer: dict[ObjectKey, tuple[_Meta, bytes]] = {}
-        #: Events that wait to be given; their objects are read only then, so that a broken one concerns nobody else.
+        #: ``None`` before the first request: a kind without a class is looked up on the server first.
+        self._driver: ListWatchDriver | None = None
+        #: Objects that the caller has seen and that are not deleted.
+        self._shown: dict[ObjectKey, tuple[_Metadata, bytes]] = {}
+        #: The complete new state so far.
+        self._buffer: dict[ObjectKey, tuple[_Metadata, bytes]] = {}
+        #: Events that the caller has not seen. Objects are decoded when they are yielded, so that a malformed one
+        #: raises in its own turn.
         self._events: deque[tuple[type[Any], bytes]] = deque()
         self._failure: SteersmanError | None = None
         #: Whether a complete state has been received.
         self._is_complete = False
 
     def __repr__(self) -> str:
-        return f"<Watcher {described(self._kind)} {type(self._state.phase).__name__} version={self._state.version!r}>"
+        return f"<Watcher {described(self._kind)} {self._driver!r}>"
 
     async def __aenter__(self) -> Self:
         return self
@@ -137,24 +104,23 @@ class Watcher(Generic[O]):
 
     async def close(self) -> None:
         """Close the connection, if one is open."""
-        stream, self._stream = self._stream, None
-        if stream is not None:
-            await stream.context.__aexit__(None, None, None)
+        if self._driver is not None:
+            await self._driver.close()
 
     def __aiter__(self) -> Self:
         return self
 
     async def initial(self) -> list[O]:
-        """Wait for the complete first state and give it at once; afterwards only changes are given.
+        """Wait for the first complete state and return it; the iteration then yields only later changes.
 
-        It must be the first thing that is asked. A watch that begins at a version has no such state: it is empty.
+        Call it before iterating. A watch that begins at a version has no initial state: the list is empty.
         """
         while not (self._is_complete or self._since or self._failure):
             await self._advance()
         if self._failure is not None:
             await self.close()
             raise self._failure
-        # Changes that came right after the state are in it already.
+        # Changes that arrived right after the state are part of it already.
         self._events.clear()
         return [read_item(self._kind, data) for _, data in self._shown.values()]
 
@@ -169,54 +135,69 @@ class Watcher(Generic[O]):
         return event
 
     async def _advance(self) -> None:
-        """Do the next thing; afterwards there may be events."""
-        if self._requests is None:
-            self._requests = await self._session.requests(self._kind)
-            self._namespace = self._session.scope(self._requests, self._namespace)
-            self._todo = self._tell(Started(*self._now()))
-        following = await self._carry_out(self._requests)
-        if following is not None:
-            await self.close()
-            self._todo = following
-        if self._since and self._state.is_initial:
+        """Advance the driver by one step; there may be events afterwards."""
+        if self._driver is None:
+            self._driver = await self._start()
+        await self._driver.advance()
+        if self._since and self._driver.state.is_initial:
             self._failure = Expired(
                 f"{described(self._kind)}: version {self._since} is too old to watch from", code=410, reason="Expired"
             )
 
-    def _now(self) -> tuple[float, float]:
-        return self._session.clock.monotonic(), self._session.randomness.between(0.0, 0.999)
+    async def _start(self) -> ListWatchDriver:
+        session = self._session
+        requests = await session.requests(self._kind)
+        source = Source(requests, self._settings, session.scope(requests, self._namespace))
+        connection = ApiConnection(session.transport, session.clock, session.randomness)
+        return ListWatchDriver(source, self, connection, since=self._since)
 
-    # Telling the machine.
+    # The replica of the driver.
 
-    def _tell(self, told: Input) -> _Next | None:
-        self._state, effects = step(self._state, told)
-        following: _Next | None = None
-        for effect in effects:
-            following = self._at_once(effect) or following
-        return following
+    def begin(self) -> None:
+        """Start a new buffer."""
+        self._buffer = {}
 
-    def _at_once(self, effect: Effect) -> _Next | None:
-        match effect:
-            case Begin():
-                self._buffer = {}
-            case Commit():
-                self._events += self._difference()
-                self._shown, self._buffer = self._buffer, {}
-                self._is_complete = True
-            case Report(error):
-                self._report(error)
-            case List() | Probe() | Watch() | Wait():
-                return effect
-        return None
+    def keep(self, items: list[Raw]) -> None:
+        """Add a page to the buffer."""
+        for item in items:
+            if (head := self._head(item)) is not None:
+                self._buffer[head.key] = (head.metadata, bytes(item))
 
-    def _report(self, error: SteersmanError) -> None:
-        if isinstance(error, TlsError) or (isinstance(error, ApiError) and not isinstance(error, _PASSING)):
+    def apply(self, events: list[ObjectEvent], *, initial: bool) -> str:
+        """Apply events to the buffer, or to what the caller has seen, and return the version of the last one."""
+        target = self._buffer if initial else self._shown
+        version = ""
+        for event in events:
+            if (head := self._head(event.object)) is None:
+                continue
+            version = head.metadata.resource_version
+            data = bytes(event.object)
+            if isinstance(event, Deleted):
+                target.pop(head.key, None)
+            else:
+                target[head.key] = (head.metadata, data)
+            if not initial:
+                self._events.append((type(event), data))
+        return version
+
+    def commit(self) -> None:
+        """Queue the events that lead to the new state, which replaces the old one."""
+        self._events += self._difference()
+        self._shown, self._buffer = self._buffer, {}
+        self._is_complete = True
+
+    def report(self, error: SteersmanError) -> None:
+        """Keep an error that does not pass by itself, to raise it; log any other."""
+        if isinstance(error, TlsError) or (isinstance(error, ApiError) and not isinstance(error, _TRANSIENT)):
             self._failure = collection_error(error, self._gvk)
         else:
             _log.info("watch failed, trying again", extra={"kind": described(self._kind), "error": str(error)})
 
+    def heard(self) -> None:
+        """Ignore it: only replicas that others read have an age."""
+
     def _difference(self) -> Iterator[tuple[type[Any], bytes]]:
-        """Give the events that lead from what was shown to the new state."""
+        """Yield the events that lead from what the caller has seen to the new state, deletions first."""
         for key, (meta, data) in self._shown.items():
             new = self._buffer.get(key)
             if new is None or new[0].uid != meta.uid:
@@ -228,85 +209,16 @@ class Watcher(Generic[O]):
             elif old[0].resource_version != meta.resource_version:
                 yield Modified, data
 
-    # Carrying out.
-
-    async def _carry_out(self, requests: Requests) -> _Next | None:
-        match self._todo:
-            case List(options):
-                return self._tell(await self._list(requests, options, keep=True))
-            case Probe(options):
-                return self._tell(await self._list(requests, options, keep=False))
-            case Wait(seconds):
-                await self._session.clock.sleep(seconds)
-                return self._tell(Woken(*self._now()))
-            case Watch(options):
-                return await self._read_stream(requests.watch(self._namespace or "", options), options.timeout_seconds)
-            case None:
-                raise RuntimeError("the list/watch machine asked for nothing")
-
-    async def _list(self, requests: Requests, options: ListOptions, *, keep: bool) -> Input:
-        request = requests.list(self._namespace or "", options)
+    def _head(self, raw: Raw) -> _Head | None:
+        """Decode the head of an object; return ``None`` for anything that is not an object of this kind."""
         try:
-            page = decode_as(RawList, body_of(await self._session.transport.request(request)))
-        except SteersmanError as error:
-            return ListFailed(*self._now(), error)
-        if keep:
-            for item in page.items or ():
-                if (known := self._known(item)) is not None:
-                    self._buffer[known.key] = (known.metadata, bytes(item))
-        return PageReceived(*self._now(), page.metadata.resource_version or "", page.metadata.continue_ or "")
-
-    async def _read_stream(self, request: Request, lasts: float | None) -> _Next | None:
-        """Take in what comes next on the stream, which is opened first if need be."""
-        try:
-            if self._stream is None:
-                self._stream = await self._open(request, lasts)
-            events = await anext(self._stream.events, None)
-            if events is not None:
-                return self._take(events)
-        except SteersmanError as error:
-            return self._tell(WatchFailed(*self._now(), error))
-        return self._tell(WatchClosed(*self._now()))
-
-    async def _open(self, request: Request, lasts: float | None) -> "_OpenStream":
-        context = open_watch(self._session.transport, request, clock=self._session.clock, lasts=lasts)
-        return _OpenStream(context, await context.__aenter__())
-
-    def _take(self, events: Iterable[RawEvent]) -> _Next | None:
-        for event in events:
-            match event:
-                case Bookmark(version=version, initial_events_end=ends):
-                    told: Input = BookmarkReceived(*self._now(), version, ends)
-                case Failed(error=error):
-                    told = WatchFailed(*self._now(), error)
-                case _:
-                    known = self._known(event.object)
-                    if known is None:
-                        continue
-                    self._apply(event, known)
-                    told = EventsReceived(*self._now(), known.metadata.resource_version, 1, isinstance(event, Added))
-            if (following := self._tell(told)) is not None:
-                return following
-        return None
-
-    def _known(self, raw: Raw) -> _Known | None:
-        """Read what must be known of an object; what is no object of this kind is left out."""
-        try:
-            known = decode_as(_Known, raw)
+            head = decode_as(_Head, raw)
         except DecodeError as error:
-            _log.warning("left out what is no object", extra={"kind": described(self._kind), "error": str(error)})
+            _log.warning(
+                "ignored an item that is not an object", extra={"kind": described(self._kind), "error": str(error)}
+            )
             return None
-        if known.kind and known.kind != self._gvk.kind:
-            _log.warning("left out an object of another kind", extra={"kind": known.kind, "wanted": self._gvk.kind})
+        if head.kind and head.kind != self._gvk.kind:
+            _log.warning("ignored an object of another kind", extra={"kind": head.kind, "wanted": self._gvk.kind})
             return None
-        return known
-
-    def _apply(self, event: Applied[Raw] | Deleted[Raw], known: _Known) -> None:
-        data = bytes(event.object)
-        target = self._buffer if self._state.is_initial else self._shown
-        if isinstance(event, Deleted):
-            target.pop(known.key, None)
-        else:
-            target[known.key] = (known.metadata, data)
-        if not self._state.is_initial:
-            self._events.append((type(event), data))
+        return head

@@ -1,4 +1,4 @@
-"""The verbs that write an object or one of its subresources; ``Client`` and its ``status`` are both made of them."""
+"""`WriteVerbs`: the verbs that write an object or one of its subresources; ``Client`` and its ``status`` have them."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from steersman.client.graft import change_since_read, document_now
-from steersman.client.interfaces import O, Ref
+from steersman.client.interfaces import NO_PRECONDITIONS, O, Ref, Written
 from steersman.client.session import Session, read_as
+from steersman.client.update_patch import change_since_read, document_now
 from steersman.errors import Conflict
 from steersman.objects.codec import decode_as, encode_json, to_json
 from steersman.objects.identity import ObjectKey
@@ -17,12 +17,10 @@ from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.options import ApplyOptions, Preconditions, WriteOptions
 from steersman.protocol.requests import PatchType, Requests
 
-#: How often a change is tried against other writers, and seconds in between: client-go's numbers.
+#: Attempts of a change against other writers, and seconds in between: client-go's settings.
 _CONFLICTS, _CONFLICT_SECONDS = 5, 0.01
 
-_NO_PRECONDITIONS = Preconditions()
-
-#: Metadata that the server sets: no part of anybody's intent.
+#: Metadata that the server sets: not part of an intent.
 _SET_BY_SERVER = (
     "managedFields",
     "resourceVersion",
@@ -35,20 +33,12 @@ _SET_BY_SERVER = (
 )
 
 
-class Written(Struct, frozen=True, rename="camel"):
-    """What a write left behind: as much as it takes to know it again in a cache."""
-
-    uid: str = ""
-    resource_version: str = ""
-    labels: dict[str, str] | None = None
-
-
 class _Answer(Struct):
     metadata: Written
 
 
-class Writing:
-    """Writes objects, or with a ``subresource`` only that part of them, under one field manager."""
+class WriteVerbs:
+    """Write objects, or with a ``subresource`` only that part of them, under one field manager."""
 
     def __init__(self, session: Session, options: WriteOptions, *, subresource: str = "") -> None:
         self._session = session
@@ -56,7 +46,7 @@ class Writing:
         self._subresource = subresource
 
     def _write_options(self, options: WriteOptions | None) -> WriteOptions:
-        """Fill in what a call leaves open; a dry run stays one whatever the call says."""
+        """Return the options of a call with this client's defaults; the client's dry run cannot be turned off."""
         if options is None:
             return self._options
         return replace(
@@ -66,9 +56,9 @@ class Writing:
         )
 
     async def update(self, obj: O, *, options: WriteOptions | None = None) -> O:
-        """Send what changed since the object was read, as a patch; ``Conflict`` if it changed meanwhile.
+        """Send what changed since the object was read, as a patch; raise ``Conflict`` if it changed on the server.
 
-        Fields that the class does not know survive. Nothing is sent when nothing changed. An object that was not read
+        Fields that the class does not know are kept. Nothing is sent if nothing changed. An object that was not read
         cannot be updated: ``get`` it first, or use ``apply`` or ``replace``.
         """
         requests, key = await self._session.locate(obj)
@@ -82,9 +72,9 @@ class Writing:
     async def modify(
         self, target: O | Ref[O], change: Callable[[O], None], *, options: WriteOptions | None = None
     ) -> O:
-        """Read an object, change it by a function, and update it; after a ``Conflict`` once more from a fresh read.
+        """Read an object, change it by a function, and update it; after a ``Conflict`` retry with a new read.
 
-        The function may run several times, each time on a new object. The last conflict is raised.
+        The function may be called several times, each time with a new object. The last conflict is raised.
         """
         requests, key = await self._session.locate(target)
         tries = 0
@@ -100,7 +90,7 @@ class Writing:
             await self._session.clock.sleep(self._session.randomness.jitter(_CONFLICT_SECONDS, 0.1))
 
     async def replace(self, obj: O, *, options: WriteOptions | None = None) -> O:
-        """Replace the whole object by this one; fields that it was read with and its class does not know are kept."""
+        """Replace the whole object by this one; fields that were read and that its class does not know are kept."""
         requests, key = await self._session.locate(obj)
         body = encode_json(document_now(obj))
         request = requests.update(key, body, self._write_options(options), subresource=self._subresource)
@@ -114,7 +104,7 @@ class Writing:
         patch_type: PatchType = PatchType.MERGE,
         options: WriteOptions | None = None,
     ) -> O:
-        """Change parts of an object, whatever its other parts are; ``apply`` has a verb of its own."""
+        """Patch an object, whatever its resource version; for server-side apply use ``apply``."""
         requests, key = await self._session.locate(target)
         request = requests.patch(
             key, patch_type, encode_json(body), self._write_options(options), subresource=self._subresource
@@ -122,24 +112,24 @@ class Writing:
         return self._read(target, await self._session.send(request))
 
     async def patch_for_version(self, target: KubeObject, body: dict[str, Any]) -> Written:
-        """Merge a patch into an object whose content is of no interest afterwards: little of the answer is read."""
+        """Apply a merge patch and return only the metadata of the result: the rest of the response is not decoded."""
         requests, key = await self._session.locate(target)
         request = requests.patch(key, PatchType.MERGE, encode_json(body), self._options, subresource=self._subresource)
         return decode_as(_Answer, await self._session.send(request)).metadata
 
-    async def apply(self, obj: O, *, force: bool = False, preconditions: Preconditions = _NO_PRECONDITIONS) -> O:
+    async def apply(self, obj: O, *, force: bool = False, preconditions: Preconditions = NO_PRECONDITIONS) -> O:
         """Apply the fields that are set here on the server, and own them for this client's field manager.
 
-        ``Conflict`` names the managers that own one of them, unless forced. What was set before and is left out now is
-        removed. A precondition that does not hold writes nothing: another resource version, or a uid without an object,
-        is a ``Conflict``; an object of another uid is ``Invalid`` at ``metadata.uid``. A missing object is created
-        whatever its resource version should be.
+        Raises a ``Conflict`` that names the managers that own one of them, unless forced. Fields that were applied
+        before and are missing now are removed. If a precondition does not hold nothing is written: another resource
+        version, or a uid without an object, raises ``Conflict``; an object of another uid raises ``Invalid`` at
+        ``metadata.uid``. A missing object is created whatever resource version is required.
         """
         requests, key = await self._session.locate(obj)
         options = _apply_options(self._options, force=force)
         intent = _intent(obj)
         document = {**_identity(intent), **self._part(intent, requests)}
-        if preconditions is not _NO_PRECONDITIONS:
+        if preconditions is not NO_PRECONDITIONS:
             document["metadata"] = {**document["metadata"], **_required(preconditions)}
         body = encode_json(document)
         request = requests.patch(key, PatchType.APPLY, body, options, subresource=self._subresource)
@@ -154,7 +144,7 @@ class Writing:
         return self._read(obj, await self._session.send(request))
 
     def _part(self, document: dict[str, Any], requests: Requests) -> dict[str, Any]:
-        """Give the members of a document that are written here: the status, or everything else."""
+        """Return the part of a document that is written here: the status, or everything else."""
         if self._subresource:
             return {name: value for name, value in document.items() if name == self._subresource}
         if "status" in requests.resource.subresources:
@@ -168,7 +158,7 @@ class Writing:
 
 @lru_cache(maxsize=64)
 def _apply_options(options: WriteOptions, *, force: bool) -> ApplyOptions:
-    """Give the options of a client as those of its applies; a client has two of them."""
+    """Return a client's options for apply; cached, because a client has only two of them."""
     return ApplyOptions(
         field_manager=options.field_manager,
         field_validation=options.field_validation,
@@ -178,19 +168,19 @@ def _apply_options(options: WriteOptions, *, force: bool) -> ApplyOptions:
 
 
 def _intent(obj: KubeObject | Unstructured) -> dict[str, Any]:
-    """Give what the author wants of an object: all of it but what only the server sets."""
+    """Return the intent of an object: its document without the fields that only the server sets."""
     document = to_json(obj)
     metadata = {name: value for name, value in document.get("metadata", {}).items() if name not in _SET_BY_SERVER}
     return {**document, "metadata": metadata}
 
 
 def _identity(document: dict[str, Any]) -> dict[str, Any]:
-    """Give the members that say which object a document is about."""
+    """Return the part of a document that identifies its object."""
     metadata = {name: document["metadata"][name] for name in ("name", "namespace") if name in document["metadata"]}
     return {"apiVersion": document["apiVersion"], "kind": document["kind"], "metadata": metadata}
 
 
 def _required(preconditions: Preconditions) -> dict[str, str]:
-    """Return the metadata that an object must have for an apply to be carried out."""
+    """Return the metadata that makes the server check the preconditions of an apply."""
     required = {"uid": preconditions.uid, "resourceVersion": preconditions.resource_version}
     return {name: value for name, value in required.items() if value}

@@ -1,4 +1,4 @@
-"""OpenAPI schemas become Python types and fields: the rules that built-in kinds and custom resources share.
+"""Turns OpenAPI schemas into Python types and fields: the rules that built-in kinds and custom resources share.
 
 Decoding must accept whatever a newer server sends, so an enum stays plain text and an unclear schema stays ``Any``.
 """
@@ -18,7 +18,7 @@ _TIME = Annotation("datetime", frozenset({("datetime", "datetime")}))
 _QUANTITY = Annotation("Quantity", frozenset({("steersman.objects.quantity", "Quantity")}))
 _INT_OR_STRING = Annotation("IntOrString", frozenset({("steersman.objects.int_or_string", "IntOrString")}))
 
-#: How schemas of custom resources begin to describe a ``resource.Quantity``.
+#: How schemas of custom resources begin the description of a ``resource.Quantity``.
 _QUANTITY_PATTERN = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)"
 
 #: What msgspec cannot have in a field's name. Such a field stays in the bytes that an object was read from.
@@ -53,14 +53,14 @@ class Parts(Protocol):
     """Where the types of objects inside objects come from."""
 
     def referenced(self, ref: str) -> Annotation:
-        """Give the type that a ``$ref`` names."""
+        """Return the type that a ``$ref`` names."""
 
     def inline(self, schema: Schema, owner: str, wire: str) -> Annotation:
-        """Give the type of an object with properties; ``wire`` is the field's name, in the singular for an item."""
+        """Return the type of an object with properties; ``wire`` is the field's name, in the singular for an item."""
 
 
 def unwrapped(schema: Schema) -> Schema:
-    """Look through the ``allOf`` that OpenAPI needs to put a default beside a reference."""
+    """Return the schema inside the ``allOf`` that OpenAPI needs to put a default beside a reference."""
     match schema.get("allOf"):
         case [Mapping() as inner] if "$ref" not in schema and "type" not in schema:
             return inner
@@ -69,7 +69,7 @@ def unwrapped(schema: Schema) -> Schema:
 
 
 def reference_in(schema: Schema) -> str | None:
-    """Give the name of the schema that this one refers to, if it does."""
+    """Return the name of the schema that this one refers to, if it does."""
     ref = unwrapped(schema).get("$ref")
     return ref.rpartition("/")[2] if isinstance(ref, str) else None
 
@@ -96,7 +96,7 @@ def _int_or_string(schema: Schema) -> Annotation:
 
 
 class Annotator:
-    """Gives the Python type of a schema."""
+    """Maps schemas to Python types."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -110,7 +110,7 @@ class Annotator:
         }
 
     def annotate(self, schema: Schema, owner: str, wire: str) -> Annotation:
-        """Give the type of the field ``wire`` of the class ``owner``."""
+        """Return the type of the field ``wire`` of the class ``owner``."""
         plain = unwrapped(schema)
         ref = reference_in(plain)
         if ref is not None:
@@ -137,7 +137,7 @@ class Annotator:
         return _JSON_OBJECT
 
 
-#: Tells how a field behaves when it is left out: wire name, schema, whether the schema demands it, its type.
+#: Decides what a missing field becomes, from its wire name, schema, whether it is required, and its type.
 PresenceRule = Callable[[str, Schema, bool, Annotation], Presence]
 
 #: These are the business of ``KubeObject``.
@@ -145,7 +145,7 @@ _CARRIED_BY_KINDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def properties_of(schema: Schema) -> dict[str, Schema]:
-    """Give the fields that a schema declares; what is no schema, or has no possible name, is left out."""
+    """Return the fields that a schema declares, without those that are not schemas or have no possible name."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return {}
@@ -157,7 +157,7 @@ def properties_of(schema: Schema) -> dict[str, Schema]:
 
 
 def demanded(schema: Schema) -> frozenset[str]:
-    """Give the names of the fields that a schema demands and declares."""
+    """Return the names of the fields that a schema demands and declares."""
     required = schema.get("required")
     declared = properties_of(schema)
     return frozenset(name for name in declared if isinstance(required, list) and name in required)
@@ -166,7 +166,7 @@ def demanded(schema: Schema) -> frozenset[str]:
 def fields_of(
     schema: Schema, annotator: Annotator, presence: PresenceRule, *, owner: str, of_kind: bool = False
 ) -> tuple[FieldOutline, ...]:
-    """Give the fields of a class, in the order of the schema."""
+    """Return the fields of a class, in the order of the schema."""
     properties = properties_of(schema)
     chosen = [wire for wire in properties if not (of_kind and wire in _CARRIED_BY_KINDS)]
     names = field_names(chosen, of_kind=of_kind)
@@ -182,6 +182,6 @@ def fields_of(
 
 
 def description_of(schema: Schema) -> str:
-    """Give the description of a schema; empty where it has none."""
+    """Return the description of a schema; empty where it has none."""
     text = schema.get("description")
     return text if isinstance(text, str) else ""

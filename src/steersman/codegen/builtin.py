@@ -1,6 +1,6 @@
-"""The built-in kinds: a bundle of OpenAPI schemas with references, and discovery, become one module a group-version.
+"""The built-in kinds: OpenAPI schemas with references, and discovery, become one module per group-version.
 
-Schemas of built-in types carry the zero values of Go as defaults; they say nothing about what the server fills in.
+Schemas of built-in types carry the zero values of Go as defaults, which do not say what the server fills in.
 """
 
 import re
@@ -47,7 +47,7 @@ class Bundle:
 
 
 def read_bundle(documents: list[Mapping[str, Any]]) -> Bundle:
-    """Read OpenAPI v3 documents as a server gives them, or bundles of their schemas."""
+    """Read OpenAPI v3 documents of a server, or bundles of their schemas."""
     schemas: dict[str, Schema] = {}
     version = ""
     for document in documents:
@@ -92,7 +92,7 @@ def _resource(resource: Mapping[str, Any], within: GroupVersion) -> ApiResource:
 
 
 def _inner_kinds(resource: Mapping[str, Any], within: GroupVersion) -> Iterator[ApiResource]:
-    """Give kinds that exist only as a subresource (Scale, Eviction): they have no path of their own."""
+    """Yield kinds that exist only as a subresource (Scale, Eviction): they have no path themselves."""
     for subresource in resource.get("subresources", ()):
         gvk = _kind(subresource["responseKind"], within)
         yield ApiResource(gvk=gvk, plural=plural(gvk.kind), singular=gvk.kind.lower())
@@ -117,24 +117,24 @@ class BuiltinModules:
         self._done: dict[str, ClassOutline] = {}
 
     def outlines(self) -> list[ModuleOutline]:
-        """Give every module, by name, with its classes by name."""
+        """Return every module, by name, with its classes by name."""
         while self._wanted:
             name = self._wanted.pop()
             if name not in self._done and _handmade(name) is None:
                 self._done[name] = self._class(name)
         described = {module: f"The kinds of {version} and their parts." for version, module in self.index().items()}
-        described["meta_v1"] = "Parts that kinds of all groups share, and what servers answer beside objects."
+        described["meta_v1"] = "Types that kinds of all groups share, and other responses of servers."
         modules = {name: ModuleOutline(f"{_PACKAGE}.{name}", text) for name, text in sorted(described.items())}
         for name, outline in sorted(self._done.items(), key=lambda item: item[1].name):
             modules[self._modules[_package(name)]].classes.append(outline)
         return list(modules.values())
 
     def index(self) -> dict[str, str]:
-        """Give the module of every group-version, by its apiVersion."""
+        """Return the module of every group-version, by its apiVersion."""
         return dict(sorted((r.gvk.api_version, self._modules[_package(name)]) for name, r in self._kinds.items()))
 
     def referenced(self, ref: str) -> Annotation:
-        """Give the class of a schema, and remember to make it."""
+        """Return the class of a schema, and queue it for generation."""
         if (known := _handmade(ref)) is not None:
             return known
         tail = ref.rpartition(".")[2]
@@ -147,11 +147,11 @@ class BuiltinModules:
         return self._named(ref, tail)
 
     def inline(self, schema: Schema, owner: str, wire: str) -> Annotation:
-        """Refuse: built-in types are always named."""
+        """Raise an error: built-in types are always named."""
         raise DeclarationError(f"{owner}.{wire}: a built-in type without a name: {sorted(schema)}")
 
     def _can_be_empty(self, schema: Schema) -> bool:
-        """Tell whether an object of this type needs no field at all."""
+        """Return whether an object of this type has no required field."""
         ref = reference_in(schema)
         if ref is None or ref not in self._schemas:
             return False
@@ -194,16 +194,16 @@ class BuiltinModules:
         return ClassOutline(title, fields, kind, description_of(schema))
 
     def _presence_of_half(self, wire: str, part: Schema, *, required: bool) -> Presence:
-        """Decide on a kind's spec or status: one that can be empty reads as empty when it is absent."""
+        """Return the presence of a kind's spec or status: one that can be empty reads as empty when it is absent."""
         if required:
             return "required"
         if self._can_be_empty(part):
             return "absent"
-        # A default marks what is no pointer in Go: servers always send it, so reading needs no None.
+        # A default marks what is not a pointer in Go: servers always send it, so reading needs no None.
         return "required" if wire == "spec" and "default" in part else "optional"
 
     def _presence_in(self, name: str, wire: str, part: Schema, annotation: Annotation | None = None) -> Presence:
-        """Decide on a demanded field: a zero time is null on the wire; a status begins with zeros."""
+        """Return the presence of a required field: a zero time is null on the wire; a status begins with zeros."""
         text = (annotation or self._annotator.annotate(part, name, wire)).text
         if text in _TIMES:
             return "optional"

@@ -1,7 +1,7 @@
 """Custom resources: the inline schemas of CustomResourceDefinitions become classes with readable names.
 
-An object inside an object gets the short name of its field where all objects under that name look alike, else it is
-named after its owner too. Names do not depend on the order in which definitions are given.
+An object inside an object gets the short name of its field if all objects under that name have the same shape,
+otherwise the name of its owner is put in front. Names do not depend on the order of the definitions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _SHAPING = (
 
 
 def shape_of(schema: Any) -> str:
-    """Give a text that is equal for schemas that become the same class."""
+    """Return a text that is equal for schemas that become the same class."""
     if not isinstance(schema, Mapping):
         return repr(schema)
     members = [(key, repr(schema[key])) for key in _SHAPING if key in schema]
@@ -36,7 +36,7 @@ def shape_of(schema: Any) -> str:
 
 
 def _needed(schema: Schema) -> frozenset[str]:
-    """Give the fields that an author must set: what is demanded and not filled in by the server."""
+    """Return the fields that an author must set: required, and not filled in by the server."""
     return frozenset(name for name in demanded(schema) if "default" not in schema["properties"][name])
 
 
@@ -91,7 +91,7 @@ _HALVES = frozenset({"spec", "status"})
 
 
 class _Survey:
-    """Looks at all objects first: which shapes stand under which name."""
+    """First pass over all objects: collects which shapes occur under which name."""
 
     def __init__(self, kinds: frozenset[str]) -> None:
         self._kinds = kinds
@@ -99,15 +99,15 @@ class _Survey:
         self._annotator = Annotator(self)
 
     def is_ambiguous(self, title: str) -> bool:
-        """Tell whether objects of different shapes would like to have this name."""
+        """Return whether objects of different shapes would like to have this name."""
         return len(self._shapes.get(title, ())) > 1
 
     def referenced(self, ref: str) -> Annotation:
-        """Refuse: schemas of custom resources stand for themselves."""
+        """Raise an error: schemas of custom resources contain no references."""
         raise DeclarationError(f"a custom resource's schema cannot refer to another one: {ref!r}")
 
     def inline(self, schema: Schema, owner: str, wire: str) -> Annotation:
-        """Remember the shape, and look inside."""
+        """Record the shape, and look inside."""
         shape, title = shape_of(schema), class_name(wire)
         if shape not in _KNOWN:
             if not (owner in self._kinds and wire in _HALVES):
@@ -116,7 +116,7 @@ class _Survey:
         return Annotation(title)
 
     def look_at(self, schema: Schema, kind: str) -> None:
-        """Look at all objects inside a kind."""
+        """Collect the shapes of all objects inside a kind."""
         fields_of(schema, self._annotator, _presence, owner=kind, of_kind=True)
 
 
@@ -139,7 +139,7 @@ class _Classes:
         self._survey = survey
         self._kinds = kinds
         self._annotator = Annotator(self)
-        #: Names that belong to somebody already; a short name among them is not tried.
+        #: Names that are taken already; a short name among them is not tried.
         self._reserved = kinds | RESERVED_CLASS_NAMES | {known.text for known in _KNOWN.values()}
         #: The class of each title and shape.
         self._names: dict[tuple[str, str], str] = {}
@@ -147,11 +147,11 @@ class _Classes:
         self.made: list[ClassOutline] = []
 
     def referenced(self, ref: str) -> Annotation:
-        """Refuse, as the survey did before."""
+        """Raise an error: schemas of custom resources contain no references."""
         return self._survey.referenced(ref)
 
     def inline(self, schema: Schema, owner: str, wire: str) -> Annotation:
-        """Give the class of an object inside an object, and make it when it is new."""
+        """Return the class of an object inside an object, and make it when it is new."""
         shape = shape_of(schema)
         if (known := _KNOWN.get(shape)) is not None:
             return known
@@ -163,7 +163,7 @@ class _Classes:
         return Annotation(name)
 
     def make_kind(self, name: str, schema: Schema, resource: ApiResource) -> None:
-        """Make the class of a kind, and those of all objects inside it."""
+        """Create the class of a kind, and those of all objects inside it."""
         self._make(name, schema, resource)
 
     def _title(self, owner: str, wire: str) -> str:
@@ -180,7 +180,7 @@ class _Classes:
 
 
 def _get(document: Any, path: str, wanted: type[Any]) -> Any:
-    """Read a member of an untrusted document; what is missing or of another type is an error that names it."""
+    """Return a member of an untrusted document; raise an error that names it if it is missing or of another type."""
     value = document
     for part in path.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -195,7 +195,7 @@ def _texts(names: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _versions(crd: Any) -> Iterator[tuple[ApiResource, Schema]]:
-    """Give the served versions of one definition."""
+    """Yield the served versions of one definition."""
     names = _get(crd, "spec.names", Mapping)
     for version in _get(crd, "spec.versions", list):
         if not (isinstance(version, Mapping) and version.get("served", True)):
@@ -232,7 +232,7 @@ def _module(name: str, version: GroupVersion, kinds: list[tuple[ApiResource, Sch
 
 
 def _module_names(versions: list[GroupVersion]) -> list[str]:
-    """Give each group-version a module: by the head of its group, or by the whole where heads are equal."""
+    """Return each group-version a module: by the head of its group, or by the whole where heads are equal."""
     heads = [module_name(*version) for version in versions]
     used: set[str] = set()
     return [
@@ -242,7 +242,7 @@ def _module_names(versions: list[GroupVersion]) -> list[str]:
 
 
 def custom_modules(definitions: Sequence[Mapping[str, Any]]) -> list[ModuleOutline]:
-    """Give one module for each group-version of the definitions; what is no definition is an error."""
+    """Return one module for each group-version of the definitions; raise an error for other documents."""
     groups: dict[GroupVersion, dict[str, tuple[ApiResource, Schema]]] = {}
     for definition in definitions:
         for resource, schema in _versions(definition):

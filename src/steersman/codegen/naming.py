@@ -21,7 +21,7 @@ _USED_IN_CLASS_BODIES = frozenset(
 #: What every kind has already; a field of that name would hide it.
 _MEMBERS_OF_KINDS = frozenset(name for name in dir(KubeObject) if not name.startswith("_"))
 
-#: What generated modules import or may refer to; no class of theirs may have such a name.
+#: Names that generated modules import or may refer to; no generated class may have such a name.
 RESERVED_CLASS_NAMES = frozenset(
     {
         "Any",
@@ -50,7 +50,7 @@ def _unhidden(name: str, *, of_kind: bool) -> str:
 
 
 def field_name(wire: str, *, of_kind: bool = False) -> str:
-    """Give the snake_case name of a field: ``clusterIP`` → ``cluster_ip``, ``from`` → ``from_``, ``$ref`` → ``ref``."""
+    """Return the Python name of a field: ``clusterIP`` → ``cluster_ip``, ``from`` → ``from_``, ``$ref`` → ``ref``."""
     name = "_".join(word.lower() for word in words(wire))
     if not name[:1].isalpha():
         name = f"field_{name}".rstrip("_") if name else "unnamed"
@@ -58,13 +58,13 @@ def field_name(wire: str, *, of_kind: bool = False) -> str:
 
 
 def field_names(wires: Iterable[str], *, of_kind: bool = False) -> dict[str, str]:
-    """Give each field of one class its own name; of two that would be equal the later gets a number."""
+    """Return each field of one class its own name; of two that would be equal the later gets a number."""
     used: set[str] = set()
     return {wire: unique(field_name(wire, of_kind=of_kind), used, "_") for wire in wires}
 
 
 def unique(name: str, used: set[str], joint: str = "") -> str:
-    """Give a name that is not used yet, with a number where it must be, and mark it as used."""
+    """Return an unused name, with a number if necessary, and mark it as used."""
     chosen, count = name, 1
     while chosen in used:
         count += 1
@@ -74,12 +74,12 @@ def unique(name: str, used: set[str], joint: str = "") -> str:
 
 
 def needs_wire_name(python_name: str, wire: str) -> bool:
-    """Tell whether the usual conversion would send a field under another name."""
+    """Return whether the usual conversion would send a field under another name."""
     return wire_name(python_name) != wire
 
 
 def class_name(text: str) -> str:
-    """Give the CamelCase name of a class; what is a proper name already stays as it is (``IPBlock``)."""
+    """Return the CamelCase name of a class; a proper name stays unchanged (``IPBlock``)."""
     if re.fullmatch(r"[A-Z][A-Za-z0-9]*", text):
         name = text
     else:
@@ -88,7 +88,7 @@ def class_name(text: str) -> str:
 
 
 def singular(plural: str) -> str:
-    """Give the name of one of several, for the class of a list's items: ``policies`` → ``policy``."""
+    """Return the name of one of several, for the class of a list's items: ``policies`` → ``policy``."""
     if plural.endswith("ies") and len(plural) > len("ties"):
         return f"{plural[:-3]}y"
     if plural.endswith(("sses", "xes", "ches", "shes")):
@@ -99,7 +99,7 @@ def singular(plural: str) -> str:
 
 
 def plural(kind: str) -> str:
-    """Guess the lower-case plural of a kind, as API machinery does where nobody has said it."""
+    """Return the lower-case plural of a kind as API machinery guesses it."""
     name = kind.lower()
     if name.endswith("s"):
         return f"{name}es"
@@ -107,7 +107,7 @@ def plural(kind: str) -> str:
 
 
 def module_name(group: str, version: str) -> str:
-    """Give the module of a group-version: ``rbac.authorization.k8s.io``, ``v1`` → ``rbac_v1``."""
+    """Return the module of a group-version: ``rbac.authorization.k8s.io``, ``v1`` → ``rbac_v1``."""
     head = group.partition(".")[0] or "core"
     name = "_".join(word.lower() for word in words(f"{head}_{version}"))
     return name if name[:1].isalpha() else f"group_{name}".rstrip("_")

@@ -17,11 +17,11 @@ class Annotation:
     imports: frozenset[Import] = frozenset()
 
     def within(self, form: str) -> "Annotation":
-        """Put it into another type: ``within("list[{}]")``."""
+        """Return another type around this one: ``within("list[{}]")``."""
         return Annotation(form.format(self.text), self.imports)
 
     def or_none(self) -> "Annotation":
-        """Let it be ``None`` too."""
+        """Return this type or ``None``."""
         return self if self.text == "Any" or self.text.endswith("| None") else self.within("{} | None")
 
 

@@ -1,13 +1,18 @@
-"""From a change to a reconcile: triggers, predicates, the controller, and the context it hands to the author."""
+"""From a change to a reconcile: triggers, predicates, the controller, and the context that authors get.
+
+Start reading at ``controller``: it takes keys from the queue and runs the reconciler. ``declaration``, ``triggers`` and
+``predicates`` are what authors declare; ``context`` is what their functions get. Rooms: ``run`` (one run of a
+reconciler), ``keys`` (what is remembered about each key between runs), ``reports`` (causes, writes and outcomes as
+values).
+"""
 
 from typing import TYPE_CHECKING
 
 from steersman.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from steersman.controller.causes import Cause
     from steersman.controller.context import Context
-    from steersman.controller.followings import Told
+    from steersman.controller.keys.key_state import ChangeHandler
     from steersman.controller.predicates import (
         Predicate,
         all_of,
@@ -21,14 +26,15 @@ if TYPE_CHECKING:
         negate,
         on_objects,
     )
+    from steersman.controller.reports.causes import Cause
     from steersman.controller.triggers import Chosen, Watch, WatchedKind
 
 __all__ = [
     "Cause",
+    "ChangeHandler",
     "Chosen",
     "Context",
     "Predicate",
-    "Told",
     "Watch",
     "WatchedKind",
     "all_of",
@@ -46,9 +52,9 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "steersman.controller.causes": ("Cause",),
+        "steersman.controller.reports.causes": ("Cause",),
         "steersman.controller.context": ("Context",),
-        "steersman.controller.followings": ("Told",),
+        "steersman.controller.keys.key_state": ("ChangeHandler",),
         "steersman.controller.predicates": (
             "Predicate",
             "all_of",

@@ -1,7 +1,7 @@
-"""What the author's function is handed beside the object: reading, writing, telling, and the causes of this run.
+"""`Context`: what the author's function gets besides the object: reading, writing, reporting, and why it runs.
 
-Reads come from the caches of the kinds that the controller watches, all others from the server. Every write is
-remembered, so that the key is not reconciled again before the caches have it.
+Kinds that the controller watches are read from its caches, all others from the server. Every write is registered, so
+that the key is not reconciled again before the caches show it.
 """
 
 import asyncio
@@ -14,18 +14,20 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from steersman.client.client import Client
-from steersman.controller.causes import Cause
-from steersman.controller.claims import CREATE_ONLY, Claimant, is_outdated
-from steersman.controller.expectations import Target
-from steersman.controller.followings import Told
-from steersman.controller.run_record import RunRecord, target_of
-from steersman.controller.status_draft import READY
-from steersman.controller.surroundings import EventKind, Surroundings, covers
-from steersman.errors import Conflict, Invalid
+from steersman.controller.keys.key_state import ChangeHandler
+from steersman.controller.options import EventKind
+from steersman.controller.reports.causes import Cause
+from steersman.controller.reports.writes import Target, target_of
+from steersman.controller.run.claims import CREATE_ONLY, Claimant, is_outdated
+from steersman.controller.run.environment import ReconcileEnvironment, covers
+from steersman.controller.run.run_record import RunRecord
+from steersman.controller.run.status_draft import READY
+from steersman.errors import Conflict, Invalid, SteersmanError
+from steersman.history.records import Verb
 from steersman.informer.index import BY_CONTROLLER
 from steersman.informer.informer import EVERYTHING, Informer, Selection
 from steersman.informer.record import Record
-from steersman.objects.codec import encode
+from steersman.objects.codec import bytes_read, encode
 from steersman.objects.identity import ApiResource, ObjectKey
 from steersman.objects.resource import KubeObject, Status, resource_of
 from steersman.objects.selectors import LabelSelector
@@ -37,16 +39,16 @@ C = TypeVar("C", bound=KubeObject)
 T = TypeVar("T")
 
 
-#: How often an apply looks at the server when the object keeps changing between the look and the write.
+#: Attempts of an apply whose object keeps changing between the read and the write.
 _CLAIM_TRIES = 4
 _controller_log = logging.getLogger("steersman.controller")
 
 
 class ContextLog(logging.LoggerAdapter[logging.Logger]):
-    """Adds which object is being reconciled to every line."""
+    """Add the reconciled object to every line."""
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Merge the fields of this reconcile with those of the line."""
+        """Merge the fields of this run with those of the line."""
         kwargs["extra"] = {**(self.extra or {}), **kwargs.get("extra", {})}
         return msg, kwargs
 
@@ -55,50 +57,54 @@ class Context(Generic[K]):
     """One run of a reconciler for one object."""
 
     def __init__(
-        self, run: RunRecord[K], surroundings: Surroundings, *, why: tuple[Cause, ...], fields: dict[str, Any]
+        self, run: RunRecord[K], environment: ReconcileEnvironment, *, why: tuple[Cause, ...], fields: dict[str, Any]
     ) -> None:
         self._obj = run.obj
         self._run = run
-        self._surroundings = surroundings
+        self._environment = environment
+        self._options = environment.options
+        self._client = environment.options.client
         self._why = why
         self._fields = fields
         self._log: ContextLog | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
-    # Knowing.
+    # About the run.
 
     @property
     def why(self) -> tuple[Cause, ...]:
-        """The causes of this run."""
+        """Causes of this run."""
         return self._why
 
     @property
     def log(self) -> ContextLog:
-        """A logger whose lines carry controller, kind, key and the number of this run."""
+        """Logger that adds controller, kind, key and the number of this run to every line."""
         if self._log is None:
             self._log = ContextLog(_controller_log, self._fields)
         return self._log
 
     @property
     def client(self) -> Client:
-        """The client itself, for what is not here; its writes are not waited for."""
-        return self._surroundings.client
+        """Client for verbs that `Context` does not have. The caches are not waited for after its writes."""
+        return self._client
 
     def now(self) -> datetime:
-        """Give the time, in UTC, by the clock that everything here goes by."""
-        return self._surroundings.clock.now()
+        """Return the current time in UTC, by the operator's clock."""
+        return self._options.clock.now()
 
     # Reading.
 
     async def get(self, kind: type[C], name: str, namespace: str | None = None) -> C | None:
-        """Give an object by name, in the namespace of the reconciled one unless told otherwise; ``None`` if absent."""
+        """Return an object by name, by default in the namespace of the reconciled one; ``None`` if there is none."""
         key = self._key_for(kind, name, namespace)
-        informer = self._surroundings.caches.find(kind)
+        informer = self._environment.caches.find(kind)
         if informer is not None and self._shows(informer, key):
             found = informer.get(key)
         else:
-            found = await self._surroundings.client.try_get(kind, key.name, key.namespace or None)
+            informer = None
+            found = await self._client.try_get(kind, key.name, key.namespace or None)
+        self._run.trace.read_object(kind, key, found, informer)
         if found is not None:
             self._run.saw([found])
         return found
@@ -106,31 +112,34 @@ class Context(Generic[K]):
     async def list(
         self, kind: type[C], selector: LabelSelector | str | None = None, *, namespace: str | None = None
     ) -> builtins.list[C]:
-        """Give objects by labels, in the namespace of the reconciled one unless told otherwise; ``""`` means all."""
+        """Return objects by labels, by default in the namespace of the reconciled one; ``""`` means all namespaces."""
         place = self._obj.namespace if namespace is None else namespace
         if not resource_of(kind).namespaced:
             place = ""
-        informer = self._surroundings.caches.find(kind)
+        informer = self._environment.caches.find(kind)
         if informer is not None and not informer.is_partial and (not place or informer.covers_namespace(place)):
             found = informer.list(selector, namespace=place or None)
         else:
+            informer = None
             labels = "" if selector is None else str(selector)
-            found = [obj async for obj in self._surroundings.client.list(kind, namespace=place, label_selector=labels)]
+            found = [obj async for obj in self._client.list(kind, namespace=place, label_selector=labels)]
+        self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
 
     def owned(self, kind: type[C]) -> builtins.list[C]:
-        """Give the objects of an owned kind that the reconciled one controls, by its uid, from the cache."""
-        informer = self._surroundings.caches.find(kind)
+        """Return the objects of an owned kind that the reconciled one controls, by its uid, from the cache."""
+        informer = self._environment.caches.find(kind)
         if informer is None:
             raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
         found = [*informer.by_index(BY_CONTROLLER, self._obj.uid)]
+        self._run.trace.read_list(kind, len(found), informer)
         self._run.saw(found)
         return found
 
     def orphans(self, kind: type[C], selector: LabelSelector) -> builtins.list[C]:
-        """Give the objects of a watched kind, in the same namespace, that match and that nobody controls."""
-        informer = self._surroundings.caches.find(kind)
+        """Return the objects of a watched kind in the same namespace that match and have no controller."""
+        informer = self._environment.caches.find(kind)
         if informer is None:
             raise LookupError(f"{kind.__name__} is not watched: declare it with owns=[{kind.__name__}]")
         return [*informer.uncontrolled(selector, namespace=self._obj.namespace or None)]
@@ -138,15 +147,15 @@ class Context(Generic[K]):
     # Writing.
 
     async def apply(self, obj: C, *, owned: bool = True, adopt: bool = False, force: bool = True) -> C:
-        """Apply an object on the server as this operator's full intent, with the owner reference unless told otherwise.
+        """Apply an object on the server as this operator's full intent, by default with an owner reference.
 
         Nothing is sent if the same intent was applied last and the object has not changed since.
 
         An existing object is written only if it is this operator's own: controlled by the reconciled object, or without
-        a controller and written by this operator before. Any other raises ``AlreadyOwned``, which becomes a condition
-        and an event unless it is caught. ``adopt`` takes over an object that has no controller, such as one made by a
-        person; an object with another controller is never taken. ``force`` overwrites fields that other managers have
-        set in it; without, that is a ``Conflict`` which names them.
+        a controller and applied by this operator before. Any other raises ``AlreadyOwned``, which becomes a condition
+        and an event unless the author catches it. ``adopt`` takes over an object without a controller, such as one that
+        a user created; an object with another controller is never taken. ``force`` overwrites fields that other
+        managers have set; without it they raise a ``Conflict`` that names them.
         """
         intent = self._prepared(obj, owned=owned)
         target = target_of(intent)
@@ -154,39 +163,40 @@ class Context(Generic[K]):
         data = encode(intent)
         before = ""
         record: Record | None = None
-        informer = self._surroundings.caches.find(type(obj))
+        informer = self._environment.caches.find(type(obj))
         if informer is not None and (record := informer.store.get(target.key)) is not None:
             before = record.resource_version
-            if self._surroundings.applied.is_current(target, data, before):
+            if self._environment.applied.is_current(target, data, before):
                 return informer.decode(record)
         applied_for = self._obj.uid if owned else ""
-        claimant = Claimant(self._obj, self._surroundings.client.field_manager, owned, adopt)
+        claimant = Claimant(self._obj, self._client.field_manager, owned, adopt)
         claim = self._known_claim(claimant, target, intent, record, applied_for)
-        applied = await self._apply_claimed(claimant, intent, claim, force=force)
-        self._surroundings.applied.remember(
+        applied = await self._send(intent, self._apply_claimed(claimant, intent, claim, force=force))
+        self._environment.applied.remember(
             target, data, version=applied.resource_version, uid=applied.uid, owner=applied_for
         )
-        self._run.wrote(applied, before=before)
+        verb = Verb.CHANGED if before else Verb.APPLIED if informer is None else Verb.CREATED
+        self._run.wrote(applied, before=before, data=None if record is None else record.data, verb=verb)
         return applied
 
     def _known_claim(
         self, claimant: Claimant, target: Target, intent: KubeObject, record: Record | None, applied_for: str
     ) -> Preconditions | None:
-        """Return the preconditions of an apply if they are known without a look at the server."""
+        """Return the preconditions of an apply if they are known without reading from the server."""
         if target == target_of(self._obj):
-            # The reconciled object itself is no child: it may get fields of ours, whoever made it.
+            # The reconciled object is not a child: it may get fields of ours, even if a user created it.
             return Preconditions(uid=self._obj.uid)
         if record is not None and (claim := claimant.claim_cached(intent, record)) is not None:
             return claim
-        informer = self._surroundings.caches.find(type(intent))
+        informer = self._environment.caches.find(type(intent))
         if record is None and informer is not None and covers(informer, intent.namespace, intent.labels):
             return CREATE_ONLY
-        # What this process applied is its own as long as nothing else has changed it.
-        return self._surroundings.applied.claim(target, applied_for)
+        # An object that this process applied is its own as long as nothing else has changed it.
+        return self._environment.applied.claim(target, applied_for)
 
     async def _apply_claimed(self, claimant: Claimant, intent: C, claim: Preconditions | None, *, force: bool) -> C:
-        """Apply an object if it is ours, looking at the server where nothing else tells or the server disagrees."""
-        client = self._surroundings.client
+        """Apply an object if it is ours; read it from the server if nothing is known, or if the server disagrees."""
+        client = self._client
         looked = False
         for tries_left in reversed(range(_CLAIM_TRIES)):
             if claim is None:
@@ -198,40 +208,41 @@ class Context(Generic[K]):
                 if not tries_left or not is_outdated(error, looked=looked):
                     raise
                 claim = None
-        raise AssertionError("the last try returns or raises")
+        raise AssertionError("the last attempt returns or raises")
 
     async def create(self, obj: C, *, owned: bool = True) -> C:
-        """Create an object, with the owner reference unless told otherwise."""
-        created = await self._surroundings.client.create(self._prepared(obj, owned=owned))
+        """Create an object, by default with an owner reference."""
+        prepared = self._prepared(obj, owned=owned)
+        created = await self._send(prepared, self._client.create(prepared))
         self._run.desired.add(target_of(created))
-        self._run.wrote(created, before="")
+        self._run.wrote(created, before="", verb=Verb.CREATED)
         return created
 
     async def update(self, obj: C) -> C:
         """Send what changed in an object since it was read."""
         self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
-        updated = await self._surroundings.client.update(obj)
-        self._run.wrote(updated, before=obj.resource_version)
+        updated = await self._send(obj, self._client.update(obj))
+        self._run.wrote(updated, before=obj.resource_version, data=bytes_read(obj))
         return updated
 
     async def patch(self, obj: C, patch: dict[str, Any], *, status: bool = False) -> C:
-        """Change parts of an object by a JSON merge patch, with ``status`` by way of its status subresource.
+        """Patch an object by a JSON merge patch; with ``status`` its status subresource.
 
-        The status of the reconciled object itself is written after the run: set its fields instead.
+        The status of the reconciled object is written after the run: set its fields instead.
         """
         self._run.wrote_itself = self._run.wrote_itself or obj is self._obj
-        client = self._surroundings.client
-        patched = await (client.status.patch(obj, patch) if status else client.patch(obj, patch))
-        self._run.wrote(patched, before=obj.resource_version)
+        client = self._client
+        patched = await self._send(obj, client.status.patch(obj, patch) if status else client.patch(obj, patch))
+        self._run.wrote(patched, before=obj.resource_version, data=bytes_read(obj))
         return patched
 
     async def delete(self, obj: KubeObject) -> None:
-        """Delete an object; one that is gone already is fine. One of the same name that came later is not touched."""
-        await self._surroundings.client.delete(obj, missing_ok=True)
+        """Delete an object; a deleted one is not an error, and a later object of the same name is not touched."""
+        await self._send(obj, self._client.delete(obj, missing_ok=True))
         self._run.deleted(obj)
 
     async def prune(self, *kinds: type[KubeObject]) -> builtins.list[ObjectKey]:
-        """Delete the owned objects of these kinds that this run has neither applied nor created; give their keys."""
+        """Delete the owned objects of these kinds that this run has neither applied nor created; return their keys."""
         pruned = []
         for kind in kinds:
             for child in self.owned(kind):
@@ -240,81 +251,94 @@ class Context(Generic[K]):
                     pruned.append(child.key)
         return pruned
 
-    # Telling.
+    # Reporting.
 
     def condition(self, type_: str, status: bool | None, reason: str, message: str = "") -> bool:
-        """Set a condition of the reconciled object, for its present generation; answer whether anything changed."""
+        """Set a condition of the reconciled object for its current generation; return whether anything changed."""
         own = getattr(self._obj, "status", None)
         if not isinstance(own, Status):
             raise TypeError(f"the status of {type(self._obj).__name__} has no conditions: derive it from Status")
         if type_ == READY:
-            self._run.said_ready = True
-        now = self._surroundings.clock.now().replace(microsecond=0)
+            self._run.set_ready = True
+        now = self._options.clock.now().replace(microsecond=0)
         return own.set_condition(type_, status, reason, message, now=now, generation=self._obj.generation)
 
     def event(self, reason: str, message: str, *, kind: EventKind = "Normal") -> None:
-        """Tell people what happened to the reconciled object; never waits and never raises."""
-        self._on_loop(lambda: self._surroundings.events.record(self._obj, kind, reason, message))
+        """Record a Kubernetes event about the reconciled object; never blocks and never raises."""
+        self._run.trace.event(kind, reason, message)
+        self._on_loop(lambda: self._options.events.record(self._obj, kind, reason, message))
 
     def requeue_after(self, seconds: float) -> None:
-        """Run again after so many seconds if this run succeeds, even if nothing changes; the shortest wish counts."""
+        """Run again after this many seconds if this run succeeds, even if nothing changes; the shortest call counts."""
         if seconds <= 0:
             raise ValueError(f"requeue_after needs a positive number of seconds, got {seconds}")
-        wished = self._run.again_after
-        self._run.again_after = seconds if wished is None else min(wished, seconds)
+        known = self._run.again_after
+        self._run.again_after = seconds if known is None else min(known, seconds)
 
     def waker(self) -> Callable[[], None]:
-        """Give a function that asks for another run of this object, at any later time and from any thread.
+        """Return a function that requests another run of this object, at any later time and from any thread.
 
-        It is for what happens outside Kubernetes, and for those who are told by ``follow``.
+        It is for events from outside Kubernetes, and for handlers of ``follow``.
         """
-        key, wake = self._obj.key, self._surroundings.wake
+        key, wake = self._obj.key, self._environment.wake
         return lambda: self._on_loop(lambda: wake(key))
 
     def memory(self, make: Callable[[], T]) -> T:
-        """Give what this operator remembers of the object while both are there: made on first use, by the function.
+        """Return a value that is kept for this object as long as it exists and the operator runs.
 
-        It is gone after a restart, so nothing may depend on it that cannot be found out again.
+        ``make`` creates it on first use. It is lost at a restart, so it must be possible to compute it again.
         """
-        return self._surroundings.memories.of(self._obj.key, self._obj.uid, make)
+        return self._environment.states.of(self._obj.key).remember(self._obj.uid, make)
 
     # Beyond the declared kinds, and beyond the cluster.
 
-    def follow(self, resource: ApiResource, told: Told, selection: Selection = EVERYTHING) -> Informer[Any]:
-        """Let a function be told of every change of a kind that is known only at run time; give its replica.
+    def follow(
+        self, resource: ApiResource, on_change: ChangeHandler, selection: Selection = EVERYTHING
+    ) -> Informer[Any]:
+        """Watch a kind that is known only at run time, call a function with every change, and return the cache.
 
-        It is told first of what is there, marked as initial. Say it again in every run: what a successful run does not
-        follow any more ends, and everything ends with the object. ``client.discovery`` finds the resource. Where the
-        selection names no namespaces, those count that the operator is limited to.
+        The function is called first with the existing objects, marked as initial. Call ``follow`` in every run: a watch
+        that a successful run did not ask for ends, and all of them end with the object. ``client.discovery`` finds the
+        resource. A selection without namespaces means those that the operator is limited to.
         """
         self._run.followed.add((resource.gvk, selection))
-        return self._surroundings.followings.follow(self._obj.key, resource, selection, told)
+        state = self._environment.states.of(self._obj.key)
+        return self._environment.watches.follow(state, resource, selection, on_change)
 
     def http(self, url: str) -> HttpService:
-        """Return an HTTP service by its URL; connections are kept for as long as the operator runs.
+        """Return an HTTP service by its URL; connections are kept as long as the operator runs.
 
-        Requests other than GET, HEAD and OPTIONS are sent only while this process leads: else ``LeadershipLost``.
+        Requests other than GET, HEAD and OPTIONS raise ``LeadershipLost`` unless this process leads.
         """
-        surroundings = self._surroundings
-        return surroundings.services.at(url, fence=surroundings.external_writes.fence)
+        return self._options.services.at(url, fence=self._options.fence)
 
     async def external_write(self, system: str, description: str, write: Callable[[], Awaitable[T]]) -> T:
         """Carry out a write to another system, such as a database, and return what ``write`` returns.
 
-        Leadership is checked right before ``write`` is called: ``LeadershipLost`` is raised without it. The write is
-        counted, logged and recorded by ``system`` and ``description``, which therefore must not contain secrets.
+        Raises ``LeadershipLost``, without calling ``write``, if this process does not lead any more. The write is
+        counted, logged and recorded by ``system`` and ``description``, which must not contain secrets.
         """
-        writes = self._surroundings.external_writes
-        return await writes.run(system, description, write, obj=self._obj, log=self.log)
+        writes = self._environment.external_writes
+        return await writes.run(
+            system, description, write, obj=self._obj, log=self.log, on_ended=self._run.trace.external_write
+        )
 
     def wait(self, awaitable: Coroutine[Any, Any, T]) -> T:
-        """Wait in a plain ``def`` reconciler for what a method here gives: ``ctx.wait(ctx.apply(obj))``."""
+        """Wait in a plain ``def`` reconciler for the result of an async method: ``ctx.wait(ctx.apply(obj))``."""
         if threading.get_ident() == self._thread:
             awaitable.close()
-            raise RuntimeError("ctx.wait is for plain functions: an async one awaits")
+            raise RuntimeError("ctx.wait is for plain functions: use await in an async one")
         return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result()
 
-    # Inside.
+    # Internals.
+
+    async def _send(self, obj: KubeObject, request: Awaitable[T]) -> T:
+        """Wait for a write; note it if it fails."""
+        try:
+            return await request
+        except SteersmanError as error:
+            self._run.trace.failed(obj, error)
+            raise
 
     def _on_loop(self, call: Callable[[], None]) -> None:
         if threading.get_ident() == self._thread:
@@ -332,7 +356,7 @@ class Context(Generic[K]):
         return not informer.is_partial and informer.covers_namespace(key.namespace)
 
     def _prepared(self, obj: C, *, owned: bool) -> C:
-        """Give a copy with the namespace and the owner that it gets by default; the author's object stays as it is."""
+        """Return a copy with the default namespace and owner; the author's object is not changed."""
         self._run.saw([obj])
         prepared = copy(obj)
         prepared.metadata = copy(obj.metadata)
@@ -342,7 +366,7 @@ class Context(Generic[K]):
             if self._obj.namespace and prepared.namespace != self._obj.namespace:
                 raise ValueError(
                     f"{self._obj!r} cannot own {prepared!r}: an owner is cluster-scoped or in the same namespace; "
-                    f"write owned=False"
+                    f"pass owned=False"
                 )
             reference = self._obj.owner_reference()
             others = [owner for owner in obj.metadata.owner_references if owner.uid != reference.uid]

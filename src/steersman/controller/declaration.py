@@ -1,4 +1,4 @@
-"""What an author declares: a function that reconciles a kind, its cleanup, and what else triggers it."""
+"""`Reconciler`: a declared function that reconciles a kind, its cleanup, and the kinds that trigger it."""
 
 import inspect
 import sys
@@ -22,7 +22,7 @@ K = TypeVar("K", bound=KubeObject)
 
 #: The author's function; a plain ``def`` runs in a thread.
 ReconcileFunction: TypeAlias = Callable[[K, Context[K]], Awaitable[None] | None]
-#: Told of every failure of a reconcile; what it raises takes the failure's place.
+#: Called with every failure of a run; an exception that it raises replaces the failure.
 ErrorFunction: TypeAlias = Callable[[K, Context[K], BaseException], Awaitable[None] | None]
 
 
@@ -36,7 +36,7 @@ def check_function(function: Callable[..., object], arguments: tuple[str, ...], 
     try:
         signature = _signature(function)
     except (TypeError, ValueError):
-        # Some functions of C extensions do not tell.
+        # Some functions of C extensions have no signature.
         return
     try:
         signature.bind(*arguments)
@@ -49,7 +49,7 @@ def check_function(function: Callable[..., object], arguments: tuple[str, ...], 
 
 
 def _signature(function: Callable[..., object]) -> inspect.Signature:
-    """Return the signature; its annotations may name what is imported for type checkers only."""
+    """Return the signature; its annotations may name types that are imported for type checkers only."""
     if sys.version_info >= (3, 14):
         return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
     return inspect.signature(function)
@@ -62,27 +62,27 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
     owns: tuple[type[KubeObject], ...] = ()
     #: Kinds whose objects trigger others, by a function.
     watches: tuple[WatchedKind[Any], ...] = ()
-    #: Kinds whose objects a run may wait for (``Blocked``): single objects are watched while something waits for them.
+    #: Kinds whose objects a run may wait for (``Blocked``): a single object is watched while a run waits for it.
     waits_for: tuple[type[KubeObject], ...] = ()
     #: Which changes of the reconciled kind matter.
     when: Predicate = meaningful
     #: Which changes of owned kinds matter.
     owns_when: Predicate = always
-    #: How many objects are reconciled at the same time.
+    #: Number of objects that are reconciled at the same time.
     workers: int = 1
-    #: Seconds that one reconcile may take.
+    #: Time limit of one run in seconds.
     timeout: float | None = None
-    #: Seconds between reconciles of every object even though nothing changed.
+    #: Seconds between reconciles of every object even if nothing changed.
     resync: float | None = None
     #: Only objects with these labels.
     selector: str = ""
-    #: Do not wait for the kind when it is not served (yet).
+    #: Start even if the kind is not served (yet).
     optional: bool = False
     #: Call the function for objects that are being deleted as well.
     while_deleting: bool = False
-    #: Tell of runs that keep failing by the Ready condition and an event.
+    #: Report runs that keep failing by the Ready condition and an event.
     report_failures: bool = True
-    #: Seconds that a key is held back for the cache to see what its last run wrote.
+    #: Time limit, in seconds, of holding a key back until the cache shows what its last run wrote.
     hold: float = 10.0
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class ReconcilerOptions(Struct, frozen=True, kw_only=True):
 
 
 class Reconciler(Generic[K]):
-    """A declared reconciler. It can be called as the function that it was made from."""
+    """A declared reconciler. Calling it calls the author's function."""
 
     def __init__(
         self,
@@ -116,11 +116,11 @@ class Reconciler(Generic[K]):
         self.finalizer = finalizer
 
     def __call__(self, obj: K, ctx: Context[K]) -> Awaitable[None] | None:
-        """Call the author's function itself."""
+        """Call the author's function."""
         return self.function(obj, ctx)
 
     def cleanup(self, function: ReconcileFunction[K]) -> ReconcileFunction[K]:
-        """Declare what is done before an object goes; its presence adds and removes the finalizer."""
+        """Declare the cleanup before an object is deleted; with it the finalizer is added and removed automatically."""
         if self.cleanup_function is not None:
             raise DeclarationError(f"{self.name} has a cleanup already")
         check_function(function, ("object", "ctx"), "a cleanup")
@@ -128,7 +128,7 @@ class Reconciler(Generic[K]):
         return function
 
     def on_error(self, function: ErrorFunction[K]) -> ErrorFunction[K]:
-        """Declare who is told of failures: ``(obj, ctx, error)``; what it raises takes the failure's place."""
+        """Declare a handler of failures: ``(obj, ctx, error)``; an exception that it raises replaces the failure."""
         if self.error_function is not None:
             raise DeclarationError(f"{self.name} has an on_error already")
         check_function(function, ("object", "ctx", "error"), "an on_error")
@@ -136,7 +136,7 @@ class Reconciler(Generic[K]):
         return function
 
     def triggers(self, reconciled: StoreReader[K]) -> Iterable[Trigger]:
-        """Give everything that makes one of the reconciled objects be reconciled, the kind itself first."""
+        """Yield the triggers of this reconciler, that of the kind itself first."""
         options = self.options
         yield Trigger(self.kind, to_itself, options.when, options.optional)
         to_owner = to_controller(self.resource.gvk, namespaced=self.resource.namespaced)

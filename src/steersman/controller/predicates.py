@@ -1,7 +1,7 @@
-"""Which changes matter. A predicate sees records, so that deciding costs no decoding.
+"""Predicates: which changes trigger a reconcile. They get records, so that no object has to be decoded.
 
-The default for the reconciled kind lets everything pass but changes of the status alone: a controller's own status
-writes do not trigger it again.
+The default for the reconciled kind, ``meaningful``, passes everything except changes of the status alone: a
+controller's own status writes do not trigger it again.
 """
 
 from collections.abc import Callable
@@ -17,29 +17,29 @@ Predicate: TypeAlias = Callable[[Change], bool]
 
 
 def always(_: Change) -> bool:
-    """Let every change pass."""
+    """Pass every change."""
     return True
 
 
 def generation_changed(change: Change) -> bool:
-    """Let pass what is new, gone, repeated, or of another generation; a kind without generations passes always."""
+    """Pass creations, deletions, resyncs and new generations; kinds without generations always pass."""
     if not isinstance(change, Updated) or change.is_resync:
         return True
     return change.new.generation == 0 or change.old.generation != change.new.generation
 
 
 def labels_changed(change: Change) -> bool:
-    """Let an update pass if its labels differ."""
+    """Pass updates that change labels; creations and deletions always pass."""
     return not isinstance(change, Updated) or change.old.labels != change.new.labels
 
 
 def annotations_changed(change: Change) -> bool:
-    """Let an update pass if its annotations differ."""
+    """Pass updates that change annotations; creations and deletions always pass."""
     return not isinstance(change, Updated) or change.old.annotations_digest != change.new.annotations_digest
 
 
 def deletion_changed(change: Change) -> bool:
-    """Let an update pass if its deletion was asked for, or its finalizers differ."""
+    """Pass updates that begin the deletion or change finalizers; creations and deletions always pass."""
     if not isinstance(change, Updated):
         return True
     old, new = change.old, change.new
@@ -47,22 +47,22 @@ def deletion_changed(change: Change) -> bool:
 
 
 def any_of(*predicates: Predicate) -> Predicate:
-    """Let pass what at least one of them lets pass."""
+    """Pass changes that at least one predicate passes."""
     return lambda change: any(predicate(change) for predicate in predicates)
 
 
 def all_of(*predicates: Predicate) -> Predicate:
-    """Let pass what all of them let pass."""
+    """Pass changes that all predicates pass."""
     return lambda change: all(predicate(change) for predicate in predicates)
 
 
 def negate(predicate: Predicate) -> Predicate:
-    """Let pass what another does not."""
+    """Pass changes that the predicate does not pass."""
     return lambda change: not predicate(change)
 
 
 def on_objects(kind: type[K], test: Callable[[K | None, K | None], bool]) -> Predicate:
-    """Decide on typed objects: ``test(old, new)``; ``old`` is None for what is new, ``new`` for what is gone."""
+    """Pass by a test of typed objects: ``test(old, new)``; ``old`` is None for a creation, ``new`` for a deletion."""
 
     def predicate(change: Change) -> bool:
         match change:

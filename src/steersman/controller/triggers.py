@@ -1,4 +1,4 @@
-"""From a change of some object to the keys of the objects to reconcile."""
+"""Triggers: from a change of a watched object to the keys of the objects to reconcile."""
 
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeAlias, TypeVar
@@ -14,31 +14,31 @@ from steersman.objects.identity import GroupVersionKind, ObjectKey
 from steersman.objects.resource import KubeObject, resource_of
 
 K = TypeVar("K", bound=KubeObject)
-#: The reconciled kind, beside another one. What triggers every kind triggers each one, hence contravariant.
+#: The reconciled kind. Contravariant: a watch that can trigger every kind can trigger each one.
 R_contra = TypeVar("R_contra", bound=KubeObject, contravariant=True)
 #: The watched kind. Covariant, so that a list of watches of several kinds is one of watches, not of objects: only a
 #: watch itself calls its function, with objects of its own kind.
 W_co = TypeVar("W_co", bound=KubeObject, covariant=True)
 
-#: Gives the keys of the objects to reconcile for a record of another kind.
+#: Returns the keys of the objects to reconcile for a record of another kind.
 Mapper: TypeAlias = Callable[[Record], Iterable[ObjectKey]]
-#: The same as an author writes it, with a typed object; a key may be written as ``namespace/name``.
+#: The same for authors, with a typed object; a key may be written as ``namespace/name``.
 TypedMapper: TypeAlias = Callable[[K], Iterable[ObjectKey | str]]
 
 
 def to_itself(record: Record) -> Iterable[ObjectKey]:
-    """Reconcile the object that changed."""
+    """Return the key of the changed object itself."""
     return (record.key,)
 
 
 def to_controller(owner: GroupVersionKind, *, namespaced: bool) -> Mapper:
-    """Reconcile the owner of that kind which controls the object that changed."""
+    """Return a mapper to the owner of a kind that controls the changed object."""
 
     def mapper(record: Record) -> Iterable[ObjectKey]:
         reference = record.controller
         if reference is None or reference.kind != owner.kind:
             return ()
-        # An owner may be referred to by any version of its group.
+        # An owner reference may have any version of the group.
         if reference.api_version.rpartition("/")[0] != owner.group:
             return ()
         return (ObjectKey(record.key.namespace if namespaced else "", reference.name),)
@@ -47,7 +47,7 @@ def to_controller(owner: GroupVersionKind, *, namespaced: bool) -> Mapper:
 
 
 def to_mapped(kind: type[K], function: TypedMapper[K]) -> Mapper:
-    """Reconcile what the author's function gives for the object that changed."""
+    """Return a mapper to the keys that the author's function returns for the changed object."""
 
     def mapper(record: Record) -> Iterable[ObjectKey]:
         found = function(decode(kind, record.data))
@@ -57,7 +57,7 @@ def to_mapped(kind: type[K], function: TypedMapper[K]) -> Mapper:
 
 
 def to_choosers(reconciled: StoreReader[R_contra], kind: type[K], chooses: Callable[[R_contra, K], bool]) -> Mapper:
-    """Reconcile the objects that choose the one that changed: the function is called for each reconciled object."""
+    """Return a mapper to the objects that choose the changed one; the function is called for each reconciled object."""
     namespaced = resource_of(reconciled.kind).namespaced
 
     def mapper(record: Record) -> Iterable[ObjectKey]:
@@ -69,7 +69,7 @@ def to_choosers(reconciled: StoreReader[R_contra], kind: type[K], chooses: Calla
 
 
 class Trigger(Struct, frozen=True):
-    """One watched kind of a controller: which of its changes matter, and what they ask for."""
+    """One watched kind of a controller: which of its changes matter, and which keys they trigger."""
 
     kind: type[KubeObject]
     mapper: Mapper
@@ -77,7 +77,7 @@ class Trigger(Struct, frozen=True):
     optional: bool = False
 
     def keys(self, change: Change) -> list[ObjectKey]:
-        """Give the keys that a change asks for: for an update those of both states, since it may have moved."""
+        """Return the keys that a change triggers; for an update those of both states, which may differ."""
         if not self.when(change):
             return []
         keys = dict.fromkeys(self.mapper(record_of(change)))
@@ -95,16 +95,16 @@ class WatchedKind(Struct, Generic[R_contra], frozen=True):
 
     @property
     def kind(self) -> type[KubeObject]:
-        """The watched kind."""
+        """Watched kind."""
         raise NotImplementedError
 
     @property
     def optional(self) -> bool:
-        """Do not wait for a kind that is not served (yet), nor fail because of it."""
+        """Whether the operator starts even if the kind is not served (yet)."""
         raise NotImplementedError
 
     def trigger(self, reconciled: StoreReader[R_contra]) -> Trigger:
-        """Return what reconciles objects when one of this kind changes."""
+        """Return the trigger for changes of this kind."""
         raise NotImplementedError
 
 
@@ -118,7 +118,7 @@ class Watch(WatchedKind[KubeObject], Generic[W_co], frozen=True):
     optional: bool = False
 
     def trigger(self, reconciled: StoreReader[KubeObject]) -> Trigger:
-        """Return what reconciles the objects that the function names."""
+        """Return the trigger of the objects that the function names."""
         del reconciled
         return Trigger(self.kind, to_mapped(self.kind, self.to), self.when, self.optional)
 
@@ -126,9 +126,9 @@ class Watch(WatchedKind[KubeObject], Generic[W_co], frozen=True):
 class Chosen(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
     """A kind whose objects are chosen by the reconciled ones: ``Chosen(Pod, by=lambda service, pod: …)``.
 
-    When such an object changes, the reconciled objects that choose it, or chose it before, are reconciled. Where both
-    kinds are namespaced only those of the same namespace are asked. Asking decodes each of them, so let ``when`` drop
-    what does not matter.
+    When such an object changes, the reconciled objects that choose it, or chose it before, are reconciled. If both
+    kinds are namespaced, only objects of the same namespace are considered. Each of them is decoded for that, so let
+    ``when`` drop changes that do not matter.
     """
 
     kind: type[W_co]
@@ -138,5 +138,5 @@ class Chosen(WatchedKind[R_contra], Generic[R_contra, W_co], frozen=True):
     optional: bool = False
 
     def trigger(self, reconciled: StoreReader[R_contra]) -> Trigger:
-        """Return what reconciles the objects that choose the changed one."""
+        """Return the trigger of the objects that choose the changed one."""
         return Trigger(self.kind, to_choosers(reconciled, self.kind, self.by), self.when, self.optional)

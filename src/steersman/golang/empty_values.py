@@ -1,18 +1,17 @@
-"""Empty maps and lists that were given, where none would be written.
+"""Empty maps and lists that a client sent, where an absent one would not be written.
 
-Go tells an empty map from none as long as an object is in memory: some rules compare them, and refusals quote them.
-What is written and stored does not tell them apart. While a request is judged such values are marked by their type;
-they are put back before the rules of a kind see an object, and gone before anybody else does.
+Go distinguishes an empty map from an absent one while an object is in memory: some rules compare them, and messages
+quote them. Once written and stored they are the same. During a request such values are marked by their type; they are
+put back before the rules of a kind see an object, and removed before it is stored or sent.
 """
 
 from typing import Any
 
 from steersman.golang.equality import json_equal
+from steersman.json_types import JsonObject
 
-Document = dict[str, Any]
 
-
-class GivenMap(dict[str, Any]):
+class GivenMap(JsonObject):
     """An empty map that a client gave."""
 
 
@@ -32,9 +31,10 @@ def _is_mark(value: Any) -> bool:
 
 
 def without_empties(value: Any, *, keeps_lists: bool = False) -> Any:
-    """Give a document as it is stored, without what was given empty; the same one if there is nothing of the kind.
+    """Return a document as it is stored, without empty values that were sent; the same document if it has none.
 
-    ``keeps_lists`` is for what is shown, or owned, without having been stored: a list that is always written is empty.
+    ``keeps_lists`` is for documents that are shown, or owned, without having been stored: required lists stay empty
+    lists.
     """
     if value.__class__ is dict:
         parts = {
@@ -53,7 +53,7 @@ def without_empties(value: Any, *, keeps_lists: bool = False) -> Any:
 
 
 def put_back(obj: Any, given: Any) -> None:
-    """Give an object again what was given empty, at the places that are still there and still have nothing."""
+    """Put empty values that were sent back into an object, where their parent still exists and lacks them."""
     if obj.__class__ is dict and given.__class__ is dict:
         for key, part in given.items():
             if _is_mark(part):
@@ -67,7 +67,7 @@ def put_back(obj: Any, given: Any) -> None:
 
 
 def same_content(left: Any, right: Any) -> bool:
-    """Tell whether two values are the same once they are written: what was given empty counts as nothing."""
+    """Return whether two values are equal once written, when empty values that were sent count as absent."""
     if json_equal(left, right):
         return True
     left, right = (None if _is_mark(value) else without_empties(value) for value in (left, right))

@@ -1,6 +1,6 @@
-"""What Go's JSON scanner says of a text: that it nests too deeply, and where one that is not JSON is wrong.
+"""Errors of Go's JSON scanner: nesting that is too deep, and the first wrong character of a text that is not JSON.
 
-The second is only asked after decoding has failed; finding the first wrong character is all it does.
+The second is only used after decoding has failed.
 """
 
 import re
@@ -46,14 +46,14 @@ def _shown(char: str) -> str:
 
 
 class _Scanner:
-    """Reads a text until it is wrong. Iterative in depth: an explicit stack of what is open."""
+    """Reads a text up to the first wrong character. Nesting is an explicit stack, so it does not recurse."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def fail(self, where: str) -> _FaultError:
-        """Say what is wrong with the character at hand."""
+        """Return the error about the current character."""
         if self.at >= len(self.text):
             return _FaultError(_END)
         return _FaultError(f"invalid character {_shown(self.text[self.at])} {where}")
@@ -124,7 +124,7 @@ class _Scanner:
         self.at += 1
 
     def opened(self, char: str, stack: list[str]) -> bool:
-        """Enter an object or a list; says whether a value is expected next."""
+        """Enter an object or a list; return whether a value is expected next."""
         self.at += 1
         closing = "}" if char == "{" else "]"
         if self.skip_blanks() == closing:
@@ -136,7 +136,7 @@ class _Scanner:
         return True
 
     def after_value(self, stack: list[str]) -> None:
-        """Close what ends here, up to the next value; at the top, nothing may follow."""
+        """Close what ends here, up to the next value; at the top level, nothing may follow."""
         while stack:
             char = self.skip_blanks()
             if char == stack[-1]:
@@ -167,7 +167,7 @@ class _Scanner:
 
 
 def json_fault(text: str) -> str:
-    """Give the scanner's message about a text; empty if the text is JSON."""
+    """Return the scanner's message about a text; empty if the text is JSON."""
     try:
         _Scanner(text).run()
     except _FaultError as fault:

@@ -8,7 +8,7 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 #: From here on Go writes a whole number with an exponent.
 _EXPONENT: Final = 1e21
-#: Integers of so many bits fit into a float.
+#: Integers of this many bits fit into a float.
 _FLOAT_BITS: Final = 1023
 
 
@@ -51,7 +51,7 @@ _NOT_FINITE: Final = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
 
 
 def _single(number: float) -> float:
-    """Round to a 32-bit float; what is too large becomes infinite."""
+    """Round to a 32-bit float; a number that is too large becomes infinite."""
     try:
         rounded: float = struct.unpack("f", struct.pack("f", number))[0]
     except OverflowError:
@@ -71,7 +71,7 @@ def _shortest_single(number: float) -> str:
 
 
 def _scientific(text: str) -> tuple[str, int]:
-    """Split the text of a positive float into its figures and the exponent of the first of them."""
+    """Split the text of a positive float into its digits and the exponent of the first of them."""
     mantissa, _, exponent = text.partition("e")
     whole, _, fraction = mantissa.partition(".")
     figures = (whole + fraction).lstrip("0")

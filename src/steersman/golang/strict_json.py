@@ -16,6 +16,7 @@ from msgspec import Struct
 from steersman.errors import DecodeError
 from steersman.golang.json_scanner import is_too_deep, json_fault
 from steersman.golang.numbers import settled_number
+from steersman.json_types import JsonObject
 
 _SUMMARY = 30
 #: A whole number of so few digits fits into a float.
@@ -23,7 +24,7 @@ _SURELY_FINITE = 300
 #: Makes every digit a zero and everything else a blank: long numbers are then found at the speed of memory.
 _DIGITS = bytes(48 if 48 <= code < 58 else 32 for code in range(256))  # noqa: PLR2004 - "0" to "9", and a blank
 _LONG_NUMBER = b"0" * _SURELY_FINITE
-#: A number of so many digits may be beyond what is stored as an integer.
+#: A number with this many digits may not fit into a 64-bit integer.
 _HUGE = b"0" * 19
 _encode = msgspec.json.Encoder().encode
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -46,9 +47,9 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _settled(pairs: Any, path: str, duplicates: list[str]) -> Any:
-    """Turn pairs into objects, noting repeated keys."""
+    """Turn pairs into objects, and record repeated keys."""
     if isinstance(pairs, _Pairs):
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for name, item in pairs:
             here = f"{path}.{name}" if path else name
             if name in found:
@@ -99,7 +100,7 @@ _decode_with_floats = msgspec.json.Decoder(float_hook=_float).decode
 
 
 def _fast(raw: bytes) -> tuple[Any, bool]:
-    """Decode what needs no tolerance; say whether it has floats."""
+    """Decode JSON without tolerance; return whether it has floats."""
     try:
         return _decode_without_floats(raw), False
     except _FloatMetError:
@@ -107,7 +108,7 @@ def _fast(raw: bytes) -> tuple[Any, bool]:
 
 
 def decode_json(raw: bytes) -> Decoded:
-    """Decode a JSON text; raises `DecodeError` with the words of the server's own scanner."""
+    """Decode a JSON text; raises `DecodeError` with the text of the server's own scanner."""
     if is_too_deep(raw):
         raise DecodeError("exceeded max depth")
     digits = raw.translate(_DIGITS)
@@ -151,38 +152,26 @@ def _summary(raw: bytes) -> str:
 
 
 def unrecognized_message(raw: bytes, kind: str, why: str) -> str:
-    """Give the message about a body in which no kind of object can be made out."""
+    """Return the message about a body in which no kind of object can be made out."""
     return f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})"
 
 
-def missing_kind_message(raw: bytes, kind: str) -> str:
-    """Give the message about a body that has no `kind`."""
-    return unrecognized_message(raw, kind, f"Object 'Kind' is missing in '{raw.decode('utf-8', 'replace')}'")
-
-
 def not_json_message(raw: bytes, kind: str, fault: str) -> str:
-    """Give the message about a body that is not JSON."""
+    """Return the message about a body that is not JSON."""
     return unrecognized_message(raw, kind, f"couldn't get version/kind; json parse error: {fault}")
 
 
 def not_an_object_message(raw: bytes, kind: str, json_word: str) -> str:
-    """Give the message about a body that is JSON, but no object."""
+    """Return the message about a body that is JSON, but no object."""
     wanted = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
     return not_json_message(raw, kind, f"json: cannot unmarshal {json_word} into Go value of type {wanted}")
 
 
-def strict_faults(duplicates: Iterable[str], unknown: Iterable[str]) -> list[str]:
-    """Name the fields that strict decoding refuses, and that are warned about otherwise; each once."""
-    faults = [f'duplicate field "{path}"' for path in duplicates]
-    faults += [f'unknown field "{path}"' for path in unknown]
-    return list(dict.fromkeys(faults))
-
-
 def cannot_handle_message(kind: str, version: str, why: str) -> str:
-    """Give the message of the 400 answer about an object that does not decode."""
+    """Return the message of the 400 answer about an object that does not decode."""
     return f'{kind} in version "{version}" cannot be handled as a {kind}: {why}'
 
 
 def strict_message(faults: Iterable[str]) -> str:
-    """Give the reason why strict decoding refuses an object."""
+    """Return the reason why strict decoding refuses an object."""
     return f"strict decoding error: {', '.join(faults)}"

@@ -31,7 +31,9 @@ from yaml.events import (
 )
 
 from steersman.errors import DecodeError
+from steersman.golang.text import quoted, syntax
 from steersman.golang.yaml_scalars import MERGE_TAG, ScalarError, key_text, plain_value, tagged_value
+from steersman.json_types import JsonObject, copied
 
 _Parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -54,7 +56,7 @@ _MERGE_KEY: Any = object()
 
 
 class YamlError(DecodeError):
-    """A text is not YAML that can become JSON. ``str()`` is what Go says; ``line`` counts from 1, 0 if unknown."""
+    """A text is not YAML that can become JSON. ``str()`` is Go's message; ``line`` counts from 1, 0 if unknown."""
 
     def __init__(self, problem: str, *, line: int = 0, shown_line: int = 0, prefix: str = "yaml: ") -> None:
         super().__init__(f"{prefix}line {shown_line}: {problem}" if shown_line else f"{prefix}{problem}")
@@ -69,7 +71,7 @@ class Remark(NamedTuple):
     key: str
     #: The key as Go prints it, such as ``"a"`` or ``1``.
     shown: str
-    #: Whether the key came with a ``<<``, where overwriting is what people want.
+    #: Whether the key came with a ``<<``, where overwriting is intended.
     is_merged: bool = False
 
     def __str__(self) -> str:
@@ -77,7 +79,7 @@ class Remark(NamedTuple):
 
 
 class YamlDocument(msgspec.Struct):
-    """The value of one document, and what is noteworthy about its keys."""
+    """The value of one document, and remarks about its keys."""
 
     value: Any
     line: int
@@ -88,7 +90,7 @@ class YamlDocument(msgspec.Struct):
 
     @property
     def strict_error(self) -> str:
-        """What strict decoding says about duplicate keys; empty if there are none."""
+        """Go's error about duplicate keys in strict decoding; empty if there are none."""
         if not self.duplicates:
             return ""
         return "yaml: unmarshal errors:\n" + "\n".join(f"  {duplicate}" for duplicate in self.duplicates)
@@ -149,7 +151,7 @@ def _syntax_error(error: Exception) -> YamlError:
     return YamlError(str(error.problem or error.context), line=line + 1, shown_line=shown)
 
 
-#: PyYAML's own reader says it differently from libyaml.
+#: PyYAML's own reader words it differently from libyaml.
 _READER_PROBLEMS: Final = {"special characters are not allowed": "control characters are not allowed"}
 
 
@@ -183,7 +185,7 @@ class _Mapping:
 
     def __init__(self, anchor: _Anchor | None, line: int) -> None:
         self.anchor, self.line = anchor, line
-        self.value: dict[str, Any] = {}
+        self.value: JsonObject = {}
         #: The key whose value comes next.
         self.key: Any = _NO_KEY
 
@@ -226,7 +228,7 @@ class _Builder:
         return self._document
 
     def _skip_rest(self) -> None:
-        """Look for a fault in the syntax of what is left, which is reported rather than any other."""
+        """Check the syntax of the rest of the document: a syntax error takes precedence over any other."""
         if len(self._open) > MAX_DEPTH or self._steps + self._nesting > self._max_steps:
             return
         steps = self._max_steps
@@ -234,7 +236,7 @@ class _Builder:
             steps -= 1
 
     def scalar(self, event: Any) -> None:
-        """Take a scalar: a value or a key."""
+        """Handle a scalar: a value or a key."""
         text = event.value
         self._count(event, len(text))
         is_open = bool(self._open) and self._open[-1].is_key_next
@@ -272,7 +274,7 @@ class _Builder:
         self._place(done.value, event, line=done.line)
 
     def alias(self, event: Any) -> None:
-        """Take what an anchor stands for, at the price of decoding it again."""
+        """Handle an alias: insert the value of its anchor, and charge the cost of decoding it again."""
         anchor = self._anchors.get(event.anchor)
         line = event.start_mark.line + 1
         if anchor is None:
@@ -284,8 +286,8 @@ class _Builder:
         self._aliased += anchor.steps
         self._aliased_text += anchor.text
         self._check_aliases(line)
-        # Its own copy: whoever changes one place must not change another. What it costs has been checked.
-        self._place(_copied(anchor.value), event, is_alias=True)
+        # A copy, so that a change in one place does not change the other. Its cost has been checked.
+        self._place(copied(anchor.value), event, is_alias=True)
 
     def _anchored(self, event: Any) -> _Anchor | None:
         if event.anchor is None:
@@ -297,7 +299,7 @@ class _Builder:
         return anchor
 
     def _complete(self, anchor: _Anchor | None, value: Any) -> None:
-        assert anchor is not None  # noqa: S101 - whoever calls has looked
+        assert anchor is not None  # noqa: S101 - the caller has checked
         anchor.value, anchor.is_complete = value, True
         anchor.steps, anchor.text = self._steps - anchor.steps, self._text - anchor.text
 
@@ -327,7 +329,7 @@ class _Builder:
             raise YamlError("document contains excessive aliasing", line=line)
 
     def _place(self, value: Any, event: Any, *, line: int = 0, is_alias: bool = False) -> None:
-        """Put a complete value where it belongs."""
+        """Insert a complete value into the innermost object or list."""
         if not self._open:
             self._document.value = value
             self._check_finite(value, event)
@@ -350,13 +352,13 @@ class _Builder:
         if text in mapping.value:
             self._document.duplicates.append(Remark(line, text, shown))
         if text is None:
-            self._refuse_later(f"{shown}, value: {_go_value(value)}", event)
+            self._refuse_later(f"{shown}, value: {_shown(value)}", event)
         else:
             self._check_finite(value, event)
             mapping.value[text] = value
 
     def _merge(self, mapping: _Mapping, value: Any, line: int, *, is_alias: bool) -> None:
-        """Put the members of one or several objects in; of several, the first wins."""
+        """Merge the members of one or several objects; of several, the first wins."""
         sources = [value]
         if value.__class__ is list and not is_alias:
             self._steps -= 1
@@ -366,17 +368,17 @@ class _Builder:
                 raise YamlError("map merge requires map or sequence of maps as the value", line=line)
             for key, part in source.items():
                 if key in mapping.value:
-                    self._document.duplicates.append(Remark(line, key, _go_string(key), is_merged=True))
+                    self._document.duplicates.append(Remark(line, key, quoted(key), is_merged=True))
                 mapping.value[key] = part
 
     def _key(self, value: Any, event: Any) -> tuple[str | None, str]:
         """Return a key as JSON has it, and as Go shows it; without the former the document cannot become JSON."""
         if value.__class__ is str:
-            return value, _go_string(value)
+            return value, quoted(value)
         line = event.start_mark.line + 1
         if value.__class__ in (list, dict):
-            raise YamlError(f"invalid map key: {_go_value(value)}", line=line)
-        written = event.value if event.__class__ is ScalarEvent else _go_value(value)
+            raise YamlError(f"invalid map key: {_shown(value)}", line=line)
+        written = event.value if event.__class__ is ScalarEvent else _shown(value)
         self._document.renamed.append(Remark(line, written, written))
         try:
             text = key_text(written, value)
@@ -385,7 +387,7 @@ class _Builder:
         return text, text
 
     def _check_finite(self, value: Any, event: Any) -> None:
-        """Note a number that JSON does not have."""
+        """Report a number that JSON does not have."""
         if value.__class__ is float and not -_INFINITE < value < _INFINITE:
             name = "NaN" if value != value else f"{'+' if value > 0 else '-'}Inf"  # noqa: PLR0124 - only NaN is not itself
             self._refuse_later(f"json: unsupported value: {name}", event)
@@ -406,30 +408,6 @@ _TAKE: Final[dict[type, Any]] = {
 }
 
 
-def _copied(value: Any) -> Any:
-    if value.__class__ is dict:
-        return {key: _copied(part) for key, part in value.items()}
-    if value.__class__ is list:
-        return [_copied(part) for part in value]
-    return value
-
-
-def _go_string(text: str) -> str:
-    return msgspec.json.encode(text).decode()
-
-
-def _go_value(value: Any, *, none: str = "<nil>") -> str:
+def _shown(value: Any) -> str:
     """Return a value as Go's ``%#v`` prints it."""
-    if value.__class__ is str:
-        return _go_string(value)
-    if value is None:
-        return none
-    inner = "interface {}(nil)"
-    if value.__class__ is dict:
-        pairs = ", ".join(f"{_go_string(key)}:{_go_value(value[key], none=inner)}" for key in sorted(value))
-        return f"map[interface {{}}]interface {{}}{{{pairs}}}"
-    if value.__class__ is list:
-        return f"[]interface {{}}{{{', '.join(_go_value(item, none=inner) for item in value)}}}"
-    if value.__class__ is bool:
-        return "true" if value else "false"
-    return str(value)
+    return syntax(value, "map[interface {}]interface {}") if value is not None else "<nil>"

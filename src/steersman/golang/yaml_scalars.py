@@ -57,7 +57,7 @@ _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
 class ScalarError(ValueError):
-    """A scalar is not what its tag says; the message is Go's."""
+    """A scalar does not fit its tag; the message is Go's."""
 
 
 def plain_value(text: str) -> Any:
@@ -84,7 +84,7 @@ def key_text(text: str, value: Any) -> str:
 
 
 def is_plain_string(text: str) -> bool:
-    """Return whether a string can be written without quotes: no reader that we know takes it for something else."""
+    """Return whether a string can be written without quotes: no known reader takes it for another type."""
     if text and text[0] not in _TELLING and text not in ("=", "<<"):
         return True
     kind, _ = _resolved(text)
@@ -149,7 +149,7 @@ def _integer(digits: str) -> int | None:
 
 
 def _without_leading_zeros(digits: str) -> str:
-    """Shorten an integer that is padded: ``0x000…01`` is a small number."""
+    """Remove the padding of an integer: ``0x000…01`` is a small number."""
     match = _PADDED.fullmatch(digits)
     return digits if match is None else "".join(part for part in match.groups() if part)
 
@@ -173,7 +173,7 @@ def _is_time(text: str) -> bool:
 
 
 def _binary(text: str) -> str:
-    """Decode base64 and read it as UTF-8; each byte that is not becomes U+FFFD, as in Go's JSON."""
+    """Decode base64 and read it as UTF-8; each invalid byte becomes U+FFFD, as in Go's JSON."""
     encoded = text.replace("\n", "").replace("\r", "")
     try:
         # Python alone would take a superfluous "=".

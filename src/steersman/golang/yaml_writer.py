@@ -16,7 +16,7 @@ _SafeDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 #: Where Go folds lines; manifests, which people read, are wider.
 _GO_WIDTH: Final = 80
 _WIDTH: Final = 120
-#: What libyaml writes after a text that ends in empty lines, and Go does not.
+#: What libyaml writes after a text that ends in empty lines, unlike Go.
 _END: Final = "\n...\n"
 
 
@@ -26,7 +26,7 @@ class _Dumper(_SafeDumper):  # type: ignore[misc] # chosen at run time: the C du
     yaml_implicit_resolvers: dict[Any, Any] = {}
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Never write an alias: they are hard to read and to patch."""
+        """Return True: aliases are hard to read and to patch, so none is written."""
         del data
         return True
 
@@ -95,7 +95,7 @@ def _compare(one: str, other: str) -> int:
 
 
 def _number_at(key: str, start: int, *, is_zero: bool) -> tuple[int, int]:
-    """Return the number that stands at a place of a key, and where it ends; leading zeros count for little."""
+    """Return the number at a position of a key, and where it ends; leading zeros count for little."""
     end = start
     while end < len(key) and key[end].isdecimal():
         end += 1

@@ -1,11 +1,12 @@
 """Which fields two documents differ in, as people name them: ``spec.containers[main].image  app:1 → app:2``.
 
 A difference is for reading, not for patching: elements of lists are matched by ``name`` (or ``type``, for conditions)
-where every element has one, values are cut short, and there is a limit to the number of fields.
+where every element has one, values are cut short, and there is a limit to the number of fields. Values of fields that
+are named like a password or a token are not shown.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import islice
+import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -23,12 +24,19 @@ _ALWAYS: Final = frozenset({"managedFields", "resourceVersion", "generation"})
 #: By which field the elements of a list are told apart, in this order.
 _ELEMENT_NAMES: Final = ("name", "type", "key")
 
+#: Names of fields whose values are not shown.
+_CONFIDENTIAL: Final = re.compile(
+    r"(?i)(passw(or)?d|passphrase|token|credentials?|(api|private|secret|access)[-_]?key)\b\]?$"
+)
+_MASK: Final = "<secret>"
+
 _encode = msgspec.json.encode
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[tuple[FieldChange, ...], int]:
     """Return the fields in which two documents differ, at most `LIMIT`, and how many more there are."""
-    found = list(islice(_walk("", before, after), _COUNTED))
+    found: list[FieldChange] = []
+    _compare("", before, after, found)
     return tuple(found[:LIMIT]), max(len(found) - LIMIT, 0)
 
 
@@ -44,45 +52,56 @@ def value_text(value: Any) -> str:
     """Return a value on one line, cut short; empty for an absent one."""
     if value is None:
         return ""
-    text = value if isinstance(value, str) and value else _encode(value).decode()
-    text = " ".join(text.split())
+    text = " ".join(value.split()) if value.__class__ is str and value else _encode(value).decode()
     return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
 
 
-def _walk(path: str, before: Any, after: Any) -> Iterator[FieldChange]:
-    if before == after:
+# Documents are what a JSON decoder returns, so that exact types tell them apart; this runs for every write.
+
+
+def _compare(path: str, before: Any, after: Any, found: list[FieldChange]) -> None:
+    """Add the differences of two values to ``found``, until there are more than anybody counts."""
+    if before == after or len(found) > _COUNTED:
         return
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for key in [*before, *(key for key in after if key not in before)]:
-            yield from _walk(_member(path, key), before.get(key), after.get(key))
-    elif isinstance(before, list) and isinstance(after, list):
-        yield from _elements(path, before, after)
-    elif isinstance(after, Mapping) and after and before is None:
-        for key, value in after.items():
-            yield from _walk(_member(path, key), None, value)
+    if after.__class__ is dict and (before.__class__ is dict or (before is None and after)):
+        _compare_members(path, before or {}, after, found)
+    elif before.__class__ is list and after.__class__ is list:
+        _compare_elements(path, before, after, found)
+    elif _CONFIDENTIAL.search(path):
+        found.append(FieldChange(path, _MASK if before is not None else "", _MASK if after is not None else ""))
     else:
-        yield FieldChange(path, value_text(before), value_text(after))
+        found.append(FieldChange(path, value_text(before), value_text(after)))
 
 
-def _elements(path: str, before: list[Any], after: list[Any]) -> Iterator[FieldChange]:
+def _compare_members(path: str, before: dict[str, Any], after: dict[str, Any], found: list[FieldChange]) -> None:
+    for key, value in before.items():
+        other = after.get(key)
+        if value != other:
+            _compare(_member(path, key), value, other, found)
+    for key, value in after.items():
+        if key not in before:
+            _compare(_member(path, key), None, value, found)
+
+
+def _compare_elements(path: str, before: list[Any], after: list[Any], found: list[FieldChange]) -> None:
     for name in _ELEMENT_NAMES:
         old, new = _by_name(before, name), _by_name(after, name)
         if old is not None and new is not None:
             for key in [*old, *(key for key in new if key not in old)]:
-                yield from _walk(f"{path}[{key}]", old.get(key), new.get(key))
+                _compare(f"{path}[{key}]", old.get(key), new.get(key), found)
             return
     if len(before) == len(after):
         for number, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from _walk(f"{path}[{number}]", one, other)
+            _compare(f"{path}[{number}]", one, other, found)
         return
-    yield FieldChange(path, value_text(before), value_text(after))
+    found.append(FieldChange(path, value_text(before), value_text(after)))
 
 
 def _by_name(elements: list[Any], name: str) -> dict[str, Any] | None:
     """Return the elements by a field that all of them have with different texts; ``None`` if they have not."""
     found: dict[str, Any] = {}
     for element in elements:
-        value = element.get(name) if isinstance(element, Mapping) else None
+        value = element.get(name) if element.__class__ is dict else None
         if not isinstance(value, str) or value in found:
             return None
         found[value] = element

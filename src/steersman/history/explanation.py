@@ -183,6 +183,10 @@ def _write_text(write: WriteRecord, about: Reconcile) -> str:
     return f"{name}{f'  {changes}{more}' if changes else ''}"
 
 
+#: Fields of a status that are told by other words, or say nothing.
+_SAID_OTHERWISE = ("conditions", "observedGeneration")
+
+
 def _status_text(reconcile: Reconcile) -> str:
     """Return what the status says that it did not say before; conditions by their names."""
     fields = [
@@ -190,7 +194,7 @@ def _status_text(reconcile: Reconcile) -> str:
         for write in reconcile.writes
         if write.verb is Verb.STATUS
         for change in write.changes
-        if not change.path.startswith("conditions[")
+        if not change.path.startswith(_SAID_OTHERWISE)
     ]
     return ", ".join([*fields, *map(str, reconcile.conditions)])
 

@@ -50,13 +50,16 @@ class FieldChange(NamedTuple):
 class CauseType(StrEnum):
     """What led to a reconcile."""
 
+    #: The object existed when the controller started.
     EXISTS = "exists"
     CREATED = "created"
     CHANGED = "changed"
     DELETED = "deleted"
     RESYNC = "resync"
+    #: The run asked for it: ``ctx.requeue_after``, or the recheck of ``Blocked``.
     TIMER = "timer"
     RETRY = "retry"
+    #: A function from ``ctx.waker()`` was called, or a person asked for it.
     REQUESTED = "requested"
 
 
@@ -90,6 +93,8 @@ class Verb(StrEnum):
 
     CREATED = "created"
     CHANGED = "changed"
+    #: Created or changed: the kind is not cached, so it is not known whether the object was there.
+    APPLIED = "applied"
     UNCHANGED = "unchanged"
     DELETED = "deleted"
     STATUS = "status"

@@ -1,4 +1,4 @@
-"""What happened to a cached object, as types."""
+"""Changes of a cached object, as types."""
 
 from typing import TypeAlias
 
@@ -8,10 +8,10 @@ from steersman.informer.record import Record
 
 
 class Added(Struct, frozen=True, gc=False):
-    """An object is new to whoever is told."""
+    """An object is new to the handler."""
 
     new: Record
-    #: Whether it was there before the informer, or the handler, began.
+    #: Whether it existed before the informer, or the handler, started.
     is_initial: bool = False
 
 
@@ -23,15 +23,15 @@ class Updated(Struct, frozen=True, gc=False):
 
     @property
     def is_resync(self) -> bool:
-        """Whether nothing changed and the handler asked to be told again."""
+        """Whether nothing changed, and the handler asked for periodic resyncs."""
         return self.old is self.new
 
 
 class Deleted(Struct, frozen=True, gc=False):
-    """An object is gone. Its record is the last state known, with the version of the deletion where that was seen."""
+    """An object was deleted. The record is its last known state, with the version of the deletion if that was seen."""
 
     old: Record
-    #: False when its absence was found by listing again: its last changes, and when it went, were not seen.
+    #: False if a list showed that it does not exist any more: its last changes and the deletion itself were not seen.
     was_observed: bool = True
 
 
@@ -39,5 +39,5 @@ Change: TypeAlias = Added | Updated | Deleted
 
 
 def record_of(change: Change) -> Record:
-    """Give the newest state that a change speaks of."""
+    """Return the newest state in a change."""
     return change.old if isinstance(change, Deleted) else change.new

@@ -1,4 +1,4 @@
-"""How current a replica is: for health checks, metrics and for people who ask why a cache does not sync."""
+"""`Freshness`: how current a cache is, for health checks and metrics, and why it does not sync."""
 
 from msgspec import Struct
 
@@ -6,18 +6,18 @@ from steersman.errors import Forbidden, NotFound, SteersmanError
 
 
 class Freshness(Struct, frozen=True):
-    """What is known of a replica at one moment."""
+    """The state of a cache at one moment."""
 
     #: Whether the first complete state has arrived, and the kind is still served.
     is_synced: bool
-    #: Seconds since the server was last heard of: an event, a bookmark or a list. ``None`` before the first.
+    #: Seconds since the server last sent an event, a bookmark or a list. ``None`` before the first.
     age: float | None
-    #: What went wrong last; ``None`` while all is well.
+    #: The last error; ``None`` after a success.
     error: SteersmanError | None
 
     @property
     def reason(self) -> str:
-        """Why the replica is not current, in words; empty while all is well."""
+        """Why the cache is not current; empty if it is."""
         match self.error:
             case None:
                 return "" if self.is_synced else "waiting for the first list"

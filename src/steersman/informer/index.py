@@ -1,4 +1,4 @@
-"""Indexes: find cached objects by a value that is computed from them."""
+"""Indexes of a store: find cached objects by a value that is computed from them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from steersman.informer.record import Record
 from steersman.objects.identity import ObjectKey
 
-#: Gives the values under which a record is found; none leaves it out.
+#: Returns the values under which a record is indexed; none excludes it.
 Extract = Callable[[Record], Iterable[str]]
 
 BY_NAMESPACE = "namespace"
@@ -14,23 +14,23 @@ BY_CONTROLLER = "controller-uid"
 
 
 def by_namespace(record: Record) -> Iterable[str]:
-    """Find objects by their namespace."""
+    """Return the namespace of an object."""
     return (record.key.namespace,)
 
 
 def by_owner(record: Record) -> Iterable[str]:
-    """Find objects by the uids of all their owners."""
+    """Return the uids of all owners of an object."""
     return tuple(owner.uid for owner in record.owners)
 
 
 def by_controller(record: Record) -> Iterable[str]:
-    """Find objects by the uid of the owner that controls them."""
+    """Return the uid of the controller of an object."""
     controller = record.controller
     return () if controller is None else (controller.uid,)
 
 
 def by_label(label: str) -> Extract:
-    """Find objects by the value of one label; objects without it are not found."""
+    """Return an index function for the value of one label; objects without the label are excluded."""
 
     def extract(record: Record) -> Iterable[str]:
         value = record.labels.get(label)
@@ -40,44 +40,44 @@ def by_label(label: str) -> Extract:
 
 
 class Index(ABC):
-    """Value → keys, kept current by the store, in the order in which the keys got the value."""
+    """Value → keys, updated by the store, in the order in which the keys got the value."""
 
     def __init__(self) -> None:
         self._keys: dict[str, dict[ObjectKey, None]] = {}
 
     @staticmethod
     def by(extract: Extract) -> "Index":
-        """Give an empty index of what a function gives for each record."""
+        """Return an empty index for an index function."""
         return NamespaceIndex() if extract is by_namespace else ValueIndex(extract)
 
     @abstractmethod
     def put(self, record: Record) -> None:
-        """Enter a record, instead of what its key had before."""
+        """Index a record; it replaces the previous one of its key."""
 
     @abstractmethod
     def remove(self, key: ObjectKey) -> None:
-        """Take a key out."""
+        """Remove a key."""
 
     @abstractmethod
     def empty(self) -> "Index":
-        """Give a new index with the same rule."""
+        """Return an empty index with the same function."""
 
     def keys(self, value: str) -> list[ObjectKey]:
-        """Give the keys with a value; safe to call from any thread."""
+        """Return the keys with a value; safe to call from any thread."""
         return list(self._keys.get(value, ()))
 
     def values(self) -> list[str]:
-        """Give every value that some object has."""
+        """Return every value that an object has."""
         return list(self._keys)
 
     def rebuilt(self, records: Iterable[Record]) -> "Index":
-        """Give a new index with the same rule for other records."""
+        """Return an index with the same function for other records."""
         other = self.empty()
         for record in records:
             other.put(record)
         return other
 
-    def _withdraw(self, key: ObjectKey, values: tuple[str, ...]) -> None:
+    def _remove_values(self, key: ObjectKey, values: tuple[str, ...]) -> None:
         for value in values:
             keys = self._keys.get(value)
             if keys is not None:
@@ -87,10 +87,10 @@ class Index(ABC):
 
 
 class NamespaceIndex(Index):
-    """Namespace → keys. The value is part of the key: nothing has to be remembered to withdraw it, nor compared."""
+    """Namespace → keys. The value is part of the key, so nothing has to be remembered or compared."""
 
     def put(self, record: Record) -> None:
-        """Enter a record; its key cannot have had another namespace before."""
+        """Index a record; its key cannot have had another namespace before."""
         key = record.key
         keys = self._keys.get(key.namespace)
         if keys is None:
@@ -98,35 +98,35 @@ class NamespaceIndex(Index):
         keys[key] = None
 
     def remove(self, key: ObjectKey) -> None:
-        """Take a key out."""
-        self._withdraw(key, (key.namespace,))
+        """Remove a key."""
+        self._remove_values(key, (key.namespace,))
 
     def empty(self) -> Index:
-        """Give a new index with the same rule."""
+        """Return an empty index."""
         return NamespaceIndex()
 
 
 class ValueIndex(Index):
-    """Any value that a function gives → keys."""
+    """Any value that a function returns → keys."""
 
     def __init__(self, extract: Extract) -> None:
         super().__init__()
         self._extract = extract
-        #: What each key was entered under. Invariant: exactly the entries of ``_keys``, turned around.
+        #: The values of each key. Invariant: the inverse of ``_keys``.
         self._values: dict[ObjectKey, tuple[str, ...]] = {}
 
     def empty(self) -> Index:
-        """Give a new index with the same rule."""
+        """Return an empty index with the same function."""
         return ValueIndex(self._extract)
 
     def put(self, record: Record) -> None:
-        """Enter a record, instead of what its key had before."""
+        """Index a record; it replaces the previous one of its key."""
         key = record.key
         before = self._values.get(key, ())
         after = tuple(self._extract(record))
         if before == after:
             return
-        self._withdraw(key, before)
+        self._remove_values(key, before)
         if not after:
             self._values.pop(key, None)
             return
@@ -135,5 +135,5 @@ class ValueIndex(Index):
             self._keys.setdefault(value, {})[key] = None
 
     def remove(self, key: ObjectKey) -> None:
-        """Take a key out."""
-        self._withdraw(key, self._values.pop(key, ()))
+        """Remove a key."""
+        self._remove_values(key, self._values.pop(key, ()))

@@ -1,7 +1,7 @@
-"""The informer: a kind's replica and those who want to know of its changes. Any number of them share one watch.
+"""`Informer`: a cache of a kind, and handlers that are called with its changes. All of them share one watch.
 
-Promises: the store has a change before any handler is told; every handler sees each object's changes in order, a late
-one first gets everything there is; a slow or raising handler holds up nobody else.
+Promises: the store has a change before any handler is called with it; every handler gets the changes of an object in
+order, and a late handler gets all existing objects first; a slow or failing handler does not delay the others.
 """
 
 import asyncio
@@ -17,9 +17,10 @@ from steersman.errors import WaitTimeout
 from steersman.informer.changes import Added, Change, Deleted, Updated
 from steersman.informer.freshness import Freshness
 from steersman.informer.index import BY_NAMESPACE, Extract, by_namespace
+from steersman.informer.list_watch_driver import ApiConnection, Source
 from steersman.informer.reader import StoreReader
 from steersman.informer.record import Record, RecordReader, Transform
-from steersman.informer.reflector import Link, Reflector, Source
+from steersman.informer.reflector import Reflector
 from steersman.informer.store import Store
 from steersman.informer.subscription import Handler, Subscription
 from steersman.objects.identity import ApiResource, GroupVersionKind
@@ -31,22 +32,22 @@ from steersman.protocol.requests import Requests
 K = TypeVar("K", bound=KubeObject | Unstructured)
 
 _PARTIAL = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
-#: Seconds that starting waits for the first complete state.
+#: Seconds to wait for the first complete state at the start.
 SYNC_TIMEOUT = 120.0
 #: The shortest time between two resyncs.
 MIN_RESYNC = 1.0
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """Which objects of a kind are replicated. Equal selections can share a watch."""
+    """Which objects of a kind are cached. Equal selections can share a watch."""
 
-    #: None of them means all.
+    #: Empty for all.
     namespaces: tuple[str, ...] = ()
     label_selector: str = ""
     field_selector: str = ""
     #: Keep only the metadata of each object; read them as ``PartialObjectMetadata``.
     metadata_only: bool = False
-    #: Ask for the initial state as a stream where the server can.
+    #: Request the initial state as a stream (WatchList) if the server supports it.
     watch_list: bool = True
 
 
@@ -54,20 +55,20 @@ EVERYTHING = Selection()
 
 
 class InformerOptions(Struct, frozen=True, kw_only=True):
-    """How a replica is kept."""
+    """How objects are cached."""
 
     transform: Transform | None = None
-    #: Further ways to find objects, beside by namespace.
+    #: Indexes besides that by namespace.
     indexes: Mapping[str, Extract] = field(default_factory=dict)
 
 
 class Informer(StoreReader[K], Generic[K]):
-    """A kind's replica: read it, or be told of its changes. Use it as ``async with``, or run it and wait for sync."""
+    """A cache of a kind: read it, or handle its changes. Use ``async with``, or ``run`` it and ``wait_synced``."""
 
     def __init__(
         self,
         kind: type[K],
-        link: Link,
+        connection: ApiConnection,
         selection: Selection = EVERYTHING,
         *,
         options: InformerOptions | None = None,
@@ -81,7 +82,7 @@ class Informer(StoreReader[K], Generic[K]):
         self.label_selector = LabelSelector.parse(selection.label_selector)
         store = Store({BY_NAMESPACE: by_namespace, **options.indexes})
         super().__init__(kind, store)
-        self._link = link
+        self._connection = connection
         reader = RecordReader(_PARTIAL if selection.metadata_only else self.resource.gvk, transform=options.transform)
         settings = ListWatchSettings(
             label_selector=selection.label_selector,
@@ -90,27 +91,27 @@ class Informer(StoreReader[K], Generic[K]):
         )
         requests = Requests(self.resource, metadata_only=selection.metadata_only)
         self._reflectors = [
-            Reflector(Source(requests, settings, namespace), store, reader, link, self._on_changes)
+            Reflector(Source(requests, settings, namespace), store, reader, connection, self._on_changes)
             for namespace in dict.fromkeys(selection.namespaces or ("",))
         ]
         self._subscriptions: list[Subscription] = []
-        #: The tasks of each handler that is being told, to end them with it.
-        self._telling: dict[Subscription, list[asyncio.Task[None]]] = {}
+        #: The running tasks of each handler.
+        self._delivering: dict[Subscription, list[asyncio.Task[None]]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._waiters: list[asyncio.Future[None]] = []
         self._exit = AsyncExitStack()
 
-    # Being told.
+    # Handlers.
 
     def add_handler(self, handler: Handler, *, name: str = "", resync: float | None = None) -> Subscription:
-        """Tell a handler of every change from now on, and first of everything there is, marked as initial.
+        """Call a handler with every existing object, marked as initial, and then with every change.
 
-        ``resync`` repeats all objects to this handler every so many seconds; nothing is asked of the server.
+        ``resync`` repeats all objects to this handler every so many seconds, without a request to the server.
         """
         if resync is not None and resync < MIN_RESYNC:
             raise ValueError(f"resync must be at least {MIN_RESYNC:g} s, got {resync}")
         label = name or getattr(handler, "__qualname__", type(handler).__qualname__)
-        subscription = Subscription(label, handler, clock=self._link.clock, resync=resync)
+        subscription = Subscription(label, handler, clock=self._connection.clock, resync=resync)
         subscription.push([Added(record, is_initial=True) for record in self._store.records()])
         if self.is_synced:
             subscription.mark_synced()
@@ -120,10 +121,10 @@ class Informer(StoreReader[K], Generic[K]):
         return subscription
 
     def remove_handler(self, subscription: Subscription) -> None:
-        """Tell a handler nothing more, not even what waits for it; one that is gone already is fine."""
+        """Remove a handler at once, with its undelivered changes; a removed one is not an error."""
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
-        for task in self._telling.pop(subscription, ()):
+        for task in self._delivering.pop(subscription, ()):
             task.cancel()
 
     def handle(
@@ -133,7 +134,7 @@ class Informer(StoreReader[K], Generic[K]):
         updated: Callable[[K, K], Awaitable[None] | None] | None = None,
         deleted: Callable[[K], Awaitable[None] | None] | None = None,
     ) -> Subscription:
-        """Tell functions of typed objects: ``added(new)``, ``updated(old, new)``, ``deleted(last_known)``."""
+        """Call functions with typed objects: ``added(new)``, ``updated(old, new)``, ``deleted(last_known)``."""
 
         def handler(change: Change) -> Awaitable[None] | None:
             match change:
@@ -147,7 +148,7 @@ class Informer(StoreReader[K], Generic[K]):
         return self.add_handler(handler, name=f"{self.resource.gvk.kind} handler")
 
     def add_index(self, name: str, values: Callable[[K], list[str]]) -> None:
-        """Let ``by_index(name, value)`` find objects by what a function gives for each."""
+        """Add an index for ``by_index(name, value)``, by the values that a function returns for each object."""
 
         def extract(record: Record) -> list[str]:
             return values(self.decode(record))
@@ -155,7 +156,7 @@ class Informer(StoreReader[K], Generic[K]):
         self._store.add_index(name, extract)
 
     def ensure_record_index(self, name: str, extract: Extract) -> None:
-        """Index by a value that needs no decoding, unless there is an index of that name."""
+        """Add an index by a value that needs no decoding, unless there is an index of that name."""
         if not self._store.has_index(name):
             self._store.add_index(name, extract)
 
@@ -163,27 +164,27 @@ class Informer(StoreReader[K], Generic[K]):
 
     @property
     def store(self) -> Store:
-        """The records themselves, to read."""
+        """Store of the records, for reading."""
         return self._store
 
     @property
     def is_partial(self) -> bool:
-        """Whether it leaves out some objects, or parts of them, that its namespaces have."""
+        """Whether some objects of its namespaces, or parts of them, are not cached."""
         return bool(self.selection.label_selector or self.selection.field_selector or self.selection.metadata_only)
 
     def covers_namespace(self, namespace: str) -> bool:
-        """Tell whether objects of a namespace are replicated."""
+        """Return whether objects of a namespace are cached."""
         return not self.selection.namespaces or namespace in self.selection.namespaces
 
     @property
     def is_synced(self) -> bool:
-        """Whether the replica holds a complete state."""
+        """Whether the cache holds a complete state."""
         return all(reflector.is_synced for reflector in self._reflectors)
 
     async def wait_synced(self, *, within: float | None = None) -> None:
-        """Wait for the first complete state; the ``WaitTimeout`` says what stands in the way."""
+        """Wait for the first complete state; ``WaitTimeout`` has the reason why it is missing."""
         try:
-            async with self._link.clock.timeout(within):
+            async with self._connection.clock.timeout(within):
                 while not self.is_synced:
                     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                     self._waiters.append(waiter)
@@ -192,7 +193,7 @@ class Informer(StoreReader[K], Generic[K]):
             raise WaitTimeout(f"{self.resource.gvk} did not sync in {within} s: {self.freshness().reason}") from None
 
     def freshness(self) -> Freshness:
-        """Show how current the replica is; of several namespaces the least current counts."""
+        """Return how current the cache is; of several namespaces the least current counts."""
         parts = [reflector.freshness() for reflector in self._reflectors]
         ages = [part.age for part in parts]
         known = [age for age in ages if age is not None]
@@ -203,16 +204,16 @@ class Informer(StoreReader[K], Generic[K]):
         )
 
     def nudge(self) -> None:
-        """Try again now if a failure is being waited out."""
+        """End a back-off after a failure now."""
         for reflector in self._reflectors:
             reflector.nudge()
 
-    # Life.
+    # Life cycle.
 
     async def run(self) -> None:
-        """Keep the replica true and the handlers told, until cancelled."""
+        """Update the cache and call the handlers until cancelled."""
         if self._tasks is not None:
-            raise RuntimeError(f"{self!r} runs already")
+            raise RuntimeError(f"{self!r} is already running")
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             try:
@@ -223,7 +224,7 @@ class Informer(StoreReader[K], Generic[K]):
                 await asyncio.get_running_loop().create_future()
             finally:
                 self._tasks = None
-                self._telling.clear()
+                self._delivering.clear()
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -238,15 +239,15 @@ class Informer(StoreReader[K], Generic[K]):
         return await self._exit.__aexit__(kind, error, trace)
 
     def _start(self, subscription: Subscription, tasks: asyncio.TaskGroup) -> None:
-        telling = [tasks.create_task(subscription.run(), name=f"handler/{subscription.name}")]
+        delivering = [tasks.create_task(subscription.run(), name=f"handler/{subscription.name}")]
         if subscription.resync is not None:
             resync = self._resync(subscription, subscription.resync)
-            telling.append(tasks.create_task(resync, name=f"resync/{subscription.name}"))
-        self._telling[subscription] = telling
+            delivering.append(tasks.create_task(resync, name=f"resync/{subscription.name}"))
+        self._delivering[subscription] = delivering
 
     async def _resync(self, subscription: Subscription, seconds: float) -> None:
         while True:
-            await self._link.clock.sleep(seconds)
+            await self._connection.clock.sleep(seconds)
             subscription.push([Updated(record, record) for record in self._store.records()])
 
     def _on_changes(self, changes: list[Change]) -> None:
@@ -268,5 +269,5 @@ class Informer(StoreReader[K], Generic[K]):
 
 def _declared_resource(kind: type[KubeObject | Unstructured]) -> ApiResource:
     if issubclass(kind, Unstructured):
-        raise TypeError("an informer of Unstructured objects needs resource=…: which kind it shall follow")
+        raise TypeError("an informer of Unstructured objects needs resource=…: the kind to watch")
     return resource_of(kind)

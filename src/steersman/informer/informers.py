@@ -1,4 +1,4 @@
-"""Sharing: one informer for each kind and selection, whoever asks for it."""
+"""`Informers`: one shared informer for each kind and selection."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, cast
 
 from steersman.concurrency import background
 from steersman.informer.informer import EVERYTHING, Informer, InformerOptions, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.informer.subscription import Handler, Subscription
 from steersman.objects.identity import ApiResource, GroupVersionKind
 from steersman.objects.resource import KubeObject, Unstructured, gvk_of
@@ -16,8 +16,8 @@ from steersman.objects.resource import KubeObject, Unstructured, gvk_of
 K = TypeVar("K", bound=KubeObject)
 
 
-class Following:
-    """One handler's interest in a kind. The replica lives as long as anybody is interested in it."""
+class InformerHandle:
+    """A handler at a shared informer. An informer that was created by ``follow`` stops with its last handle."""
 
     def __init__(self, informers: "Informers", informer: Informer[Any], subscription: Subscription) -> None:
         self._informers = informers
@@ -25,23 +25,23 @@ class Following:
         self.subscription = subscription
 
     def end(self) -> None:
-        """Be told nothing more; if nobody else is interested, the watch ends too. A second time is fine."""
+        """Remove the handler, and stop the informer if this was its last handle; a second call does nothing."""
         self.informer.remove_handler(self.subscription)
         self._informers.leave(self)
 
     def __repr__(self) -> str:
-        return f"<Following {self.informer.resource.gvr} {self.subscription!r}>"
+        return f"<InformerHandle {self.informer.resource.gvr} {self.subscription!r}>"
 
 
 class Informers:
-    """Informers with one connection and one life: those asked for before ``run`` start with it, later ones at once."""
+    """Informers that share a connection: those created before ``run`` start with it, later ones at once."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, connection: ApiConnection) -> None:
+        self._connection = connection
         self._informers: dict[tuple[GroupVersionKind, Selection], Informer[Any]] = {}
-        #: Those that end with the last interest in them, and who is interested; ``get`` makes one that stays.
+        #: Informers that stop with their last handle, and the handles; those of ``get`` stay.
         self._followed: dict[tuple[GroupVersionKind, Selection], Informer[Any]] = {}
-        self._followings: dict[Informer[Any], list[Following]] = {}
+        self._handles: dict[Informer[Any], list[InformerHandle]] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._running: dict[Informer[Any], asyncio.Task[None]] = {}
         self._exit = AsyncExitStack()
@@ -49,36 +49,36 @@ class Informers:
     def get(
         self, kind: type[K], selection: Selection = EVERYTHING, *, options: InformerOptions | None = None
     ) -> Informer[K]:
-        """Give the informer of a kind and selection, made on the first call; options count for that call only."""
+        """Return the informer of a kind and selection, created on the first call; only that call's options count."""
         place = (gvk_of(kind), selection)
         known = self._informers.get(place)
         if known is None:
-            known = self._informers[place] = Informer(kind, self._link, selection, options=options)
+            known = self._informers[place] = Informer(kind, self._connection, selection, options=options)
             self._begin(known)
         return cast("Informer[K]", known)
 
     def follow(
         self, resource: ApiResource, handler: Handler, selection: Selection = EVERYTHING, *, name: str = ""
-    ) -> Following:
-        """Tell a handler of the changes of a kind that need not have a class, until it ends that.
+    ) -> InformerHandle:
+        """Call a handler with the changes of a kind, which needs no class, until the returned handle is ended.
 
-        It is told first of what is there, marked as initial. All who follow the same share one watch.
+        It is called first with the existing objects, marked as initial. Equal kinds and selections share one watch.
         """
         place = (resource.gvk, selection)
         informer = self._informers.get(place, self._followed.get(place))
         if informer is None:
-            informer = self._followed[place] = Informer(Unstructured, self._link, selection, resource=resource)
+            informer = self._followed[place] = Informer(Unstructured, self._connection, selection, resource=resource)
             self._begin(informer)
-        following = Following(self, informer, informer.add_handler(handler, name=name))
-        self._followings.setdefault(informer, []).append(following)
-        return following
+        handle = InformerHandle(self, informer, informer.add_handler(handler, name=name))
+        self._handles.setdefault(informer, []).append(handle)
+        return handle
 
-    def leave(self, following: Following) -> None:
-        """Take note that a following ended; an informer that was made for followers stops with the last one."""
-        informer = following.informer
-        others = [other for other in self._followings.pop(informer, ()) if other is not following]
+    def leave(self, handle: InformerHandle) -> None:
+        """Remove a handle; an informer that ``follow`` created stops with its last handle."""
+        informer = handle.informer
+        others = [other for other in self._handles.pop(informer, ()) if other is not handle]
         if others:
-            self._followings[informer] = others
+            self._handles[informer] = others
             return
         place = (informer.resource.gvk, informer.selection)
         if self._followed.get(place) is informer:

@@ -1,4 +1,4 @@
-"""Reading the replica: typed objects, decoded afresh for every read, so that nobody can change the cache."""
+"""`StoreReader`: typed reads of a cache. Every read decodes a new object, so that callers cannot change the cache."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,20 +21,20 @@ _log = logging.getLogger("steersman.informer")
 
 
 def as_key(key: ObjectKey | str) -> ObjectKey:
-    """Read a key that may be written as ``namespace/name``."""
+    """Return a key, which may be written as ``namespace/name``."""
     return ObjectKey.parse(key) if isinstance(key, str) else key
 
 
 def as_selector(selector: LabelSelector | str | None) -> LabelSelector | None:
-    """Read a selector that may be written as text."""
+    """Return a selector, which may be written as text."""
     return LabelSelector.parse(selector) if isinstance(selector, str) else selector
 
 
 class StoreReader(Generic[K]):
-    """What a cache can be asked. Nothing here waits, and nothing reaches the server. Safe in any thread.
+    """Read a cache. Nothing here waits or sends a request. Safe in any thread.
 
-    An object that is not what its class says raises ``DecodeError`` when it is asked for by name; lists leave it out
-    and log it, so that one broken object does not hide all others. ``malformed`` names those.
+    An object that does not match its class raises ``DecodeError`` when it is read by name; lists omit and log it, so
+    that one broken object does not hide the others. ``malformed`` returns those objects.
     """
 
     def __init__(self, kind: type[K], store: Store) -> None:
@@ -43,33 +43,33 @@ class StoreReader(Generic[K]):
 
     @property
     def kind(self) -> type[K]:
-        """The class of what is read."""
+        """Class of the objects."""
         return self._kind
 
     def get(self, key: ObjectKey | str) -> K | None:
-        """Give an object by ``namespace/name`` (``name`` if cluster-scoped); ``None`` if there is none."""
+        """Return an object by ``namespace/name`` (``name`` if cluster-scoped); ``None`` if there is none."""
         record = self._store.get(as_key(key))
         return None if record is None else self.decode(record)
 
     def list(self, selector: LabelSelector | str | None = None, *, namespace: str | None = None) -> list[K]:
-        """Give all objects, or those with certain labels or in one namespace."""
+        """Return all objects, or those with matching labels or in one namespace."""
         return [*self._decoded(self._selected(as_selector(selector), namespace))]
 
     def by_index(self, name: str, value: str) -> Sequence[K]:
-        """Give the objects that an index finds under a value."""
+        """Return the objects with a value in an index."""
         return [*self._decoded(self._store.by_index(name, value))]
 
     def uncontrolled(self, selector: LabelSelector, *, namespace: str | None = None) -> Sequence[K]:
-        """Give the objects with certain labels that have no controller; only those are decoded."""
+        """Return the objects with matching labels that have no controller; only those are decoded."""
         records = self._selected(selector, namespace)
         return [*self._decoded(record for record in records if record.controller is None)]
 
     def keys(self) -> Keys:
-        """Give the keys of all objects."""
+        """Return the keys of all objects."""
         return self._store.keys()
 
     def malformed(self) -> dict[ObjectKey, str]:
-        """Give the keys of the objects that do not decode, with the reasons; it decodes everything to find out."""
+        """Return the keys of the objects that do not decode, with the reasons; decodes all objects."""
         reasons: dict[ObjectKey, str] = {}
         for record in self._store.records():
             try:
@@ -79,7 +79,7 @@ class StoreReader(Generic[K]):
         return reasons
 
     def decode(self, record: Record) -> K:
-        """Make a fresh object from a record."""
+        """Return a new object, decoded from a record."""
         return decode(self._kind, record.data)  # type: ignore[type-var] # its overloads do not take a union
 
     def __len__(self) -> int:
@@ -106,6 +106,6 @@ class StoreReader(Generic[K]):
                 yield self.decode(record)
             except DecodeError as error:
                 _log.warning(
-                    "left out an object that does not decode",
+                    "omitted an object that does not decode",
                     extra={"kind": self._kind.__name__, "key": str(record.key), "error": str(error)},
                 )

@@ -1,7 +1,7 @@
-"""One cached object: its bytes, and the few fields that the machinery needs without decoding them.
+"""`Record`: one cached object as bytes, with the few fields that are needed without decoding it.
 
-``managedFields`` is cut out of the bytes: it is often a third of an object and nobody reads it from a cache. A record
-is never changed; a read decodes a fresh object from it.
+``managedFields`` is cut out of the bytes: it is often a third of an object and rarely read from a cache. A record is
+immutable; every read decodes a new object from it.
 """
 
 import sys
@@ -16,15 +16,15 @@ from steersman.errors import DecodeError
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.identity import GroupVersionKind, ObjectKey
 
-#: Changes an object's JSON before it is kept, to drop what nobody will read.
+#: Changes the JSON of an object before it is cached, to drop parts that will not be read.
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
 
 _MANAGED_FIELDS = b'"managedFields":'
 _COMMA, _END = b",}"
-#: What may stand before a field in compact JSON.
+#: Characters before a field in compact JSON.
 _OPENS = b"{,"
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
-#: Distinct label sets that are remembered, so that objects share them.
+#: Number of distinct label sets that are remembered, so that objects share them.
 _SHARED_LABELS = 4096
 
 
@@ -56,17 +56,17 @@ class Record(Struct, frozen=True, gc=False):
     data: bytes
 
     def __repr__(self) -> str:
-        # The content stays out: objects end up in logs, and some of them are Secrets.
+        # Without the content: records may be logged, and some of them are Secrets.
         return f"<Record {self.key} version={self.resource_version}>"
 
     @property
     def is_deleting(self) -> bool:
-        """Whether somebody asked for its deletion."""
+        """Whether it is being deleted."""
         return self.deletion_timestamp != ""
 
     @property
     def controller(self) -> Owner | None:
-        """The owner that controls it, if any."""
+        """Owner that controls it, if any."""
         return next((owner for owner in self.owners if owner.controller), None)
 
 
@@ -94,7 +94,7 @@ _decode_labels = msgspec.json.Decoder(dict[str, str] | None).decode
 
 
 class RecordReader:
-    """Makes records of one kind from the bytes of objects."""
+    """Parse objects of one kind into records."""
 
     def __init__(self, gvk: GroupVersionKind, *, transform: Transform | None = None) -> None:
         self._transform = transform
@@ -103,7 +103,7 @@ class RecordReader:
         self._labels: dict[bytes, Mapping[str, str]] = {}
 
     def read(self, raw: bytes | Raw) -> Record:
-        """Make a record; bytes that are not an object of any kind raise ``DecodeError``."""
+        """Return the record of an object; raise ``DecodeError`` for bytes that are not an object of this kind."""
         try:
             head = _decode_head(raw)
             if head.kind and head.kind != self._gvk.kind:
@@ -130,7 +130,7 @@ class RecordReader:
         if managed:
             data = _cut_managed_fields(data, managed)
         if not head.kind:
-            # Items of a list of built-in kinds leave out what the list says once.
+            # Items of lists of built-in kinds have no kind: the list has it once.
             data = self._prefix + (b"}" if data == b"{}" else b"," + data[1:])
         if self._transform is not None:
             data = encode_json(self._transform(decode_json(data)))
@@ -151,8 +151,8 @@ class RecordReader:
 def _cut_managed_fields(data: bytes, value: bytes) -> bytes:
     """Cut ``metadata.managedFields``, which has that value, out of an object without decoding the rest.
 
-    An unescaped ``"managedFields":`` cannot stand inside a JSON string, so a single one is the one; where the text
-    appears more than once, or not in compact form, the object is decoded and encoded again.
+    An unescaped ``"managedFields":`` cannot occur inside a JSON string, so a single occurrence is the field. If there
+    are several, or the JSON is not compact, the object is decoded and encoded again.
     """
     begin = data.find(_MANAGED_FIELDS)
     start = begin + len(_MANAGED_FIELDS)

@@ -1,7 +1,7 @@
-"""The store: every object of a kind, as records. One writer, the reflector; any number of readers, in any thread.
+"""`Store`: all objects of a kind, as records. One writer, the reflector; any number of readers, in any thread.
 
-Each write answers with the changes it made. It never holds what a server did not send, and per object never goes back
-to an older version, except where the server's own list says so.
+Each write returns the changes that it made. The store contains only objects that the server has sent, and the version
+of an object never decreases, unless a list of the server shows an older one.
 """
 
 from collections import OrderedDict
@@ -13,14 +13,14 @@ from steersman.informer.record import Record
 from steersman.objects.identity import ObjectKey
 from steersman.protocol.resource_version import is_older
 
-#: Deletions that are remembered, so that an older event that comes late does not bring an object back.
+#: Number of deletions that are remembered, so that a late older event does not restore an object.
 _REMEMBERED_DELETIONS = 1024
 
 
 def is_newer(version: str, than: str) -> bool:
-    """Compare two resource versions of one object.
+    """Return whether a resource version of an object is newer than another one.
 
-    A version that cannot be ordered (some aggregated servers use other texts) counts as newer if it is another one.
+    A version that cannot be ordered (some aggregated servers use other formats) counts as newer if it differs.
     """
     if version == than:
         return False
@@ -43,10 +43,10 @@ class Store:
         #: uid → version of the deletion, oldest first.
         self._gone: OrderedDict[str, str] = OrderedDict()
 
-    # What the one writer calls.
+    # For the writer.
 
     def put(self, record: Record) -> list[Change]:
-        """Take in an object that was added or changed; a version that is not newer changes nothing."""
+        """Store an object that was added or changed; a version that is not newer changes nothing."""
         old = self._records.get(record.key)
         if old is None:
             if self._is_late(record):
@@ -60,12 +60,12 @@ class Store:
             return [Updated(old, record)]
         if self._is_late(record):
             return []
-        # Same name, another object: the old one went while nobody looked.
+        # Same name, another uid: the deletion of the old object was not seen.
         self._enter(record)
         return [Deleted(old, was_observed=False), Added(record)]
 
     def remove(self, record: Record) -> list[Change]:
-        """Take out an object that was deleted; the record carries the version of the deletion."""
+        """Remove an object that was deleted; the record has the version of the deletion."""
         old = self._records.get(record.key)
         self._remember_gone(record)
         if old is None or old.uid != record.uid or is_newer(old.resource_version, record.resource_version):
@@ -76,9 +76,9 @@ class Store:
         return [Deleted(record)]
 
     def replace(self, records: Iterable[Record], *, namespace: str = "", initial: bool = False) -> list[Change]:
-        """Take in a whole list at once, as the truth; deletions come first, then what is new or changed.
+        """Replace all objects by those of a list; deletions come first, then creations and updates.
 
-        With a namespace the list speaks of that one only. What is new is marked as ``initial`` if so told.
+        With a namespace only the objects of that namespace are replaced. With ``initial`` creations are marked as such.
         """
         before = self._records
         listed = {record.key: record for record in records}
@@ -100,19 +100,19 @@ class Store:
         return changes
 
     def add_index(self, name: str, extract: Extract) -> None:
-        """Index by one more value, also what is there already; an index of that name must not exist."""
+        """Add an index, also of the existing objects; raise ``ValueError`` if there is one of that name."""
         if name in self._indexes:
             raise ValueError(f"there is an index {name!r} already")
         self._indexes[name] = Index.by(extract).rebuilt(self._records.values())
 
-    # What readers call, from any thread: each is one atomic look.
+    # For readers, in any thread; each call is atomic.
 
     def get(self, key: ObjectKey) -> Record | None:
-        """Give the record of a key."""
+        """Return the record of a key; ``None`` if there is none."""
         return self._records.get(key)
 
     def has_seen(self, key: ObjectKey, uid: str, version: str) -> bool:
-        """Tell whether an object of that uid is, or was when it was deleted, at this version or a newer one."""
+        """Return whether the object of that uid has, or had when it was deleted, this version or a newer one."""
         record = self._records.get(key)
         if record is not None and record.uid == uid:
             return not is_newer(version, record.resource_version)
@@ -120,25 +120,25 @@ class Store:
         return gone is not None and not is_newer(version, gone)
 
     def records(self) -> list[Record]:
-        """Give all records as they are at one moment."""
+        """Return all records at one moment."""
         return list(self._records.values())
 
     def keys(self) -> list[ObjectKey]:
-        """Give all keys as they are at one moment."""
+        """Return all keys at one moment."""
         return list(self._records)
 
     def by_index(self, name: str, value: str) -> list[Record]:
-        """Give the records that an index finds under a value."""
+        """Return the records with a value in an index."""
         records = self._records
         found = (records.get(key) for key in self._index(name).keys(value))
         return [record for record in found if record is not None]
 
     def has_index(self, name: str) -> bool:
-        """Tell whether there is an index of that name."""
+        """Return whether there is an index of that name."""
         return name in self._indexes
 
     def index_values(self, name: str) -> list[str]:
-        """Give every value that an index knows."""
+        """Return every value of an index."""
         return self._index(name).values()
 
     def __len__(self) -> int:
@@ -159,7 +159,7 @@ class Store:
             index.put(record)
 
     def _is_late(self, record: Record) -> bool:
-        """Tell whether an object was deleted at this version or later: events can come twice after a reconnect."""
+        """Return whether an object was deleted at this version or later: events can be repeated after a reconnect."""
         gone = self._gone.get(record.uid)
         return gone is not None and not is_newer(record.resource_version, gone)
 

@@ -1,4 +1,4 @@
-"""One handler of an informer: its own buffer and its own pace, so that it can hold up nobody but itself."""
+"""`Subscription`: one handler of an informer, with a buffer and a task of its own, so that it cannot delay others."""
 
 import asyncio
 import logging
@@ -10,25 +10,25 @@ from steersman.clock import Clock
 from steersman.informer.changes import Change
 from steersman.informer.wakeup import Wakeup
 
-#: Told of every change, in order. What it raises is logged, and the next change is delivered after a pause.
+#: Called with every change, in order. An exception is logged, and the next change is delivered after a pause.
 Handler: TypeAlias = Callable[[Change], Awaitable[None] | None]
 
 _log = logging.getLogger("steersman.informer")
 #: Seconds of pause after a handler raised.
 _PAUSE = 1.0
-#: Changes that are delivered in one go before others may run.
+#: Number of changes that are delivered before other tasks may run.
 _AT_ONCE = 256
 
 
 class _Synced:
-    """Stands in the buffer where the initial objects end."""
+    """Marks the end of the initial objects in the buffer."""
 
 
 _SYNCED = _Synced()
 
 
 async def _let_others_run() -> None:
-    """Wait for the next turn of the event loop, however much there is to do."""
+    """Wait for the next iteration of the event loop."""
     loop = asyncio.get_running_loop()
     turn = loop.create_future()
     loop.call_soon(lambda: None if turn.done() else turn.set_result(None))
@@ -36,7 +36,7 @@ async def _let_others_run() -> None:
 
 
 class Subscription:
-    """Delivers changes to one handler, one at a time and in order. The buffer has no limit: nothing is dropped."""
+    """Deliver changes to one handler, one at a time and in order. The buffer is unbounded: nothing is dropped."""
 
     def __init__(self, name: str, handler: Handler, *, clock: Clock, resync: float | None) -> None:
         self.name = name
@@ -51,32 +51,32 @@ class Subscription:
 
     @property
     def is_synced(self) -> bool:
-        """Whether the handler has been told of every initial object."""
+        """Whether the handler was called with every initial object."""
         return self._synced.is_set()
 
     async def wait_synced(self) -> None:
-        """Wait until the handler has been told of every initial object."""
+        """Wait until the handler was called with every initial object."""
         await self._synced.wait()
 
     @property
     def backlog(self) -> int:
-        """How many changes wait to be delivered."""
+        """Number of changes that were not delivered yet."""
         return len(self._buffer)
 
     def push(self, changes: list[Change]) -> None:
-        """Add changes; never suspends."""
+        """Add changes to the buffer; never suspends."""
         self._buffer.extend(changes)
         self._wakeup.set()
 
     def mark_synced(self) -> None:
-        """Tell that everything initial is in the buffer."""
+        """Record that all initial objects are in the buffer."""
         if not self._synced_marked:
             self._synced_marked = True
             self._buffer.append(_SYNCED)
             self._wakeup.set()
 
     async def run(self) -> None:
-        """Deliver for ever."""
+        """Deliver until cancelled."""
         buffer, handler = self._buffer, self._handler
         delivered = 0
         while True:
@@ -91,7 +91,7 @@ class Subscription:
                 try:
                     if (answer := handler(item)) is not None:
                         await answer
-                except Exception:  # noqa: BLE001 - whatever a handler does, the others and its next change go on
+                except Exception:  # noqa: BLE001 - a failing handler must not end the delivery
                     _log.exception("handler failed", extra={"handler": self.name})
                     await self._clock.sleep(_PAUSE)
             await self._wakeup.wait()

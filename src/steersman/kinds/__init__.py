@@ -9,7 +9,7 @@ from steersman.objects.resource import KubeObject
 
 
 def class_for(gvk: GroupVersionKind) -> type[KubeObject] | None:
-    """Give the class of a kind: one that was declared, else a built-in one, whose module is then imported."""
+    """Return the class of a kind: a declared one, otherwise a built-in one, whose module is imported on demand."""
     declared = registry.find(gvk)
     if declared is not None or gvk.api_version not in MODULES:
         return declared

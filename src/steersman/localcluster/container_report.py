@@ -1,11 +1,11 @@
-"""How a container stands, as whoever runs it reports it. Pure data; `pod_status` makes a pod's status of it."""
+"""The state of a container as its node reports it. Pure data; `pod_status` builds a pod's status from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-#: Why a container has not begun, where nothing better is known.
+#: The reason of a container that has not started, if no better one is known.
 CREATING, INITIALIZING = "ContainerCreating", "PodInitializing"
 
 
@@ -13,7 +13,7 @@ CREATING, INITIALIZING = "ContainerCreating", "PodInitializing"
 class Waiting:
     """Not running yet, or not again yet."""
 
-    #: Empty where there is nothing special: it is then said whether the pod is being initialized or created.
+    #: Empty without a special reason: the status then says whether the pod is being initialized or created.
     reason: str = ""
     message: str = ""
 
@@ -68,7 +68,7 @@ class ContainerReport:
 class PodReport:
     """How a pod stands on its node."""
 
-    #: By name, init containers as well; one that is missing waits.
+    #: By name, init containers as well; a missing one is waiting.
     containers: Mapping[str, ContainerReport] = field(default_factory=dict)
     #: When the node took the pod on.
     started_at: datetime | None = None
@@ -79,6 +79,6 @@ class PodReport:
     is_set_up: bool = True
     #: Whether nothing of it will run again: its node is done with it, or it is being deleted and has ended.
     is_over: bool = False
-    #: Why it failed as a whole, such as ``DeadlineExceeded``; it has then failed whatever its containers say.
+    #: Why the pod failed as a whole, such as ``DeadlineExceeded``, whatever its containers report.
     failure: str = ""
     message: str = ""

@@ -17,12 +17,12 @@ from steersman.manager.operator import Operator
 
 
 def local_operators(*, node: Operator | None = None) -> tuple[Operator, ...]:
-    """Give the controllers of workloads, a scheduler, and a node: a simulated one unless another is given."""
+    """Return the workload controllers, a scheduler, and a node: a simulated one by default."""
     return (*controllers(), node if node is not None else simulated_node())
 
 
 def controllers() -> tuple[Operator, ...]:
-    """Give everything but the node, for a cluster that has one already."""
+    """Return everything but the node, for a cluster that has one already."""
     return (
         deployments.operator,
         replica_sets.operator,

@@ -12,7 +12,7 @@ _MISMATCH = "node(s) didn't match Pod's node affinity/selector"
 
 
 def unschedulable(reasons: Iterable[str]) -> str:
-    """Say why no node takes a pod, as the real scheduler says it."""
+    """Return why no node takes a pod, in the words of the real scheduler."""
     counts = Counter(reasons)
     total = sum(counts.values())
     if not total:
@@ -22,7 +22,7 @@ def unschedulable(reasons: Iterable[str]) -> str:
 
 
 def refusal(pod: Pod, node: Node) -> str:
-    """Say why a node cannot have a pod; empty if it can."""
+    """Return why a node cannot run a pod; empty if it can."""
     if node.spec.unschedulable and not _tolerates(
         pod, Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
     ):
@@ -38,12 +38,12 @@ def refusal(pod: Pod, node: Node) -> str:
 
 
 def is_node_ready(node: Node) -> bool:
-    """Whether a node says that it runs pods."""
+    """Return whether the Ready condition of a node is true."""
     return any(one.type == "Ready" and one.status == "True" for one in node.status.conditions or ())
 
 
 def is_wanted(pod: Pod, node: Node) -> bool:
-    """Whether a node is one that a pod asks for, by its selector and its required affinity."""
+    """Return whether a node satisfies a pod's selector and required affinity."""
     if not LabelSelector.of(pod.spec.node_selector or {}).matches(node.labels):
         return False
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
@@ -52,7 +52,7 @@ def is_wanted(pod: Pod, node: Node) -> bool:
 
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether one of the tolerations is about a taint."""
+    """Return whether one of the tolerations is about a taint."""
     return any(_is_about(toleration, taint) for toleration in tolerations)
 
 

@@ -1,4 +1,4 @@
-"""A node as others see it: its Node object and the Lease by which it shows that it is alive. Pure."""
+"""The Node object of a node, and the Lease by which it shows that it is alive. Pure."""
 
 import platform
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from steersman.objects.times import MicroTime
 from steersman.version import __version__
 
 LEASE_NAMESPACE = "kube-node-lease"
-#: Seconds that a sign of life is good for, and between two of them; a kubelet's defaults.
+#: Duration of the lease and renewal interval in seconds; a kubelet's defaults.
 LEASE_SECONDS, RENEW_SECONDS = 40, 10.0
 _HEALTHY = {
     "MemoryPressure": ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -31,7 +31,7 @@ _HEALTHY = {
 }
 #: Go's names of processors.
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-#: As much as nobody on a laptop asks for.
+#: More than anything on a laptop requests.
 _PLENTY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "500"}
 
 
@@ -48,7 +48,7 @@ class NodeDescription:
 
 
 def node_object(description: NodeDescription, now: datetime) -> Node:
-    """Give the Node as it registers itself: ready, and with room for pods."""
+    """Return the Node as it registers itself: ready, and with room for pods."""
     labels = {
         "kubernetes.io/hostname": description.name,
         "kubernetes.io/os": "linux",
@@ -61,7 +61,7 @@ def node_object(description: NodeDescription, now: datetime) -> Node:
 def node_status(
     description: NodeDescription, now: datetime, before: NodeStatus | None = None, *, is_ready: bool = True
 ) -> NodeStatus:
-    """Give how a node is; a time of transition moves only when its condition changes."""
+    """Return how a node is; a time of transition moves only when its condition changes."""
     told = {condition.type: condition for condition in (before.conditions if before else None) or ()}
     capacity = {name: Quantity(amount) for name, amount in description.capacity.items()}
     states = [("False", kind, *words) for kind, words in _HEALTHY.items()]
@@ -108,7 +108,7 @@ def node_status(
 
 
 def node_lease(node: Node, now: datetime) -> Lease:
-    """Give the Lease that says that a node is alive; it goes with its node."""
+    """Return the Lease of a node, which its Node owns."""
     owner = OwnerReference(api_version="v1", kind="Node", name=node.name, uid=node.uid)
     spec = LeaseSpec(holder_identity=node.name, lease_duration_seconds=LEASE_SECONDS, renew_time=MicroTime.of(now))
     return Lease(meta(node.name, namespace=LEASE_NAMESPACE, owner_references=[owner]), spec=spec)

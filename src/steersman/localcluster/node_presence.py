@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class NodePresence:
-    """One node's registration and its signs of life."""
+    """Registration and lease renewal of one node."""
 
     def __init__(self, description: NodeDescription, client: Client, clock: Clock) -> None:
         self._description = description
@@ -31,7 +31,7 @@ class NodePresence:
         self._clock = clock
 
     async def register(self) -> Node:
-        """Make the node known, and ready; one that was there before is taken over."""
+        """Create the Node object, ready; take over an existing one."""
         now = self._clock.now()
         with suppress(AlreadyExists):
             await self._client.create(node_object(self._description, now))
@@ -43,7 +43,7 @@ class NodePresence:
         return node
 
     async def run(self) -> None:
-        """Renew the lease for ever; what fails is tried again the next time."""
+        """Renew the lease forever; a failed renewal is retried the next time."""
         while True:
             await self._clock.sleep(RENEW_SECONDS)
             try:
@@ -52,7 +52,7 @@ class NodePresence:
                 _log.warning("lease not renewed", extra={"node": self._description.name, "error": str(error)})
 
     async def leave(self) -> None:
-        """Say that the node runs no pods any more; its objects stay, as those of a stopped kubelet do."""
+        """Mark the node as not running pods; its objects stay, as those of a stopped kubelet do."""
         await self._tell(is_ready=False)
 
     async def _tell(self, *, is_ready: bool) -> Node:

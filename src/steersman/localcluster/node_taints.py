@@ -1,4 +1,4 @@
-"""Taints that say that a node does not run pods: the server gives one to each new node, its readiness takes it away."""
+"""The not-ready taint: the server adds it to each new node, this controller removes it when the node is ready."""
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import always
@@ -14,13 +14,13 @@ operator.permit(Node, "patch")
 
 @operator.reconciler(Node, when=always, name="node-taints")
 async def reconcile(node: Node, ctx: Context[Node]) -> None:
-    """Keep the taint as the node's readiness is."""
+    """Set or remove the taint by the node's readiness."""
     node.spec.taints = taints_of(node) or None
     await ctx.update(node)
 
 
 def taints_of(node: Node) -> list[Taint]:
-    """Give the taints that a node should have: those of others, and ours while it is not ready."""
+    """Return the taints that a node should have: the existing ones of others, and ours while it is not ready."""
     present = node.spec.taints or []
     if is_node_ready(node):
         return [taint for taint in present if taint.key != NOT_READY]

@@ -10,12 +10,12 @@ OWNED = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady",
 
 
 def is_sidecar(container: Container) -> bool:
-    """Whether an init container runs beside the others instead of before them."""
+    """Return whether an init container runs beside the main containers instead of before them."""
     return container.restart_policy == "Always"
 
 
 def has_begun(statuses: Sequence[ContainerStatus], names: Sequence[str]) -> bool:
-    """Whether any of the named containers runs or ever ran."""
+    """Return whether any of the named containers runs or ever ran."""
     return any(
         status.name in names
         and status.state is not None
@@ -27,9 +27,9 @@ def has_begun(statuses: Sequence[ContainerStatus], names: Sequence[str]) -> bool
 def pod_conditions(
     pod: Pod, statuses: Sequence[ContainerStatus], phase: str, *, is_set_up: bool, now: datetime
 ) -> list[PodCondition]:
-    """Give all conditions: those of others as they are, then those of the node.
+    """Return all conditions: those of other writers unchanged, then those of the node.
 
-    A time of transition moves only when the condition changes between true and false.
+    The transition time moves only when a condition changes between true and false.
     """
     before = {condition.type: condition for condition in pod.status.conditions or ()}
     generation = pod.metadata.generation
@@ -89,7 +89,7 @@ def _containers_ready(pod: Pod, statuses: Sequence[ContainerStatus], phase: str)
 
 
 def _ready(pod: Pod, containers: PodCondition) -> PodCondition:
-    """Ready is what the containers are, and what everybody says whom the pod names as a readiness gate."""
+    """Return the Ready condition: the containers are ready, and all readiness gates are true."""
     if containers.status != "True":
         return _condition("Ready", is_true=False, reason=containers.reason or "", message=containers.message or "")
     told = {condition.type: condition.status for condition in pod.status.conditions or ()}

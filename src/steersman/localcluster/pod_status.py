@@ -29,7 +29,7 @@ from steersman.localcluster.pod_conditions import has_begun, is_sidecar, pod_con
 
 
 def pod_status(pod: Pod, report: PodReport, now: datetime) -> PodStatus:
-    """Give the whole status of a pod; what the server set (the quality of service) and others' conditions stay."""
+    """Return the whole status of a pod; fields that the server set (the QoS class) and others' conditions stay."""
     inits = [_status(pod, container, report, is_init=True) for container in pod.spec.init_containers or ()]
     mains = [_status(pod, container, report, is_init=False) for container in pod.spec.containers]
     phase = "Failed" if report.failure else pod_phase(pod, inits, mains, is_over=report.is_over)
@@ -54,7 +54,7 @@ def pod_status(pod: Pod, report: PodReport, now: datetime) -> PodStatus:
 def pod_phase(
     pod: Pod, inits: Sequence[ContainerStatus], mains: Sequence[ContainerStatus], *, is_over: bool = False
 ) -> str:
-    """Give how far a pod is in its life: Pending, Running, Succeeded or Failed."""
+    """Return the phase of a pod: Pending, Running, Succeeded or Failed."""
     policy = pod.spec.restart_policy or "Always"
     if policy == "Never" and any(_has_failed(pod, status) for status in inits):
         return "Failed"
@@ -73,7 +73,7 @@ def pod_phase(
 
 
 def _init_kind(pod: Pod, status: ContainerStatus) -> bool:
-    """Whether an init container is a sidecar."""
+    """Return whether an init container is a sidecar."""
     return any(is_sidecar(item) for item in pod.spec.init_containers or () if item.name == status.name)
 
 
@@ -85,7 +85,7 @@ def _has_failed(pod: Pod, status: ContainerStatus) -> bool:
 
 
 def _holds_up(pod: Pod, status: ContainerStatus) -> bool:
-    """Whether an init container keeps the others from beginning."""
+    """Return whether an init container keeps the others from starting."""
     if _init_kind(pod, status):
         is_running = status.state is not None and status.state.running is not None
         return not status.started if is_running else _last_end(status) is None
@@ -95,7 +95,7 @@ def _holds_up(pod: Pod, status: ContainerStatus) -> bool:
 
 
 def _last_end(status: ContainerStatus) -> ContainerStateTerminated | None:
-    """Give how a container that does not run now ended last."""
+    """Return how a container that does not run now ended last."""
     for state in (status.state, status.last_state):
         if state is not None and state.terminated is not None:
             return state.terminated
@@ -103,7 +103,7 @@ def _last_end(status: ContainerStatus) -> ContainerStateTerminated | None:
 
 
 def _is_new(status: ContainerStatus) -> bool:
-    """Whether a container waits for its first run."""
+    """Return whether a container waits for its first run."""
     return status.state is not None and status.state.waiting is not None and _last_end(status) is None
 
 
@@ -115,7 +115,7 @@ def _ended_well(status: ContainerStatus) -> bool:
 def _status(pod: Pod, container: Container, report: PodReport, *, is_init: bool) -> ContainerStatus:
     found = report.containers.get(container.name, ContainerReport())
     is_running = isinstance(found.state, Running)
-    # What runs before the others has no probes: it is ready when it is done.
+    # An init container has no probes: it is ready when it is done.
     is_step = is_init and not is_sidecar(container)
     is_started = is_running and (is_step or found.is_started)
     if is_step:

@@ -1,6 +1,6 @@
-"""The scheduler of a laptop: binds each pod to the first node that takes it, and says why none does.
+"""The scheduler of a local cluster: binds each pod to the first node that takes it, or reports why none does.
 
-It knows node names, selectors, required node affinity, taints, cordons and readiness. Resources, spreading and
+It supports node names, selectors, required node affinity, taints, cordons and readiness. Resources, spreading and
 priorities are left to real clusters.
 """
 
@@ -53,13 +53,13 @@ async def _bind(pod: Pod, node: Node, ctx: Context[Pod]) -> None:
     target = {"apiVersion": "v1", "kind": "Node", "name": node.name}
     metadata = {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
-    # Gone meanwhile: there is nothing left to do. After a conflict the next look tells whether somebody bound it.
+    # A deleted pod needs nothing more. After a conflict the next attempt shows whether it was bound.
     with suppress(NotFound):
         await ctx.client.create_subresource(pod, "binding", binding)
         ctx.event("Scheduled", f"Successfully assigned {pod.namespace}/{pod.name} to {node.name}")
 
 
 def is_mine(pod: Pod) -> bool:
-    """Whether a pod waits for this scheduler."""
+    """Return whether a pod waits for this scheduler."""
     is_default = (pod.spec.scheduler_name or "default-scheduler") == operator.name
     return is_default and not pod.spec.node_name and not pod.spec.scheduling_gates and not pod.is_deleting

@@ -1,4 +1,4 @@
-"""Volumes of a laptop: each claim gets one of its own, made up on the spot, and takes it along when it goes."""
+"""Volumes of a local cluster: each claim gets its own volume, created on demand and deleted with it."""
 
 from steersman.controller.context import Context
 from steersman.controller.predicates import always
@@ -48,7 +48,7 @@ def _volume_name(claim: PersistentVolumeClaim) -> str:
     name="claims",
 )
 async def bind(claim: PersistentVolumeClaim, ctx: Context[PersistentVolumeClaim]) -> None:
-    """Bind a claim to its volume, which is made if need be; let a deleted one go when no pod uses it."""
+    """Bind a claim to its volume, created if necessary; release a deleted claim when no pod uses it."""
     if claim.is_deleting:
         await _let_go(claim, ctx)
         return
@@ -56,7 +56,7 @@ async def bind(claim: PersistentVolumeClaim, ctx: Context[PersistentVolumeClaim]
     volume = await ctx.get(PersistentVolume, name)
     if volume is None:
         if claim.spec.volume_name:
-            # A volume that was asked for by its name is made by whoever knows it.
+            # A volume that a claim asks for by name is created by its author.
             claim.status.phase = "Pending"
             return
         volume = await ctx.create(volume_for(claim, name), owned=False)
@@ -95,7 +95,7 @@ def _volume_of(claim: PersistentVolumeClaim) -> list[ObjectKey]:
     name="volumes",
 )
 async def follow(volume: PersistentVolume, ctx: Context[PersistentVolume]) -> None:
-    """Say whether a volume is taken; one that was made for a claim goes with it."""
+    """Set the phase of a volume; delete one that was created for a deleted claim."""
     reference = volume.spec.claim_ref
     claim = None
     if reference is not None:
@@ -116,7 +116,7 @@ async def follow(volume: PersistentVolume, ctx: Context[PersistentVolume]) -> No
 
 
 def claim_names(pod: Pod) -> set[str]:
-    """Give the claims that a pod holds on to; one that has ended holds none."""
+    """Return the claims that a pod uses; a finished pod uses none."""
     if is_finished(pod):
         return set()
     sources = (volume.persistent_volume_claim for volume in pod.spec.volumes or ())
@@ -124,7 +124,7 @@ def claim_names(pod: Pod) -> set[str]:
 
 
 def volume_for(claim: PersistentVolumeClaim, name: str) -> PersistentVolume:
-    """Make up the volume of a claim, as large as it asks for."""
+    """Return the volume of a claim, as large as requested."""
     resources = claim.spec.resources
     requests = resources.requests if resources is not None else None
     return PersistentVolume(

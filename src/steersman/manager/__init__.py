@@ -1,4 +1,9 @@
-"""Operators: declaring them, starting and stopping them, leadership, health, metrics."""
+"""Declaring and running operators.
+
+Start reading at ``operator`` (what authors declare) and ``manager`` (start and stop order). ``main`` runs it as a
+program; ``install`` and ``definitions`` are about CRDs, ``rbac`` and ``permission`` about the least privileged roles.
+Rooms: ``leader`` (election), ``process`` (signals, log, watchdog), ``metrics``.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +12,7 @@ from steersman.lazy_names import lazy_names
 if TYPE_CHECKING:
     from steersman.manager.install import install_definitions
     from steersman.manager.operator import Operator
-    from steersman.manager.permissions import Grant, grants_of
+    from steersman.manager.rbac import Grant, grants_of
 
 __all__ = [
     "Grant",
@@ -21,6 +26,6 @@ __getattr__, __dir__ = lazy_names(
     {
         "steersman.manager.install": ("install_definitions",),
         "steersman.manager.operator": ("Operator",),
-        "steersman.manager.permissions": ("Grant", "grants_of"),
+        "steersman.manager.rbac": ("Grant", "grants_of"),
     },
 )

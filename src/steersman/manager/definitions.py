@@ -1,4 +1,4 @@
-"""The custom resource definitions of operators: made from their classes, so that there is nothing to keep in step."""
+"""The CRDs and admission policies of operators, generated from their classes."""
 
 from collections.abc import Iterable
 
@@ -8,16 +8,16 @@ from steersman.schema.conversions import has_conversions
 from steersman.schema.crd import crd_of
 from steersman.schema.round_trips import check_round_trips
 from steersman.schema.versions import Versions, versions_of
-from steersman.webhook.address import Address
-from steersman.webhook.configurations import conversion_by
-from steersman.webhook.policies import policy_objects
+from steersman.webhook.registration.configurations import conversion_by
+from steersman.webhook.registration.policies import policy_objects
+from steersman.webhook.serving.address import Address
 
 
 def definitions_of(kinds: Iterable[type[KubeObject]], webhooks: Address | None = None) -> list[Unstructured]:
-    """Make the definitions of the custom ones among some kinds; versions of one kind become one definition.
+    """Return the CRDs of the custom kinds among ``kinds``; versions of one kind become one CRD.
 
-    Where there are webhooks, they convert between versions that need it. Raises ``DeclarationError`` for versions
-    between which a field gets lost.
+    With ``webhooks`` they convert between versions that need it. Raises ``DeclarationError`` for versions whose
+    conversion loses a field.
     """
     made = []
     for classes in versions_of(kinds):
@@ -31,12 +31,12 @@ def definitions_of(kinds: Iterable[type[KubeObject]], webhooks: Address | None =
 
 
 def operator_definitions(operators: Iterable[Operator], webhooks: Address | None = None) -> list[Unstructured]:
-    """Make the definitions of everything that operators reconcile, judge or declare."""
+    """Return the CRDs of every kind that operators reconcile, validate, default or declare."""
     return definitions_of((kind for operator in operators for kind in operator.kinds), webhooks)
 
 
 def operator_policies(operators: Iterable[Operator]) -> list[Unstructured]:
-    """Make the admission policies of operators: the rules that no definition can hold."""
+    """Return the admission policies of operators: the rules that a CRD cannot contain."""
     return [
         Unstructured(policy)
         for operator in operators

@@ -7,37 +7,37 @@ from urllib.parse import parse_qs, urlsplit
 from steersman.informer.informer import Informer
 from steersman.protocol.http import Exchange, Request, Response
 
-#: Gives why something is not well; empty when it is.
+#: Returns why something is not healthy; empty if it is.
 Check = Callable[[], str]
 
 _PLAIN = [("content-type", "text/plain; charset=utf-8")]
 _METRICS = [("content-type", "text/plain; version=0.0.4; charset=utf-8")]
-#: Seconds without a word from the server after which a replica is not trusted: the watch's idle limit, and a retry.
+#: Seconds without data from the server after which a cache counts as stale: the watch's idle limit, and a retry.
 STALE_AFTER = 180.0
 
 
 class Checks:
-    """Named checks. All must be well; each can be asked for alone, or left out by ``?exclude=name``."""
+    """Named checks. All must pass; one can be requested alone, or excluded by ``?exclude=name``."""
 
     def __init__(self) -> None:
         self._checks: dict[str, Check] = {}
 
     def add(self, name: str, check: Check) -> None:
-        """Add a check; one of the same name takes the place of the former."""
+        """Add a check; it replaces one of the same name."""
         self._checks[name] = check
 
     def failing(self, *, exclude: Iterable[str] = ()) -> dict[str, str]:
-        """Give the checks that are not well, with their reasons."""
-        left_out = set(exclude)
-        reasons = {name: _ask(check) for name, check in self._checks.items() if name not in left_out}
+        """Return the failing checks with their reasons."""
+        excluded = set(exclude)
+        reasons = {name: _result(check) for name, check in self._checks.items() if name not in excluded}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def names(self) -> list[str]:
-        """Give the names of all checks."""
+        """Return the names of all checks."""
         return list(self._checks)
 
 
-def _ask(check: Check) -> str:
+def _result(check: Check) -> str:
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - a check that raises is a check that fails
@@ -45,21 +45,21 @@ def _ask(check: Check) -> str:
 
 
 def freshness_check(informer: Informer[Any]) -> Check:
-    """Make a check that a replica is complete and has heard of the server lately."""
+    """Return a check that a cache is in sync and has received data from the server lately."""
 
     def check() -> str:
         freshness = informer.freshness()
         if not freshness.is_synced:
             return freshness.reason
         if freshness.age is not None and freshness.age > STALE_AFTER:
-            return f"no word from the server for {freshness.age:.0f} s; {freshness.reason}".rstrip("; ")
+            return f"no data from the server for {freshness.age:.0f} s; {freshness.reason}".rstrip("; ")
         return ""
 
     return check
 
 
 class ProbeApp:
-    """Answers probes and scrapes."""
+    """Answer probes and scrapes."""
 
     def __init__(self, health: Checks, ready: Checks, metrics: Callable[[], bytes]) -> None:
         self._probes: Mapping[str, Checks] = {"healthz": health, "readyz": ready, "livez": health}
@@ -94,5 +94,5 @@ def _report(checks: Checks, exclude: list[str], *, verbose: bool) -> Response:
         for name in checks.names()
         if name not in exclude
     ]
-    verdict = "check failed" if failing else "check passed"
-    return Response(status, _PLAIN, "\n".join([*lines, verdict, ""]).encode())
+    result = "check failed" if failing else "check passed"
+    return Response(status, _PLAIN, "\n".join([*lines, result, ""]).encode())

@@ -19,6 +19,8 @@ from steersman.history.state import Introspection
 from steersman.objects.identity import ApiResource
 from steersman.protocol.http import Exchange, Request, Response
 
+#: The port on which an operator in a pod answers, on loopback: a port-forward reaches it, nothing else does.
+HISTORY_PORT = 8082
 _JSON = [("content-type", "application/json"), ("cache-control", "no-store")]
 
 

@@ -2,15 +2,15 @@
 
 Which conversion a definition gets:
 
-- The caller serves the webhook and names its address: that address. It is not moved from a Service that exists to a
-  URL, because the deployed operator would keep setting its own certificate there.
-- The caller names no address, and the definition in the cluster has ``strategy: Webhook``: it stays. Whether that
+- The caller serves the webhook and passes its address: that address. It is not changed from an existing Service to a
+  URL, because the deployed operator would keep setting its own CA bundle there.
+- The caller passes no address, and the definition in the cluster has ``strategy: Webhook``: it stays. Whether that
   webhook answers cannot be known from here (a failed call proves nothing about the next one), while without it the API
-  server drops the fields that a version does not have, silently.
-- The caller names no address, and none is there: refused for kinds whose versions need functions.
+  server silently drops the fields that a version does not have.
+- The caller passes no address, and the cluster has none: rejected for kinds whose versions need conversion functions.
 
-What was read is outdated when it is written, so each definition is applied at the version that was read; after a
-conflict it is read again.
+A definition may change between the read and the write, so it is applied at the version that was read; after a conflict
+it is read again.
 """
 
 from collections.abc import Collection, Iterable
@@ -29,7 +29,7 @@ Document = dict[str, Any]
 #: Seconds that a definition may take to be served.
 ESTABLISH_TIMEOUT = 60.0
 _DEFINITION: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-#: How often a definition is read again after a conflict; the server itself writes the status of a new one a few times.
+#: Attempts after conflicts; the server itself writes the status of a new definition a few times.
 _TRIES: Final = 10
 
 
@@ -74,7 +74,7 @@ async def _intent_now(client: Client, wanted: Unstructured, *, is_converted: boo
     live = found.content if found is not None else None
     intent = definition_intent(wanted.content, live, manager=client.field_manager, is_converted=is_converted)
     if live is not None:
-        await _refuse_takeover(client, intent, live)
+        await _reject_takeover(client, intent, live)
     return Unstructured(intent), found.resource_version if found is not None else ""
 
 
@@ -91,7 +91,7 @@ def definition_intent(wanted: Document, live: Document | None, *, manager: str, 
             raise ConfigError(_not_served(wanted))
         return wanted
     owned = _owned_conversion(live or {}, manager)
-    # Without a part of ours in it, leaving it out leaves it alone, and whoever owns it can change it without conflict.
+    # If we own no part of it, leaving it out keeps it unchanged, and its owner can change it without a conflict.
     return {**wanted, "spec": {**wanted["spec"], "conversion": owned}} if owned else wanted
 
 
@@ -106,7 +106,7 @@ def _not_served(wanted: Document) -> str:
 
 
 def _owned_conversion(live: Document, manager: str) -> Document:
-    """Return the part of a definition's conversion that a manager applied before, with the values of now."""
+    """Return the part of a definition's conversion that a manager applied before, with its current values."""
     for entry in live.get("metadata", {}).get("managedFields") or ():
         if (entry.get("manager"), entry.get("operation")) == (manager, "Apply"):
             fields = entry.get("fieldsV1", {}).get("f:spec", {}).get("f:conversion")
@@ -130,7 +130,7 @@ def client_config_of(definition: Document) -> Document:
     return config
 
 
-async def _refuse_takeover(client: Client, intent: Document, live: Document) -> None:
+async def _reject_takeover(client: Client, intent: Document, live: Document) -> None:
     service = client_config_of(live).get("service")
     if not client_config_of(intent).get("url") or not service:
         return
@@ -139,7 +139,7 @@ async def _refuse_takeover(client: Client, intent: Document, live: Document) -> 
         if await client.try_get(Service, service["name"], service["namespace"]) is None:
             return
     except Forbidden:
-        pass  # It may be there.
+        pass  # It may exist.
     raise ConfigError(
         f"{live['metadata']['name']}: its versions are converted by service {place}, which a deployed operator serves: "
         "leave out --install-crds and --webhook-url to let it, or run 'steer undeploy' first"

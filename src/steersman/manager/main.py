@@ -1,4 +1,4 @@
-"""Running operators as a program: a manager, its connections and its watchdog, until somebody says stop."""
+"""`run_operators`: a manager with its connections and its watchdog, until a stop is requested."""
 
 import asyncio
 import gc
@@ -10,16 +10,19 @@ from typing import Any
 
 from steersman.clock import RealClock
 from steersman.concurrency import background
+from steersman.errors import ConfigError
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
-from steersman.manager.watchdog import log_stall, watch_event_loop
+from steersman.manager.process.watchdog import log_stall, watch_event_loop
+from steersman.serving.private_socket import socket_path
+from steersman.serving.server import Listen
 from steersman.transport.config import ClusterConfig, Login
 from steersman.transport.http.transport import HttpTransport
 from steersman.version import __version__
 
 _log = logging.getLogger("steersman.manager")
 
-#: Objects between collections: an operator makes many short-lived ones, and what lives long hardly forms cycles.
+#: Garbage collection thresholds: an operator creates many short-lived objects, and long-lived ones rarely form cycles.
 _COLLECT_AFTER = (50_000, 20, 50)
 
 
@@ -31,14 +34,19 @@ async def run_operators(
     *,
     beside: Callable[[Manager], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
-    """Run operators against a cluster until ``stop`` is set; what ends them before is raised.
+    """Run operators against a cluster until ``stop`` is set; an exception that ends them earlier is raised.
 
-    An election runs in a thread with a connection of its own. What is to run ``beside`` the manager ends with it.
+    An election runs in a thread with a connection of its own. ``beside`` runs next to the manager and ends with it.
     """
     _log.info("starting", extra=start_fields(operators, config, options))
     clock = RealClock()
     transport = HttpTransport(config, clock=clock)
-    options = replace(options, elector_transport=lambda: HttpTransport(config, clock=clock))
+    options = replace(
+        options,
+        elector_transport=lambda: HttpTransport(config, clock=clock),
+        cluster=config.server,
+        history=(*_private_sockets(), *options.history),
+    )
     manager = Manager(operators, transport, options, clock=clock)
 
     def on_stall(seconds: float, place: str) -> None:
@@ -61,9 +69,9 @@ async def run_operators(
 
 
 def start_fields(operators: Sequence[Operator], config: ClusterConfig, options: ManagerOptions) -> dict[str, Any]:
-    """Return the fields of the first log line: what runs, against which cluster and namespaces, and as whom.
+    """Return the fields of the first log line: the operators, the cluster, the namespaces and the user.
 
-    Nothing is asked of the server for it, so that the line is there even if the server is not.
+    No request is sent for it, so that the line is logged even if the server is unreachable.
     """
     login = config.authentication.username if isinstance(config.authentication, Login) else ""
     fields = {
@@ -76,6 +84,15 @@ def start_fields(operators: Sequence[Operator], config: ClusterConfig, options: 
         "user": config.impersonation.user or login,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def _private_sockets() -> list[Listen]:
+    """Return where ``steer why`` on this machine asks this process; nowhere without a directory for it."""
+    try:
+        return [Listen(path=socket_path())]
+    except ConfigError as error:
+        _log.info("steer why on this machine cannot ask this operator", extra={"error": str(error)})
+        return []
 
 
 async def _wait(stop: asyncio.Event) -> None:

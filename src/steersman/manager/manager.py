@@ -1,8 +1,26 @@
-"""The manager: runs operators. Starts in order, stops in reverse, and never leaves two leaders at work.
+"""`Manager`: runs operators. It starts its parts in order, stops them in reverse, and never lets two leaders work.
 
-The order: webhooks, definitions, servers, probes, caches, leadership, controllers. Caches fill while leadership is
-waited for, so that a successor begins at once. When it is stopped, controllers finish what they have within the grace
-period, then the lease is handed over, then caches and servers end. When leadership is lost there is no grace.
+Start::
+
+    webhook listener ─▶ CRDs, policies ─▶ webhook configurations ─▶ servers ─▶ probes ─▶ election ─▶ event recorders
+      ─▶ caches ─▶ (wait for leadership) ─▶ (wait for sync) ─▶ controllers and background functions ─▶ ready
+
+Each part is entered into one ``AsyncExitStack``, so that stopping is the reverse of starting, whatever failed halfway.
+Reasons for the order:
+
+- The listener is first, because the address of the webhooks may be known only when its port is open; CRDs and
+  configurations contain it.
+- Caches fill while this process waits for leadership, so that a new leader works at once.
+- Caches must be in sync *after* leadership was won: the former leader may have written until then.
+
+Stop (``run`` is cancelled): ``ready`` becomes false; the controllers take no new keys and finish their runs within the
+grace period, which is cut off at its end; caches stop; the event recorders send what they have; the lease is released,
+so that a successor starts at once; probes, servers and webhooks end. The lease is released after the last write and
+never before: that order keeps two leaders from writing.
+
+Losing leadership stops in the same order, but without a grace period: runs are cancelled at once, because another
+process may lead soon. Writes of runs that are still ending are rejected by the fence (``Leadership.check``), which is
+part of every client of a controller.
 """
 
 import asyncio
@@ -16,26 +34,29 @@ from steersman.client.client import Client
 from steersman.client.events import EventRecorder
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup, wait_ready
-from steersman.controller.controller import Controller, ControllerParts
+from steersman.controller.controller import Controller
 from steersman.controller.declaration import Reconciler
-from steersman.controller.external_writes import CarryOut, carry_out_at_once
-from steersman.controller.failures import FailureListener, ignore_failure
-from steersman.errors import LeadershipLost
+from steersman.controller.options import ControllerOptions
+from steersman.controller.reports.observer import FailureListener, ignore_failure
+from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
+from steersman.errors import ConfigError, LeadershipLost
+from steersman.history.history import History
+from steersman.history.state import LeadershipState
 from steersman.informer.changes import Change
 from steersman.informer.informer import Informer, Selection
 from steersman.informer.informers import Informers
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
-from steersman.manager.counting_transport import CountingTransport
 from steersman.manager.health import Checks, ProbeApp, freshness_check
+from steersman.manager.history_app import HistoryApp
 from steersman.manager.install import install_definitions
+from steersman.manager.introspection import LiveIntrospection, OperatorFacts
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.leader.leadership import Leadership
 from steersman.manager.leader.thread import elect_here, elect_in_thread
-from steersman.manager.metrics import Metrics
+from steersman.manager.metrics.counting_transport import CountingTransport
+from steersman.manager.metrics.metrics import Metrics
 from steersman.manager.operator import BackgroundFunction, Operator
-from steersman.manager.webhook_metrics import WebhookMetrics
-from steersman.manager.webhooks import Webhooks, converted_definitions, need_webhooks
 from steersman.objects.resource import KubeObject, Unstructured
 from steersman.protocol.http import WriteFence
 from steersman.randomness import Randomness
@@ -43,12 +64,14 @@ from steersman.serving.server import Listen, Server
 from steersman.transport.base import Transport
 from steersman.transport.fenced import FencedTransport
 from steersman.transport.services import HttpServices
-from steersman.webhook.address import Address
-from steersman.webhook.front import Front
+from steersman.webhook.operator_webhooks import OperatorWebhooks, converted_definitions, need_webhooks
+from steersman.webhook.serving.address import Address
+from steersman.webhook.serving.listener import WebhookListener
+from steersman.webhook.serving.metrics import WebhookMetrics
 
 _log = logging.getLogger("steersman.manager")
 
-#: Seconds that events get to be sent in the end.
+#: Seconds that recorders get to send their last events.
 _LAST_EVENTS = 2.0
 
 
@@ -56,28 +79,32 @@ _LAST_EVENTS = 2.0
 class ManagerOptions:
     """How operators are run."""
 
-    #: The namespaces to look at; none of them means all.
+    #: The namespaces to watch; empty for all.
     namespaces: tuple[str, ...] = ()
     #: Create or update the definitions of the operators' custom kinds before anything else.
     install_crds: bool = False
     #: Further definitions to create or update.
     definitions: Sequence[KubeObject | Unstructured] = ()
-    #: Who installs definitions and configurations, where the operators themselves may not.
+    #: Transport for installing CRDs and configurations, if the operators themselves have no permission for that.
     installer: Transport | None = None
-    #: Take part in an election, and work only while leading.
+    #: Take part in a leader election, and work only while leading.
     election: ElectionOptions | None = None
-    #: Makes the elector's own connection; without it the election runs on the manager's event loop.
+    #: Creates the elector's own connection; without it the election runs on the manager's event loop.
     elector_transport: Callable[[], Transport] | None = None
-    #: Where probes and metrics are served; nowhere unless told.
+    #: Where probes and metrics are served; ``None`` for nowhere.
     probes: Listen | None = None
-    #: Seconds that work under way gets to finish.
+    #: Where the history is served for ``steer why``: private sockets and loopback ports.
+    history: tuple[Listen, ...] = ()
+    #: Seconds that current runs get to finish.
     grace: float = 30.0
-    #: Seconds that caches get to fill.
+    #: Seconds that caches get to sync.
     sync_timeout: float = 120.0
-    #: Who this process is, in events.
+    #: Name of this process in events.
     instance: str = ""
+    #: Address of the API server, for people.
+    cluster: str = ""
     #: How the API server reaches the operators' webhooks; without it they are not served.
-    webhooks: Front | None = None
+    webhooks: WebhookListener | None = None
     #: Carries out ``ctx.external_write``; crash tests count and interrupt writes here.
     carry_out: CarryOut = carry_out_at_once
     #: Notified of each reconcile that fails unexpectedly, such as to send it to an error tracker.
@@ -98,7 +125,7 @@ class Manager:
         services: HttpServices | None = None,
     ) -> None:
         self._operators = tuple(operators)
-        #: What reconcilers call beside the cluster; whoever hands it in closes it.
+        #: HTTP services that reconcilers call; closed here unless the caller passed it in.
         self._services = services if services is not None else HttpServices(clock)
         self._closes_services = services is None
         self._options = options if options is not None else ManagerOptions()
@@ -107,6 +134,9 @@ class Manager:
         self.metrics = Metrics()
         for operator in self._operators:
             self.metrics.include(operator.metrics)
+        #: What the operators did and why.
+        self.history = History()
+        self._informers: Informers | None = None
         self.health = Checks()
         self.readiness = Checks()
         self.readiness.add("started", lambda: "" if self._ready.is_set() else "not all controllers run yet")
@@ -114,25 +144,26 @@ class Manager:
         self._ready = asyncio.Event()
         self._leadership: Leadership | None = None
         self._controllers: list[Controller[Any]] = []
-        #: What runs beside the controllers, with the name of its operator and that operator's client.
+        self._started = clock.now()
+        #: Background functions, with the name of their operator and its client.
         self._background: list[tuple[str, Client, BackgroundFunction]] = []
         self._probes: Server | None = None
 
-    # Looking at it.
+    # State.
 
     @property
     def controllers(self) -> tuple[Controller[Any], ...]:
-        """The controllers of all operators; none before the manager runs."""
+        """Controllers of all operators; none before the manager runs."""
         return tuple(self._controllers)
 
     @property
     def probe_url(self) -> str:
-        """Where probes and metrics are served; empty if they are not."""
+        """URL of probes and metrics; empty if they are not served."""
         return self._probes.url if self._probes is not None else ""
 
     @property
     def is_idle(self) -> bool:
-        """Whether every controller has caught up with what its caches know."""
+        """Whether every controller has handled all changes that its caches have received."""
         return all(controller.is_idle for controller in self._controllers)
 
     async def wait_ready(self) -> None:
@@ -152,8 +183,9 @@ class Manager:
                     task = await stack.enter_async_context(background(server.run(), name=f"server/{operator.name}"))
                     await wait_ready(server.wait_ready(), task)
             await self._serve_probes(stack)
-            leadership = await stack.enter_async_context(self._election())
-            informers = Informers(Link(self._transport, self._clock, self._randomness))
+            await self._serve_history(stack)
+            leadership = self._leadership = await stack.enter_async_context(self._election())
+            informers = self._informers = Informers(ApiConnection(self._transport, self._clock, self._randomness))
             await self._build_controllers(stack, informers, leadership)
             await stack.enter_async_context(background(informers.run(), name="informers"))
             await self._await_kinds(stack, informers)
@@ -165,7 +197,7 @@ class Manager:
             await self._stay(leadership)
 
     async def _serve_webhooks(self, stack: AsyncExitStack) -> None:
-        """Let webhooks be asked, then install what leads to them: the address may be known only now."""
+        """Serve webhooks, then install CRDs and configurations with their address."""
         if not need_webhooks(self._operators):
             await self._install(None)
             return
@@ -173,28 +205,28 @@ class Manager:
             _log.warning("webhooks are not served: pass --webhook-service or --webhook-url")
             await self._install(None)
             return
-        numbers = WebhookMetrics()
-        self.metrics.include(numbers.registry)
-        webhooks = Webhooks(
+        metrics = WebhookMetrics()
+        self.metrics.include(metrics.registry)
+        webhooks = OperatorWebhooks(
             self._operators,
             self._options.webhooks,
             lambda name: self._client(self._transport, name),
             installer_of=self._installer,
             clock=self._clock,
-            observer=numbers,
+            observer=metrics,
         )
-        presence = await stack.enter_async_context(webhooks.serving())
-        await self._install(presence.address)
-        await stack.enter_async_context(webhooks.known(presence))
-        self.readiness.add("webhook-certificate", presence.check)
-        numbers.tell_expiry(lambda: presence.valid_until)
+        served = await stack.enter_async_context(webhooks.serving())
+        await self._install(served.address)
+        await stack.enter_async_context(webhooks.registered(served))
+        self.readiness.add("webhook-certificate", served.check)
+        metrics.show_expiry(lambda: served.valid_until)
 
     async def _install(self, webhooks: Address | None) -> None:
         client = self._installer(self._operators[0].name)
         definitions, policies = list(self._options.definitions), []
         converted: list[str] = []
         if self._options.install_crds:
-            # Loaded here: the schema compiler is large, and operators whose definitions are installed do not need it.
+            # Imported here: the schema compiler is large, and most deployed operators do not install CRDs.
             from steersman.manager.definitions import operator_definitions, operator_policies  # noqa: PLC0415 - see above
 
             definitions += operator_definitions(self._operators, webhooks)
@@ -216,6 +248,41 @@ class Manager:
             app = ProbeApp(self.health, self.readiness, self.metrics.text)
             self._probes = await stack.enter_async_context(Server(app, clock=self._clock, listen=self._options.probes))
 
+    @property
+    def introspection(self) -> LiveIntrospection:
+        """The operators as ``steer why`` and the web view see them."""
+        facts = OperatorFacts(
+            tuple(operator.name for operator in self._operators),
+            self._options.cluster,
+            self._options.namespaces,
+            self._started,
+        )
+        return LiveIntrospection(
+            facts,
+            self.history,
+            self._clock,
+            controllers=lambda: self._controllers,
+            informers=lambda: self._informers or (),
+            leadership=self._leadership_state,
+        )
+
+    def _leadership_state(self) -> LeadershipState | None:
+        election = self._options.election
+        if election is None:
+            return None
+        leads = self._leadership is not None and self._leadership.is_valid
+        return LeadershipState(leads, f"{election.namespace}/{election.name}", election.identity)
+
+    async def _serve_history(self, stack: AsyncExitStack) -> None:
+        """Answer ``steer why``; an operator that cannot listen works all the same."""
+        resources = [one.resource for operator in self._operators for one in operator.reconcilers]
+        app = HistoryApp(self.introspection, resources)
+        for listen in self._options.history:
+            try:
+                await stack.enter_async_context(Server(app, clock=self._clock, listen=listen))
+            except ConfigError as error:
+                _log.warning("steer why cannot ask this operator", extra={"error": str(error)})
+
     async def _build_controllers(
         self, stack: AsyncExitStack, informers: Informers, leadership: Leadership | None
     ) -> None:
@@ -227,7 +294,7 @@ class Manager:
         for operator in self._operators:
             client = self._client(transport, operator.name)
             events = EventRecorder(client, controller=operator.name, instance=self._options.instance, clock=self._clock)
-            await stack.enter_async_context(self._telling(events, operator.name))
+            await stack.enter_async_context(self._sending_events(events, operator.name))
             self._controllers += [
                 self._build(reconciler, client, events, informers=informers, fence=leadership)
                 for reconciler in operator.reconcilers
@@ -240,8 +307,8 @@ class Manager:
                 self.readiness.add(f"informer/{informer.resource.gvr}", freshness_check(informer))
 
     @asynccontextmanager
-    async def _telling(self, events: EventRecorder, name: str) -> AsyncIterator[None]:
-        """Send events; in the end those that wait get a moment."""
+    async def _sending_events(self, events: EventRecorder, name: str) -> AsyncIterator[None]:
+        """Send events inside the block; at its end wait a moment for those that were not sent yet."""
         async with background(events.run(), name=f"events/{name}"):
             try:
                 yield
@@ -258,7 +325,7 @@ class Manager:
         fence: WriteFence | None,
     ) -> Controller[Any]:
         name = reconciler.name
-        parts = ControllerParts(
+        options = ControllerOptions(
             client=client,
             informers=informers,
             events=events,
@@ -267,21 +334,22 @@ class Manager:
             fence=fence,
             carry_out=self._options.carry_out,
             namespaces=self._options.namespaces,
+            history=self.history,
             observer=self.metrics.controller(name, reconciler.options.workers),
             queue_observer=self.metrics.queue(name),
             on_failure=self._options.on_failure,
         )
-        controller = Controller(reconciler, parts)
+        controller = Controller(reconciler, options)
         controller.attach()
         return controller
 
     async def _await_kinds(self, stack: AsyncExitStack, informers: Informers) -> None:
-        """Look for kinds that are not served yet whenever a definition changes, instead of only now and then."""
+        """Retry optional kinds that are not served yet whenever a CRD changes, without waiting for the back-off."""
         required = [informer for controller in self._controllers for informer in controller.required_informers()]
         optional = [informer for informer in informers if informer not in required]
         if not optional:
             return
-        link = Link(self._transport, self._clock, self._randomness)
+        link = ApiConnection(self._transport, self._clock, self._randomness)
         definitions = Informer(CustomResourceDefinition, link, Selection(metadata_only=True))
 
         def nudge(_: Change) -> None:
@@ -309,7 +377,7 @@ class Manager:
         self.metrics.leader.labels(election.name).set(0)
         connect = self._options.elector_transport
         elected = (
-            elect_here(Link(self._transport, self._clock, self._randomness), election)
+            elect_here(ApiConnection(self._transport, self._clock, self._randomness), election)
             if connect is None
             else elect_in_thread(connect, self._clock, election)
         )
@@ -331,11 +399,11 @@ class Manager:
             await asyncio.get_running_loop().create_future()
             return
         await leadership.wait_lost()
-        raise LeadershipLost("the lease could not be renewed in time: leaving")
+        raise LeadershipLost("the lease could not be renewed in time: stopping")
 
     @asynccontextmanager
     async def _working(self, leadership: Leadership | None) -> AsyncIterator[None]:
-        """Run the controllers; in the end let them finish what they have, unless leadership is lost."""
+        """Run the controllers inside the block; at its end let them finish their runs, unless leadership is lost."""
         async with background(self._run_controllers(), name="controllers"):
             try:
                 yield
@@ -343,7 +411,7 @@ class Manager:
                 self._ready.clear()
                 grace = self._options.grace if leadership is None or leadership.is_valid else 0.0
                 if not await cleanup(self._drain(), clock=self._clock, within=grace):
-                    _log.warning("work was cut off at the end of the grace period", extra={"grace": grace})
+                    _log.warning("runs were cancelled at the end of the grace period", extra={"grace": grace})
 
     async def _run_controllers(self) -> None:
         async with asyncio.TaskGroup() as tasks:

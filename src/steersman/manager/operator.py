@@ -1,4 +1,4 @@
-"""`Operator`: what an author declares in one place, and runs three ways with the same code."""
+"""`Operator`: everything that an author declares, in one place; `steer dev`, `steer run` and tests run it unchanged."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
@@ -13,19 +13,19 @@ from steersman.errors import DeclarationError
 from steersman.manager.permission import Permission
 from steersman.manager.runnable import Runnable
 from steersman.objects.resource import KubeObject, resource_of
-from steersman.webhook.declaring import AdmissionDeclarations
+from steersman.webhook.declarations import AdmissionDeclarations
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 K = TypeVar("K", bound=KubeObject)
 
-#: Work of an operator that no object asks for, with its client and its clock.
+#: Work of an operator that is not triggered by an object; called with its client and clock.
 BackgroundFunction: TypeAlias = Callable[[Client, Clock], Awaitable[None]]
 
 
 class Operator(AdmissionDeclarations):
-    """Reconcilers, webhooks and rules with one name: that of the operator's field manager, and of its lease."""
+    """Reconcilers, webhooks and rules under one name, which is also that of the field manager and of the lease."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -66,8 +66,8 @@ class Operator(AdmissionDeclarations):
         alone. ``workers`` objects are reconciled at the same time, each for at most ``timeout`` seconds, and all of
         them every ``resync`` seconds. An ``optional`` kind need not be served. ``while_deleting`` calls the function
         for objects that are being deleted as well, to finish their deletion; it replaces a cleanup. Runs that keep
-        failing set the condition Ready=False and record an event unless ``report_failures`` is off. The names are those
-        of the controller in logs and metrics, and of the finalizer that a cleanup needs.
+        failing set the condition Ready=False and record an event unless ``report_failures`` is false. ``name`` is the
+        name of the controller in logs and metrics, ``finalizer`` that of the finalizer that a cleanup needs.
         """
         _check_kind(kind)
         options = ReconcilerOptions(
@@ -95,78 +95,81 @@ class Operator(AdmissionDeclarations):
         return decorate
 
     def declare(self, *kinds: type[KubeObject]) -> None:
-        """Add custom kinds that it does not reconcile, such as other versions of one that it does."""
+        """Add custom kinds that are not reconciled, such as other versions of a reconciled one."""
         self._declared.extend(kinds)
 
     def permit(self, kind: type[KubeObject], *verbs: str, subresource: str = "") -> None:
-        """Ask for more than reconcilers imply: ``permit(Secret, "get")`` for one that is read but not watched.
+        """Add an RBAC permission that reconcilers do not imply: ``permit(Secret, "get")`` for a kind that is only read.
 
-        What is reconciled, owned and watched needs no word here; ``steer manifests`` makes the least role of it all.
+        Kinds that are reconciled, owned or watched need no declaration. ``steer manifests`` generates the least
+        privileged role from all of them.
         """
         self._permissions.append(Permission(kind, verbs, subresource))
 
     def decline(self, kind: type[KubeObject], *verbs: str, subresource: str = "") -> None:
-        """Give up what reconcilers imply: ``decline(Pod, "delete")`` for an owner that leaves deleting to others."""
+        """Remove an RBAC permission that reconcilers imply: ``decline(Pod, "delete")`` if pods are never deleted."""
         self._declined.append(Permission(kind, verbs, subresource))
 
     def background(self, function: BackgroundFunction) -> BackgroundFunction:
-        """Decorate what runs beside the reconcilers, while they do: ``async def beat(client, clock)``.
+        """Decorate a function that runs while the reconcilers do: ``async def beat(client, clock)``.
 
-        It has the operator's client, and should run for ever: what it raises ends the manager.
+        It gets the operator's client and should run forever; an exception that it raises ends the manager.
         """
         self._background.append(function)
         return function
 
     @cached_property
     def metrics(self) -> "CollectorRegistry":
-        """Where the author's own numbers go, to be served beside ours: ``Counter(…, registry=operator.metrics)``."""
-        from prometheus_client import CollectorRegistry  # noqa: PLC0415 - most operators count nothing of their own
+        """Registry of the author's own metrics, served next to ours: ``Counter(…, registry=operator.metrics)``."""
+        from prometheus_client import CollectorRegistry  # noqa: PLC0415 - most operators have no metrics of their own
 
         return CollectorRegistry()
 
     def add_server(self, server: Runnable) -> None:
-        """Run something on every replica, before anything else starts: webhooks, an API of the operator's own."""
+        """Run a server on every replica before the controllers start, such as an API of the operator's own."""
         self._servers.append(server)
 
     @property
     def reconcilers(self) -> tuple[Reconciler[Any], ...]:
-        """What was declared, in order."""
+        """Declared reconcilers, in order."""
         return tuple(self._reconcilers)
 
     @property
     def permissions(self) -> tuple[Permission, ...]:
-        """What was asked for beyond what reconcilers imply."""
+        """Permissions that were added by ``permit``."""
         return tuple(self._permissions)
 
     @property
     def declined(self) -> tuple[Permission, ...]:
-        """What was given up of what reconcilers imply."""
+        """Permissions that were removed by ``decline``."""
         return tuple(self._declined)
 
     @property
     def background_functions(self) -> tuple[BackgroundFunction, ...]:
-        """What runs beside the reconcilers."""
+        """Functions that run while the reconcilers do."""
         return tuple(self._background)
 
     @property
     def servers(self) -> tuple[Runnable, ...]:
-        """What runs on every replica."""
+        """Servers that run on every replica."""
         return tuple(self._servers)
 
     @property
     def kinds(self) -> tuple[type[KubeObject], ...]:
-        """Every kind that is reconciled, judged or declared, each once."""
+        """Every kind that is reconciled, validated, defaulted or declared, each once."""
         reconciled = (reconciler.kind for reconciler in self._reconcilers)
-        judged = (webhook.kind for webhook in self.webhooks)
-        return tuple(dict.fromkeys([*reconciled, *judged, *self._declared]))
+        reviewed = (webhook.kind for webhook in self.webhooks)
+        return tuple(dict.fromkeys([*reconciled, *reviewed, *self._declared]))
 
     def _finalizer(self, kind: type[KubeObject], label: str) -> str:
-        """Name a finalizer: it begins with a domain, which built-in kinds of the core group do not have."""
+        """Return the name of a finalizer. It must begin with a domain, which kinds of the core group do not have."""
         return f"{resource_of(kind).gvk.group or f'{self.name}.operator'}/{label}"
 
     def _add(self, reconciler: Reconciler[Any]) -> None:
         if any(known.name == reconciler.name for known in self._reconcilers):
-            raise DeclarationError(f"operator {self.name!r} has two reconcilers named {reconciler.name!r}: name= one")
+            raise DeclarationError(
+                f"operator {self.name!r} has two reconcilers named {reconciler.name!r}: pass name= to one of them"
+            )
         for known in self._reconcilers:
             same = (reconciler.resource.gvk, reconciler.options.selector)
             if (known.resource.gvk, known.options.selector) == same:
@@ -195,7 +198,7 @@ def _kinds(given: object, option: str) -> tuple[type[KubeObject], ...]:
 
 
 def _check_kind(kind: object) -> None:
-    """Reject what is not a kind, with the usual mistakes by name."""
+    """Raise ``DeclarationError`` unless the argument is the class of a kind; name the usual mistakes."""
     if isinstance(kind, type) and issubclass(kind, KubeObject):
         resource_of(kind)
     elif isinstance(kind, type):

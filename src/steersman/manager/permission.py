@@ -1,4 +1,4 @@
-"""`Permission`: verbs on a kind, as an author names them."""
+"""`Permission`: verbs on a kind, as an author declares them."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from steersman.objects.resource import KubeObject
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """Some verbs on a kind, or on a part of its objects such as ``status`` or ``log``."""
+    """Verbs on a kind, or on a subresource such as ``status`` or ``log``."""
 
     kind: type[KubeObject]
     verbs: tuple[str, ...]
@@ -16,14 +16,14 @@ class Permission:
 
     def __post_init__(self) -> None:
         if not self.verbs or "*" in self.verbs or "*" in self.subresource:
-            raise DeclarationError(f"{self} needs the verbs by their names, such as 'get'")
+            raise DeclarationError(f"{self} needs verbs without wildcards, such as 'get'")
 
     def __str__(self) -> str:
         return line(self.kind.__name__, self.verbs, self.subresource)
 
 
 def line(kind: str, verbs: tuple[str, ...], subresource: str = "", *, call: str = "permit") -> str:
-    """Write what an author would: ``permit(Pod, "get", subresource="log")``."""
+    """Return the code that declares a permission: ``permit(Pod, "get", subresource="log")``."""
     words = [kind, *(f'"{verb}"' for verb in verbs)]
     if subresource:
         words.append(f'subresource="{subresource}"')

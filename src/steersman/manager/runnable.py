@@ -1,13 +1,13 @@
-"""Something that a manager runs beside its controllers."""
+"""`Runnable`: a server that a manager runs next to its controllers."""
 
 from typing import Protocol
 
 
 class Runnable(Protocol):
-    """Runs until it is cancelled; its failure ends the manager."""
+    """Run until cancelled; a failure ends the manager."""
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
 
     async def wait_ready(self) -> None:
-        """Wait until it can be relied on."""
+        """Wait until it is ready."""

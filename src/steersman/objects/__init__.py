@@ -1,4 +1,9 @@
-"""The nouns, pure data: who an object is, what it holds, how it is written down and selected."""
+"""The data model of Kubernetes objects: identity, metadata, JSON encoding, selectors, quantities and times. Pure data.
+
+Start with `resource` (`KubeObject`, the base of every kind, and `Resource` for custom ones) and `model` (how fields map
+to JSON). `codec` encodes and decodes objects; `identity` names kinds, resources and keys; `registry` maps kinds to
+classes. `selectors`, `quantity`, `times` and `cron` are the value types that Kubernetes writes as strings.
+"""
 
 from typing import TYPE_CHECKING
 

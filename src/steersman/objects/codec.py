@@ -1,6 +1,6 @@
 """Objects ↔ JSON bytes. The only place that knows how kinds, times and quantities are written.
 
-An object that was decoded remembers the bytes it was read from, so that an update can be sent as what changed.
+A decoded object keeps the bytes it was read from, so that an update can send only what changed.
 """
 
 from collections.abc import Hashable
@@ -14,8 +14,8 @@ from msgspec import DecodeError as MsgspecDecodeError
 from msgspec import Struct
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.objects.fields import UNREADABLE, unreadable
-from steersman.objects.identity import GroupVersionKind
 from steersman.objects.meta import ListMeta
 from steersman.objects.nulls import with_empty_for_null
 from steersman.objects.quantity import Quantity
@@ -66,9 +66,9 @@ def _decoder(wanted: Hashable) -> msgspec.json.Decoder[Any]:
 
 
 class _KindCodec:
-    """What reading and writing objects of one kind needs.
+    """Encoder and decoder of one kind.
 
-    It lives and dies with its class, in an attribute of it; a cache would keep the class alive.
+    It is stored in an attribute of its class; a cache would keep the class alive.
     """
 
     __slots__ = ("decoder", "prefix", "shape")
@@ -89,7 +89,7 @@ def _codec_of(kind: type[KubeObject]) -> _KindCodec:
 
 
 def _prefix_of(kind: type[KubeObject]) -> bytes:
-    """Give how every object of a kind begins on the wire."""
+    """Return the bytes with which every object of a kind begins on the wire."""
     codec = _codec_of(kind)
     if codec.prefix is None:
         gvk = gvk_of(kind)
@@ -114,7 +114,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def decode_as(wanted: type[T], data: bytes) -> T:
-    """Read a model that is not an object of its own (a list's metadata, a review's answer)."""
+    """Decode a model that is not an object itself (a list's metadata, the response of a review)."""
     try:
         result: T = _decoder(cast("Hashable", wanted)).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -125,7 +125,7 @@ def decode_as(wanted: type[T], data: bytes) -> T:
 
 
 def _without_empty_parts(obj: KubeObject) -> Struct:
-    """Give the object as it is sent: a part that only stands in for an absent one is absent again."""
+    """Return the object as it is sent: a part that only stands in for an absent one is absent again."""
     hollow = absent_parts(obj)
     if not hollow:
         return obj
@@ -147,7 +147,7 @@ def decode(kind: type[K], data: bytes) -> K: ...
 @overload
 def decode(kind: type[Unstructured], data: bytes) -> Unstructured: ...
 def decode(kind: type[KubeObject] | type[Unstructured], data: bytes) -> KubeObject | Unstructured:
-    """Read an object and remember its bytes; unknown fields are kept there for a later update."""
+    """Decode an object and keep its bytes, which hold unknown fields for a later update."""
     if issubclass(kind, Unstructured):
         content = decode_json(data)
         if not isinstance(content, dict):
@@ -183,33 +183,22 @@ def _decode_typed(kind: type[KubeObject], data: bytes) -> KubeObject:
 
 
 def bytes_read(obj: KubeObject | Unstructured) -> bytes | None:
-    """Give the bytes that an object was decoded from; None for one that was made here."""
+    """Return the bytes that an object was decoded from; None for one that was created here."""
     if isinstance(obj, Unstructured):
         return obj._read  # noqa: SLF001 - the codec is the one that remembers
     read: bytes | None = obj.__dict__.get("_read")
     return read
 
 
-def to_json(obj: KubeObject | Unstructured) -> dict[str, Any]:
-    """Give an object as a JSON document, as it would be sent."""
-    document: dict[str, Any] = _decode_json(encode(obj))
+def to_json(obj: KubeObject | Unstructured) -> JsonObject:
+    """Return an object as a JSON document, as it would be sent."""
+    document: JsonObject = _decode_json(encode(obj))
     return document
 
 
-def from_json(kind: type[K], document: dict[str, Any]) -> K:
-    """Make a typed object from a JSON document."""
+def from_json(kind: type[K], document: JsonObject) -> K:
+    """Create a typed object from a JSON document."""
     return decode(kind, _encoder.encode(document))
-
-
-def copy_of(obj: ObjectT) -> ObjectT:
-    """Give an independent copy that remembers the same bytes."""
-    duplicate = decode(type(obj), encode(obj))
-    read = bytes_read(obj)
-    if isinstance(duplicate, Unstructured):
-        duplicate._read = read  # noqa: SLF001 - the codec is the one that remembers
-    else:
-        duplicate.__dict__["_read"] = read
-    return duplicate
 
 
 class ObjectList(Struct, Generic[T]):
@@ -238,20 +227,6 @@ class RawList(Struct):
 
 
 def decode_list(kind: type[K], data: bytes) -> ObjectList[K]:
-    """Read a list of a kind; each item remembers its own bytes."""
+    """Decode a list of a kind; each item keeps its own bytes."""
     raw = decode_as(RawList, data)
     return ObjectList(raw.metadata, [decode(kind, bytes(item)) for item in raw.items or ()])
-
-
-def decode_unstructured_list(gvk: GroupVersionKind, data: bytes) -> ObjectList[Unstructured]:
-    """Read a list of a kind without a class; items that leave out their kind get it from the list."""
-    raw = decode_as(RawList, data)
-    items = []
-    for item in raw.items or ():
-        content = decode_json(bytes(item))
-        if not isinstance(content, dict):
-            raise DecodeError(f"a list item of {gvk} is not an object: {type(content).__name__}")
-        loose = Unstructured({"apiVersion": gvk.api_version, "kind": gvk.kind, **content})
-        loose._read = encode_json(loose.content)  # noqa: SLF001 - the codec is the one that remembers
-        items.append(loose)
-    return ObjectList(raw.metadata, items)

@@ -1,8 +1,8 @@
 """Cron schedules: when something is due, as CronJobs write it (``*/5 * * * *``, ``@daily``, ``@every 90s``).
 
-The language and the words of its errors are those of the library that Kubernetes uses. One law says when a schedule is
-due: at every minute whose reading on the wall clock of its time zone matches all fields. So a time that is skipped when
-clocks go forward does not happen that day, and one that is repeated when they go back happens twice.
+The language and the texts of its errors are those of the library that Kubernetes uses. A schedule is due at every
+minute whose reading on the wall clock of its time zone matches all fields. So a time that is skipped when clocks go
+forward does not occur that day, and one that is repeated when they go back occurs twice.
 """
 
 import json
@@ -57,7 +57,7 @@ class _Field(NamedTuple):
     """The numbers that one field allows."""
 
     numbers: frozenset[int]
-    #: Whether it allows everything because it says so: a day is then decided by the other of its two fields.
+    #: Whether it is ``*`` or ``?``: a day is then decided by the other of its two fields.
     is_star: bool
 
 
@@ -72,7 +72,7 @@ class CronSchedule:
 
     @classmethod
     def parse(cls, text: str, *, zone: tzinfo = UTC) -> Self:
-        """Read a schedule; one that names a zone itself (``CRON_TZ=Asia/Tokyo 0 5 * * *``) keeps to that one."""
+        """Parse a schedule; one that names a zone itself (``CRON_TZ=Asia/Tokyo 0 5 * * *``) keeps that one."""
         if not text:
             raise ScheduleError("empty spec string")
         rest = text
@@ -94,7 +94,7 @@ class CronSchedule:
         return cls(zone, tuple(_field(field, bounds) for field, bounds in zip(fields, _FIELDS, strict=True)))
 
     def next_after(self, moment: datetime) -> datetime | None:
-        """Give the first time after a moment at which it is due, in UTC; ``None`` if it never is."""
+        """Return the first time after a moment at which it is due, in UTC; ``None`` if it never is."""
         if not self.fields:
             return (moment.astimezone(UTC) + self.every).replace(microsecond=0)
         start = moment.astimezone(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -108,14 +108,14 @@ class CronSchedule:
         return None
 
     def between(self, after: datetime, until: datetime) -> Iterator[datetime]:
-        """Give the times at which it is due, later than ``after`` and no later than ``until``."""
+        """Yield the times at which it is due, later than ``after`` and no later than ``until``."""
         due = self.next_after(after)
         while due is not None and due <= until:
             yield due
             due = self.next_after(due)
 
     def _step(self, local: datetime) -> datetime | None:
-        """Give the next time worth looking at, given one that does not match; ``None`` if this one matches."""
+        """Return the next candidate after a time that does not match; ``None`` if the time matches."""
         minute, hour, _, month, _ = self.fields
         if local.month not in month.numbers:
             year, following = (local.year + 1, 1) if local.month == _DECEMBER else (local.year, local.month + 1)
@@ -131,7 +131,7 @@ class CronSchedule:
         return None
 
     def _is_day(self, local: datetime) -> bool:
-        """Tell whether a day matches: either of its two fields will do, unless one allows every day."""
+        """Return whether a day matches: either of its two fields will do, unless one allows every day."""
         _, _, day, _, weekday = self.fields
         of_month = local.day in day.numbers
         of_week = local.isoweekday() % 7 in weekday.numbers
@@ -139,7 +139,7 @@ class CronSchedule:
 
 
 def zone_named(name: str) -> tzinfo:
-    """Give a time zone by its name in the IANA list; ``ScheduleError`` when there is none of that name."""
+    """Return a time zone by its name in the IANA list; ``ScheduleError`` when there is none of that name."""
     if name in ("", "UTC"):
         return UTC
     try:
@@ -170,7 +170,7 @@ def _field(text: str, bounds: _Bounds) -> _Field:
 
 
 def _range(text: str, bounds: _Bounds) -> tuple[range, bool]:
-    """Give the numbers of ``*``, ``5``, ``1-5``, ``*/2``, ``10/15`` or ``1-20/3``, and whether it means everything."""
+    """Return the numbers of ``*``, ``5``, ``1-5``, ``*/2``, ``10/15`` or ``1-20/3``, and whether it is a wildcard."""
     span, slash, step_text = text.partition("/")
     low_text, dash, high_text = span.partition("-")
     if "/" in step_text:

@@ -1,7 +1,8 @@
 """The fields that a class declares: which names are annotated, and what their types are, on every Python.
 
-Up to Python 3.13 the annotations stand in the body of a class. Since 3.14 the body holds a function that evaluates them
-(PEP 649), unless the module says ``from __future__ import annotations``, which stores their text on every Python.
+Up to Python 3.13 the annotations are in the body of a class. Since 3.14 the body holds a function that evaluates them
+(PEP 649), unless the module has ``from __future__ import annotations``, which stores their text on every Python.
+
 A declaration that cannot be read is a `DeclarationError`: a class without its fields would lose data silently.
 """
 
@@ -54,7 +55,7 @@ def unreadable(model: Any, error: Exception) -> DeclarationError:
 
 
 def _annotations_in(namespace: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the annotations of a class body; what is not defined yet stays unresolved."""
+    """Return the annotations of a class body; names that are not defined yet stay unresolved."""
     found: Mapping[str, Any] = namespace.get("__annotations__", {})
     if sys.version_info >= (3, 14) and not found:
         annotate = annotationlib.get_annotate_from_class_namespace(namespace)

@@ -1,4 +1,4 @@
-"""Who an object is: its kind, its resource, its key."""
+"""The identity of an object: its kind, its resource, its key."""
 
 import re
 from typing import NamedTuple, Self

@@ -9,7 +9,7 @@ _PERCENT = re.compile(r"(-?[0-9]{1,10})%")
 
 
 def scaled(value: IntOrString, total: int, *, round_up: bool) -> int:
-    """Give a number as it is, and a percentage as that share of ``total``; any other text is an error."""
+    """Return a number as it is, and a percentage as that share of ``total``; any other text is an error."""
     if isinstance(value, int):
         return value
     match = _PERCENT.fullmatch(value)

@@ -1,7 +1,7 @@
 """`Model`: the base of every typed part of an object, and how its fields are named on the wire.
 
-Promises: ``None`` is never sent; every other value is sent, even where it equals the field's default; a field that the
-class does not know is ignored on reading. One exception is declared: a ``sparse`` collection is left out when empty.
+``None`` is never sent; every other value is sent, even where it equals the field's default; a field that the class does
+not declare is ignored on reading. One exception is declared: a ``sparse`` collection is left out when empty.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ __all__ = ["Model", "absent", "field", "sparse", "wire_name"]
 
 
 def wire_name(python_name: str) -> str:
-    """Give the camelCase name of a snake_case field; a trailing underscore (``from_``) only avoids a keyword."""
+    """Return the camelCase name of a snake_case field; a trailing underscore (``from_``) only avoids a keyword."""
     head, *rest = python_name.rstrip("_").split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
@@ -48,14 +48,14 @@ _Field: type[Any] = type(cast("Any", field(default=None)))
 
 
 def _constant(value: Any) -> Callable[[], Any]:
-    """Give a factory that msgspec does not recognise as a default, and so never leaves out."""
+    """Return a factory that msgspec does not recognise as a default, and so never leaves out."""
     if isinstance(value, (list, dict, set)):
         return lambda: deepcopy(value)
     return lambda: value
 
 
 def _always_sent(default: Any) -> Any:
-    """Turn a default into one that is sent like any other value; ``None`` stays what is left out."""
+    """Turn a default into one that is sent like any other value; ``None`` is still left out."""
     if default is None:
         return None
     if isinstance(default, _Sparse):

@@ -8,7 +8,9 @@ from typing import Any
 
 from msgspec import inspect
 
-_EMPTY: dict[type[inspect.Type], type[list[Any] | dict[str, Any]]] = {
+from steersman.json_types import JsonObject
+
+_EMPTY: dict[type[inspect.Type], type[list[Any] | JsonObject]] = {
     inspect.ListType: list,
     inspect.DictType: dict,
     inspect.StructType: dict,
@@ -16,7 +18,7 @@ _EMPTY: dict[type[inspect.Type], type[list[Any] | dict[str, Any]]] = {
 
 
 def with_empty_for_null(value: Any, wanted: inspect.Type) -> Any:
-    """Give the document with nulls left out, or empty where its type demands a list, a map or a part."""
+    """Return the document with nulls left out, or empty where its type demands a list, a map or a part."""
     match value, _alternative(value, wanted):
         case dict(), inspect.StructType() as struct:
             return _repaired_struct(value, struct)
@@ -29,14 +31,14 @@ def with_empty_for_null(value: Any, wanted: inspect.Type) -> Any:
 
 
 def _alternative(value: Any, wanted: inspect.Type) -> inspect.Type:
-    """Choose among the members of a union the one that a value of this shape is read as."""
+    """Return the member of a union that a value of this shape is read as."""
     if not isinstance(wanted, inspect.UnionType):
         return wanted
     shapes = (inspect.ListType,) if isinstance(value, list) else (inspect.StructType, inspect.DictType)
     return next((member for member in wanted.types if isinstance(member, shapes)), wanted)
 
 
-def _repaired_struct(value: dict[str, Any], struct: inspect.StructType) -> dict[str, Any]:
+def _repaired_struct(value: JsonObject, struct: inspect.StructType) -> JsonObject:
     fields = {field.encode_name: field for field in struct.fields}
     repaired = {}
     for name, member in value.items():

@@ -8,7 +8,7 @@ from typing import Literal
 _BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
-#: As lenient as Kubernetes, which reads ``5.``, ``.5`` and even ``.`` (nothing at all is zero).
+#: As lenient as Kubernetes, which reads ``5.``, ``.5`` and even ``.`` (an empty number is zero).
 _FORM = re.compile(r"([+-]?)([0-9]*\.?[0-9]*)([eE][+-]?[0-9]{1,9}|[numkMGTPE]|[KMGTPE]i)?")
 _PLAIN = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[numkMGTPE]|[KMGTPE]i)?")
 _MAX_LENGTH = _MAX_EXPONENT = 300
@@ -32,7 +32,7 @@ class Quantity:
 
     #: What was read, if it was read.
     _text: str
-    #: The amount and its form. ``None`` until somebody asks: most quantities are read only to be kept.
+    #: The amount and its form. ``None`` until first used: most quantities are only stored.
     _amount: tuple[Decimal, Format] | None
 
     def __init__(self, amount: "str | int | float | Decimal | Quantity", *, form: Format = "DecimalSI") -> None:
@@ -73,7 +73,7 @@ class Quantity:
         return f"Quantity({str(self)!r})"
 
     def __int__(self) -> int:
-        """Give the amount rounded up to a whole number, as ``Quantity.Value()`` does."""
+        """Return the amount rounded up to a whole number, as ``Quantity.Value()`` does."""
         return int(self.value.to_integral_value(ROUND_CEILING, _EXACT))
 
     def __float__(self) -> float:
@@ -106,12 +106,12 @@ class Quantity:
         return self._like(-self.value, self)
 
     def _like(self, value: Decimal, other: "Quantity") -> "Quantity":
-        # A zero has no say in how the sum is printed.
+        # A zero does not influence how the sum is printed.
         return Quantity(value, form=self.format if self.value else other.format)
 
 
 def _is_plain(text: str) -> bool:
-    """Tell quickly that a text is a quantity; the few others have to be parsed to know."""
+    """Return whether a text is a quantity of the usual form; other texts must be parsed to find out."""
     return len(text) <= _MAX_LENGTH and _PLAIN.fullmatch(text) is not None
 
 

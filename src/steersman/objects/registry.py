@@ -1,6 +1,6 @@
-"""Which class stands for which kind: what Go calls a scheme.
+"""Maps kinds to classes: what Go calls a scheme.
 
-Declared classes enter by themselves. A kind has one class; a second one is refused by name.
+Declared classes are registered automatically. A kind has one class; a second one is rejected by name.
 """
 
 import gc
@@ -17,13 +17,13 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class Registry:
-    """Kind ↔ class, one to one. Classes are held weakly: a class that nobody uses any more frees its kind."""
+    """Kind ↔ class, one to one. Classes are held weakly: a class that is no longer used frees its kind."""
 
     def __init__(self) -> None:
         self._classes: WeakValueDictionary[GroupVersionKind, type[KubeObject]] = WeakValueDictionary()
 
     def add(self, kind: type[KubeObject]) -> None:
-        """Enter a declared class; another living class for the same kind is an error."""
+        """Register a declared class; another living class for the same kind is an error."""
         gvk = kind.__resource__.gvk
         known = self._classes.get(gvk)
         if known is not None and not _is_reload(known, kind):
@@ -38,15 +38,15 @@ class Registry:
         self._classes[gvk] = kind
 
     def find(self, gvk: GroupVersionKind) -> type[KubeObject] | None:
-        """Give the class of a kind, if it was declared."""
+        """Return the class of a kind, if it was declared."""
         return self._classes.get(gvk)
 
     def declared(self) -> dict[GroupVersionKind, type[KubeObject]]:
-        """Return every kind with its class; while the result lives, so do the classes."""
+        """Return every kind with its class; the result keeps the classes alive."""
         return dict(self._classes)
 
     def restore(self, declared: Mapping[GroupVersionKind, type[KubeObject]]) -> None:
-        """Let kinds have the classes of an earlier ``declared()``, and forget kinds that were declared since."""
+        """Restore the classes of an earlier ``declared()``, and forget kinds that were declared since."""
         self._classes.clear()
         self._classes.update(declared)
 
@@ -59,7 +59,7 @@ def _place(kind: type) -> str:
 
 
 def _is_reload(known: type, kind: type) -> bool:
-    """Return whether a module was loaded again, and is not just declaring a class of the same name once more."""
+    """Return whether a module was loaded again, rather than declaring a second class of the same name."""
     if _place(known) != _place(kind) or "<locals>" in kind.__qualname__:
         return False
     module = sys.modules.get(kind.__module__)
@@ -77,12 +77,12 @@ def _is_abandoned(kind: type) -> bool:
     return kind.__module__ not in sys.modules and "<locals>" not in kind.__qualname__
 
 
-#: Where declarations enter unless they are told otherwise.
+#: The default registry of declarations.
 registry = Registry()
 
 
 def declare(resource: ApiResource, into: Registry = registry) -> Callable[[type[K]], type[K]]:
-    """Decorate a class: it is the kind that ``resource`` describes."""
+    """Return a decorator that registers a class as the kind that ``resource`` describes."""
 
     def decorate(kind: type[K]) -> type[K]:
         kind.__resource__ = resource

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 from msgspec import Struct
 
 from steersman.errors import DeclarationError
+from steersman.json_types import JsonObject
 from steersman.objects.fields import fields_of
 from steersman.objects.identity import ApiResource, GroupVersionKind, ObjectKey
 from steersman.objects.meta import Condition, ObjectMeta, OwnerReference
@@ -19,15 +20,15 @@ StatusT = TypeVar("StatusT", bound=Model)
 class KubeObject(Model, kw_only=False, dict=True):
     """An object of a kind that has a class. Its metadata is its first positional field."""
 
-    #: How this kind is served. Only a declared kind has it: ``declare`` gives it.
+    #: How this kind is served. Only a declared kind has it; ``declare`` sets it.
     __resource__: ClassVar[ApiResource]
-    #: What ``parts_with_empty_value`` found. It lives and dies with the class; a cache would keep the class alive.
+    #: Cached result of ``parts_with_empty_value``. Stored in the class; a cache would keep the class alive.
     __parts__: ClassVar[dict[str, type[Struct]]]
 
     metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
     def __post_init__(self) -> None:
-        """Give parts that are absent the empty value of their type, and remember which are only stand-ins."""
+        """Set absent parts to the empty value of their type, and record that these are stand-ins."""
         for name, empty in parts_with_empty_value(type(self)).items():
             if getattr(self, name) is None:
                 stand_in = empty()
@@ -35,7 +36,7 @@ class KubeObject(Model, kw_only=False, dict=True):
                 self.__dict__.setdefault("_stand_ins", {})[name] = stand_in
 
     def __copy__(self) -> Self:
-        # msgspec copies the fields only; what is remembered about the object belongs to its copy too.
+        # msgspec copies only the fields; the recorded bytes and stand-ins belong to the copy too.
         duplicate = cast("Self", cast("Any", super()).__copy__())
         duplicate.__dict__.update(self.__dict__)
         return duplicate
@@ -90,7 +91,7 @@ class KubeObject(Model, kw_only=False, dict=True):
 
     @property
     def is_deleting(self) -> bool:
-        """Whether somebody asked for its deletion."""
+        """Whether its deletion was requested."""
         return self.metadata.deletion_timestamp is not None
 
     @property
@@ -99,11 +100,11 @@ class KubeObject(Model, kw_only=False, dict=True):
         return next((owner for owner in self.metadata.owner_references if owner.controller), None)
 
     def is_controlled_by(self, owner: "KubeObject") -> bool:
-        """Tell whether that very object controls this one, by its uid: another one of the same name does not."""
+        """Return whether that very object controls this one, by its uid: another one of the same name does not."""
         return self.controller is not None and self.controller.uid == owner.uid
 
     def owner_reference(self, *, controller: bool = True) -> OwnerReference:
-        """Make the reference by which a child names this object as its owner."""
+        """Return the reference by which a child names this object as its owner."""
         if not self.uid:
             raise ValueError(f"{self!r} has no uid yet: only a stored object can own others")
         gvk = gvk_of(self)
@@ -129,13 +130,13 @@ class Status(Model):
     conditions: list[Condition] = sparse(list)
 
     def condition(self, type_: str) -> Condition | None:
-        """Give the condition of that type, if there is one."""
+        """Return the condition of that type, if there is one."""
         return next((condition for condition in self.conditions if condition.type == type_), None)
 
     def set_condition(
         self, type_: str, status: bool | None, reason: str, message: str = "", *, now: datetime, generation: int = 0
     ) -> bool:
-        """Set a condition and answer whether anything changed.
+        """Set a condition and return whether anything changed.
 
         ``status`` None means Unknown. The transition time moves only when the status itself changes.
         """
@@ -148,7 +149,8 @@ class Status(Model):
             status=cast("Any", value),
             reason=reason,
             message=message,
-            # Kubernetes writes whole seconds; a custom resource would keep more, and differ from what others write.
+            # Kubernetes writes whole seconds; a custom resource would keep fractions, and differ from what other
+            # clients write.
             last_transition_time=old.last_transition_time
             if old and old.status == value
             else now.replace(microsecond=0),
@@ -164,24 +166,24 @@ class Status(Model):
 
 
 class Resource(KubeObject, Generic[SpecT, StatusT], kw_only=False):
-    """A custom resource: what the user wants (``spec``) and what is (``status``).
+    """A custom resource: the desired state (``spec``) and the observed one (``status``).
 
-    A status that is absent reads as its empty value, so that a reconciler can simply set its fields; while it is
-    empty it is not sent. The same holds for a spec all of whose fields have defaults.
+    An absent status reads as its empty value, so that a reconciler can simply set its fields; while it is empty it is
+    not sent. The same holds for a spec all of whose fields have defaults.
     """
 
     spec: SpecT = absent()
     status: StatusT = absent()
 
     def __post_init__(self) -> None:
-        """Refuse an object without the spec that its kind demands."""
+        """Reject an object without the spec that its kind requires."""
         super().__post_init__()
         if self.spec is None:
             raise ValueError(f"{type(self).__name__} {self.key} has no spec")
 
 
 def parts_with_empty_value(kind: type[KubeObject]) -> dict[str, type[Struct]]:
-    """Give the fields of a kind that are declared ``absent()`` and whose type can be empty, with that type."""
+    """Return the fields of a kind that are declared ``absent()`` and whose type can be empty, with that type."""
     parts: dict[str, type[Struct]] | None = kind.__dict__.get("__parts__")
     if parts is None:
         # One level is enough; walking a Pod's whole tree would take longer than decoding thousands of them.
@@ -198,7 +200,7 @@ def _can_be_empty(part: type) -> bool:
 
 
 def absent_parts(obj: KubeObject) -> list[str]:
-    """Give the parts that nobody has set: they still hold the stand-in, and it is still empty."""
+    """Return the parts that were not set: they still hold the stand-in, and it is still empty."""
     stand_ins: dict[str, Struct] | None = obj.__dict__.get("_stand_ins")
     if stand_ins is None:
         return []
@@ -212,7 +214,7 @@ class Unstructured:
 
     __slots__ = ("_read", "content")
 
-    def __init__(self, content: dict[str, Any]) -> None:
+    def __init__(self, content: JsonObject) -> None:
         if not isinstance(content.get("kind"), str) or not isinstance(content.get("apiVersion"), str):
             raise ValueError("an object needs apiVersion and kind")  # noqa: TRY004 - the content is wrong, not its type
         self.content = content
@@ -220,7 +222,7 @@ class Unstructured:
 
     @classmethod
     def of(cls, gvk: GroupVersionKind, name: str, namespace: str | None = None, **content: Any) -> Self:
-        """Make a new object of a kind: ``Unstructured.of(gvk, "a", spec={…})``."""
+        """Create a new object of a kind: ``Unstructured.of(gvk, "a", spec={…})``."""
         metadata = {"name": name} if namespace is None else {"name": name, "namespace": namespace}
         return cls({"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata, **content})
 
@@ -230,7 +232,7 @@ class Unstructured:
         return GroupVersionKind.of(self.content["apiVersion"], self.content["kind"])
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> JsonObject:
         """Its metadata as it is on the wire, to read and to change."""
         return _member(self.content, "metadata")
 
@@ -276,7 +278,7 @@ class Unstructured:
 
     @property
     def is_deleting(self) -> bool:
-        """Whether somebody asked for its deletion."""
+        """Whether its deletion was requested."""
         return self.metadata.get("deletionTimestamp") is not None
 
     def __eq__(self, other: object) -> bool:
@@ -288,20 +290,20 @@ class Unstructured:
         return f"<{self.gvk} {self.key}>"
 
 
-def _member(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """Give an object inside an object, which is made when there is none or null."""
-    member: dict[str, Any] | None = document.get(name)
+def _member(document: JsonObject, name: str) -> JsonObject:
+    """Return an object inside an object, which is made when there is none or null."""
+    member: JsonObject | None = document.get(name)
     if member is None:
         member = document[name] = {}
     return member
 
 
 class PartialObjectMetadata(KubeObject):
-    """Only the metadata of an object, whatever its kind: what metadata-only watches give."""
+    """Only the metadata of an object of any kind, as metadata-only watches return it."""
 
 
 def resource_of(kind: type[KubeObject]) -> ApiResource:
-    """Give how a declared kind is served; a class that was never declared is an error that says how to declare it."""
+    """Return how a declared kind is served; raise ``DeclarationError`` for a class that was never declared."""
     resource = getattr(kind, "__resource__", None)
     if resource is None:
         raise DeclarationError(
@@ -312,7 +314,7 @@ def resource_of(kind: type[KubeObject]) -> ApiResource:
 
 
 def gvk_of(obj: KubeObject | Unstructured | type[KubeObject]) -> GroupVersionKind:
-    """Give the kind of an object or of a class."""
+    """Return the kind of an object or of a class."""
     if isinstance(obj, Unstructured):
         return obj.gvk
     return resource_of(obj if isinstance(obj, type) else type(obj)).gvk

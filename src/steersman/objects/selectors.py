@@ -21,7 +21,7 @@ _MAX_PREFIX = 253
 
 
 def is_label_key(key: str) -> bool:
-    """Tell whether a text may be a label or annotation key: ``[prefix/]name``."""
+    """Return whether a text may be a label or annotation key: ``[prefix/]name``."""
     prefix, slash, name = key.rpartition("/")
     if slash and not (_SUBDOMAIN.fullmatch(prefix) and len(prefix) <= _MAX_PREFIX):
         return False
@@ -29,7 +29,7 @@ def is_label_key(key: str) -> bool:
 
 
 def is_label_value(value: str) -> bool:
-    """Tell whether a text may be a label's value."""
+    """Return whether a text may be a label's value."""
     return value == "" or _NAME.fullmatch(value) is not None
 
 
@@ -51,7 +51,7 @@ _TESTS: dict[Operator, Callable[[str | None, tuple[str, ...]], bool]] = {
 
 
 def _compare(value: str | None, bound: str) -> int:
-    """Give the sign of value - bound; 0 where either is no integer, so that neither > nor < holds."""
+    """Return the sign of value - bound; 0 if either is not an integer, so that neither > nor < holds."""
     left, right = _integer(value or ""), _integer(bound)
     return 0 if left is None or right is None else (left > right) - (left < right)
 
@@ -75,7 +75,7 @@ class Requirement(Struct, frozen=True):
             raise SelectorError(f"{self.key!r}: not a label value: {bad[0]!r}")
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Tell whether an object with these labels meets the condition."""
+        """Return whether an object with these labels meets the condition."""
         return _TESTS[self.operator](labels.get(self.key), self.values)
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class LabelSelector(Struct, frozen=True):
 
     @classmethod
     def of(cls, labels: Mapping[str, str]) -> Self:
-        """Match objects that have all of these labels."""
+        """Return a selector of objects that have all of these labels."""
         return cls(tuple(Requirement(key, "=", (value,)) for key, value in sorted(labels.items())))
 
     @classmethod
@@ -131,7 +131,7 @@ class LabelSelector(Struct, frozen=True):
         return cls(tuple(requirements))
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
-        """Tell whether an object with these labels is selected."""
+        """Return whether an object with these labels is selected."""
         present = labels or {}
         return all(requirement.matches(present) for requirement in self.requirements)
 
@@ -155,7 +155,7 @@ class _LabelParser:
         self._next()
 
     def _next(self) -> str:
-        """Go on; give the token just passed."""
+        """Advance, and return the token just passed."""
         passed = self._ahead
         match = _TOKEN.match(self._text, self._position)
         if match is None:  # pragma: no cover - the pattern accepts any character
@@ -265,7 +265,7 @@ class FieldSelector(Struct, frozen=True):
         return cls(tuple(requirements))
 
     def matches(self, value_of: Callable[[str], str]) -> bool:
-        """Tell whether an object is selected; ``value_of`` gives the text of one of its fields."""
+        """Return whether an object is selected; ``value_of`` returns the text of one of its fields."""
         return all((value_of(need.field) == need.value) is need.equal for need in self.requirements)
 
     def __bool__(self) -> bool:

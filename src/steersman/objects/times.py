@@ -43,7 +43,7 @@ def format_time(moment: datetime) -> str:
 
 
 def _utc(moment: datetime) -> datetime:
-    """Give the time in UTC, without its zone; one without a zone is refused, for nobody knows when it was."""
+    """Return the time in UTC, without its zone; reject a time without a zone, which is ambiguous."""
     if moment.tzinfo is None:
         raise ValueError(f"a time without a zone: {moment.isoformat()} (pass tzinfo=UTC)")
     return moment.astimezone(UTC).replace(tzinfo=None)
@@ -54,7 +54,7 @@ class MicroTime(datetime):
 
     @classmethod
     def of(cls, moment: datetime) -> Self:
-        """Take over a time, in UTC."""
+        """Return a time in UTC."""
         utc = _utc(moment)
         return cls(utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second, utc.microsecond, tzinfo=UTC)
 
@@ -72,7 +72,7 @@ class Duration(timedelta):
 
     @classmethod
     def of(cls, span: timedelta) -> Self:
-        """Take over a ``timedelta``."""
+        """Return a ``timedelta`` as a duration."""
         return cls(days=span.days, seconds=span.seconds, microseconds=span.microseconds)
 
     @classmethod

@@ -1,6 +1,6 @@
-"""Resources whose content is nobody's business: it is recorded nowhere, and no message about them quotes it.
+"""Resources with confidential content: it is never recorded, and no message about them quotes it.
 
-API servers quote what they refuse, the whole object if a patch of it went wrong; what they say ends up in logs.
+API servers quote what they reject, even the whole object of a failed patch, and their messages end up in logs.
 """
 
 import re
@@ -16,18 +16,23 @@ _RESOURCES: Final = frozenset({"secrets", "tokenreviews", "certificatesigningreq
 CREDENTIAL_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "sec-websocket-protocol"})
 #: A field, and the value that a server quotes for it as Go does.
 _QUOTED: Final = re.compile(r'(?:([\w.\[\]/-]+): )?(\w+ value): "(?:\\.|[^"\\])*"')
-#: Fields that hold no secret: who reads the message needs their values.
+#: Fields without secrets: the reader of the message needs their values.
 _PLAIN: Final = ("metadata.", "type")
 
 
 def is_confidential(target: str) -> bool:
-    """Tell whether the bodies of a request to a target, and of its answer, may carry secrets."""
+    """Return whether the bodies of a request to a target, and of its answer, may carry secrets."""
     path = target.partition("?")[0]
     return not _RESOURCES.isdisjoint(path.split("/"))
 
 
+def is_confidential_resource(plural: str) -> bool:
+    """Return whether the objects of a resource carry secrets."""
+    return plural in _RESOURCES
+
+
 def without_values(error: ApiError) -> ApiError:
-    """Give a refusal without the values that the server quotes, except those of plain fields."""
+    """Return an error without the values that the server quotes, except those of plain fields."""
     return type(error)(
         without_quoted_values(error.message),
         code=error.code,

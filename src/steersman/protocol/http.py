@@ -32,7 +32,7 @@ class Request(Struct):
     fence: WriteFence | None = None
 
     def __repr__(self) -> str:
-        # Headers and bodies carry secrets, and what is shown ends up in logs.
+        # Headers and bodies carry secrets, and a repr ends up in logs.
         return f"Request(method={self.method!r}, target={self.target!r})"
 
 
@@ -47,25 +47,25 @@ class Response(Struct):
         return f"Response(status={self.status})"
 
     def header(self, name: str, default: str = "") -> str:
-        """Give the first value of a header."""
+        """Return the first value of a header."""
         return next((value for key, value in self.headers if key == name), default)
 
     def header_values(self, name: str) -> list[str]:
-        """Give every value of a header, in order."""
+        """Return every value of a header, in order."""
         return [value for key, value in self.headers if key == name]
 
 
 class Stream(Protocol):
-    """The server's end of an answer without a known length, such as a watch. Nothing here suspends."""
+    """The server's end of a response without a known length, such as a watch. Nothing here suspends."""
 
     def write(self, chunk: bytes) -> None:
-        """Send one chunk; a no-op once the peer is gone."""
+        """Send one chunk; a no-op once the peer has disconnected."""
 
     def close(self) -> None:
-        """End the answer properly."""
+        """End the response properly."""
 
     def abort(self) -> None:
-        """Break the connection in the middle of the answer."""
+        """Break the connection in the middle of the response."""
 
     @property
     def is_open(self) -> bool:
@@ -79,14 +79,14 @@ class Stream(Protocol):
         """Call back each time the peer has caught up."""
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call back once when the peer is gone or the answer was ended."""
+        """Call back once when the peer has disconnected or the response has ended."""
 
 
 class Peer(Struct, frozen=True):
-    """What the server knows of who is asking, beside the headers."""
+    """What the server knows about the client, besides the headers."""
 
     address: str = ""
-    #: The verified client certificate as ``ssl.SSLSocket.getpeercert()`` gives it, if one was presented.
+    #: The verified client certificate as ``ssl.SSLSocket.getpeercert()`` returns it, if one was presented.
     certificate: dict[str, Any] | None = None
 
 
@@ -95,19 +95,19 @@ class Exchange(Protocol):
 
     @property
     def peer(self) -> Peer:
-        """Who is asking."""
+        """The client of the request."""
 
     def respond(self, response: Response) -> None:
-        """Answer at once with a whole body."""
+        """Respond with a complete body."""
 
     def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
-        """Begin an answer whose end is not known yet."""
+        """Begin a response whose end is not known yet."""
 
     def upgrade(self, headers: list[tuple[str, str]]) -> "Upgraded":
         """Switch protocols (101) and hand over the raw connection."""
 
     def reset(self) -> None:
-        """Break the connection without an answer."""
+        """Break the connection without a response."""
 
 
 class Upgraded(Protocol):
@@ -120,7 +120,7 @@ class Upgraded(Protocol):
         """Close the connection after what was written."""
 
     async def drain(self) -> None:
-        """Wait until the peer keeps up with what is written, or is gone; who writes much waits after each piece."""
+        """Wait until the peer keeps up with the writes, or has disconnected; call it after each large piece."""
 
     async def receive(self) -> bytes:
         """Wait for bytes; empty at the end."""
@@ -130,9 +130,9 @@ class App(Protocol):
     """What answers requests: the embedded API server, a webhook, a probe. It never sees a socket."""
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer through the exchange, now or later.
+        """Respond through the exchange, now or later.
 
-        Work that needs no waiting is done before returning ``None``: that is the fast path. A returned awaitable is
-        run as a child task of whoever serves the app, and is cancelled when the peer goes away. An exception, here or
-        there, becomes a 500 and a log line; it never ends the server.
+        Work that needs no waiting is done before returning ``None``: that is the fast path. A returned awaitable is run
+        as a child task of the server, and is cancelled when the peer disconnects. An exception, here or there, becomes
+        a 500 and a log line; it never ends the server.
         """

@@ -2,12 +2,12 @@
 
 Laws
 ----
-1. Every rule about when to list, watch, resume, fall back and wait stands in this file; whoever drives the machine only
-   carries out its effects and tells it what came of them. Times and chance come in with the inputs.
+1. Every rule about when to list, watch, resume, fall back and wait is in this file; the driver of the machine only
+   carries out its effects and feeds the results back. Times and randomness come in with the inputs.
 2. ``Begin`` … ``Commit`` brackets a complete new state. What arrives in between goes into a buffer, which replaces the
    replica at ``Commit``; a second ``Begin`` throws the buffer away. Outside the bracket events change the replica.
 3. At most one list, watch or wait is under way. ``List``, ``Watch``, ``Probe`` and ``Wait`` replace the stream before
-   them: its driver closes it, and nothing of it is told any more.
+   them: the driver closes it, and feeds nothing more of it to the machine.
 4. The version to resume from is only ever that of a complete list, of an event in order, or of a bookmark.
 5. A complete new state is never older than the last one, except where the server's own history was set back: it is read
    not older than the known version, or, without one, from a quorum.
@@ -79,9 +79,9 @@ WATCH_TIMEOUT = (300.0, 600.0)
 BACKOFF_FIRST, BACKOFF_FACTOR, BACKOFF_MAX = 0.8, 2.0, 30.0
 #: Seconds without a failure after which the next one is a first failure again.
 BACKOFF_RESET = 120.0
-#: A watch that ends sooner without an event has failed, however politely it ended.
+#: A watch that ends sooner without an event has failed, even if it was closed properly.
 SHORT_WATCH = 1.0
-#: Seconds for which a server's internal errors are answered by watching again, before the state is fetched anew.
+#: Seconds for which a server's internal errors only restart the watch, before the state is fetched again.
 INTERNAL_ERROR_PATIENCE = 60.0
 
 #: 0.8 s doubled this often exceeds the maximum; more would only overflow.
@@ -94,7 +94,7 @@ class ListWatchSettings(Struct, frozen=True, kw_only=True):
     label_selector: str = ""
     field_selector: str = ""
     page_size: int = PAGE_SIZE
-    #: Ask for the initial state as a stream first.
+    #: Request the initial state as a stream first.
     watch_list: bool = True
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class ListWatchSettings(Struct, frozen=True, kw_only=True):
 
 
 class Idle(Struct, frozen=True):
-    """Nothing was asked for yet."""
+    """Nothing was requested yet."""
 
 
 class Listing(Struct, frozen=True):
@@ -138,7 +138,7 @@ class Watching(Struct, frozen=True):
 
 
 class Waiting(Struct, frozen=True):
-    """Backing off; afterwards the watch goes on, or the state is fetched anew."""
+    """Backing off; afterwards the watch continues, or the state is fetched again."""
 
     then: Literal["watch", "sync"]
 
@@ -147,15 +147,15 @@ Phase: TypeAlias = Idle | Listing | Probing | Streaming | Watching | Waiting
 
 
 class State(Struct, frozen=True):
-    """Everything that the machine remembers. ``State(settings)`` is the beginning."""
+    """The whole state of the machine. ``State(settings)`` is the beginning."""
 
     settings: ListWatchSettings = ListWatchSettings()
     #: From where a watch is resumed; empty before the first complete state. Set at birth, the machine resumes from it.
     version: str = ""
     phase: Phase = Idle()
-    #: The server does not have ``version`` (any more, or yet): the next state is read from a quorum.
+    #: The server does not have ``version`` (no longer, or not yet): the next state is read from a quorum.
     quorum: bool = False
-    #: Whether the server has refused WatchList.
+    #: Whether the server has rejected WatchList.
     refused_watch_list: bool = False
     #: Failures in a row, and when the last one was.
     failures: int = 0
@@ -165,7 +165,7 @@ class State(Struct, frozen=True):
 
     @property
     def is_initial(self) -> bool:
-        """Whether what arrives goes into the buffer, as law 2 says."""
+        """Whether what arrives goes into the buffer (law 2)."""
         return isinstance(self.phase, (Streaming, Listing))
 
 
@@ -173,7 +173,7 @@ Step: TypeAlias = tuple[State, tuple[Effect, ...]]
 
 
 def step(state: State, told: Input) -> Step:
-    """Take one input; give the next state and what to do now, in order."""
+    """Handle one input; return the next state and the effects, in order."""
     handler = _TRANSITIONS.get((type(state.phase), type(told)))
     if handler is None:
         raise ValueError(f"{type(told).__name__} while {type(state.phase).__name__}: the driver broke law 3")
@@ -184,7 +184,7 @@ def step(state: State, told: Input) -> Step:
 
 
 def _sync(state: State, told: Input) -> Step:
-    """Fetch a complete new state: as a stream where the server can, else as a list."""
+    """Fetch a complete new state: as a stream where the server supports it, otherwise as a list."""
     if not state.settings.watch_list or state.refused_watch_list:
         return _list(state)
     version = "" if state.quorum else state.version
@@ -193,11 +193,11 @@ def _sync(state: State, told: Input) -> Step:
 
 
 def _list(state: State) -> Step:
-    """Fetch a complete new state as a list: the newest at first, later nothing older than what is known.
+    """Fetch a complete new state as a list: the newest at first, later nothing older than the known version.
 
-    The first list names no version, never "0": that would allow the cache of any replica, however far behind, and an
-    operator would act on what was deleted or changed before its restart. Servers since 1.31 answer such a list from
-    memory too, once they know that it is current; older ones read it from their store, page by page.
+    The first list sends no version, never "0": that would allow the cache of any replica, however far behind, and an
+    operator would act on objects that were deleted or changed before its restart. Servers since 1.31 answer such a list
+    from memory too, once they know that it is current; older ones read it from their store, page by page.
     """
     version = "" if state.quorum else state.version
     # A list at a version comes from the server's memory: it is served whole, and a limit would bypass the memory.
@@ -268,7 +268,7 @@ def _on_wake(state: State, phase: Waiting, told: Woken) -> Step:
 
 def _on_page(state: State, phase: Listing, told: PageReceived) -> Step:
     if told.continue_token:
-        # The token carries the version and the place; the page before said how many.
+        # The token carries the version and the position; the page before had the number.
         options = _list_options(state, limit=phase.options.limit, continue_=told.continue_token)
         return replace(state, phase=Listing(options)), (List(options),)
     state, effects = _watch(_commit(state, told.version), told)
@@ -278,7 +278,7 @@ def _on_page(state: State, phase: Listing, told: PageReceived) -> Step:
 def _on_list_failure(state: State, phase: Listing, told: ListFailed) -> Step:
     asked = phase.options
     if isinstance(told.error, Gone) and asked.continue_:
-        # The snapshot that the pages come from is gone: everything in one piece, from a quorum.
+        # The snapshot of the pages has expired: fetch everything in one piece, from a quorum.
         return _begin_list(state, _list_options(state, limit=0))
     if _has_not_version(told.error) and asked.resource_version:
         return _list(replace(state, quorum=True))
@@ -286,14 +286,14 @@ def _on_list_failure(state: State, phase: Listing, told: ListFailed) -> Step:
 
 
 def _has_not_version(error: SteersmanError) -> bool:
-    """Tell whether a request failed only because the server does not have the version that was asked for."""
+    """Return whether a request failed only because the server does not have the version that was asked for."""
     return isinstance(error, Gone) or is_too_large_version(error)
 
 
 def _on_probe(state: State, _: Probing, told: PageReceived) -> Step:
     known = is_resource_version(told.version) and is_resource_version(state.version)
     if known and is_older(told.version, state.version):
-        # The server's history was set back (a restored backup): a watch from our version would be silent for ever.
+        # The server's history was set back (a restored backup): a watch from our version would be silent forever.
         return _sync(replace(state, quorum=True), told)
     return _watch(state, told)
 
@@ -309,7 +309,7 @@ def _on_initial_events(state: State, _: Streaming, __: EventsReceived) -> Step:
 
 def _on_initial_bookmark(state: State, phase: Streaming, told: BookmarkReceived) -> Step:
     if not told.initial_events_end:
-        # A server that does WatchList sends no other bookmark first: this one does not know the parameter.
+        # A server that supports WatchList sends no other bookmark first: this one ignores the parameter.
         return _list(replace(state, refused_watch_list=True))
     state = replace(_commit(state, told.version), phase=Watching(phase.opened, received=1))
     return state, (Commit(told.version),)
@@ -319,7 +319,7 @@ def _on_initial_close(state: State, _: Streaming, __: WatchClosed) -> Step:
     return _list(state)
 
 
-#: What a server answers that does not know, or does not allow, WatchList. One that ignores it falls silent.
+#: Responses of a server that does not support, or does not allow, WatchList. One that ignores it stays silent.
 _REFUSALS = (Invalid, BadRequest, MethodNotAllowed, NotAcceptable, UnsupportedMediaType, NoAnswer)
 
 
@@ -351,7 +351,7 @@ def _on_close(state: State, phase: Watching, told: WatchClosed) -> Step:
 
 
 def _ended(state: State, phase: Watching, told: Input, error: SteersmanError) -> Step:
-    """Go on after the end of a stream that nobody is to blame for."""
+    """Continue after a stream ended normally."""
     if phase.received:
         return _watch(state, told)
     if told.now - phase.opened < SHORT_WATCH:
@@ -366,7 +366,7 @@ def _on_failure(state: State, phase: Watching, told: WatchFailed) -> Step:
 
 
 def _relist_now(state: State, _: Watching, told: WatchFailed) -> Step:
-    """Fetch the state at once; when that happens again and again, with pauses."""
+    """Fetch the state at once; if that happens repeatedly, with pauses."""
     counted = _count_failure(state, told.now)
     if counted.failures == 1:
         synced, effects = _sync(counted, told)
@@ -397,8 +397,8 @@ def _on_broken_stream(state: State, phase: Watching, told: WatchFailed) -> Step:
 
 _Recovery: TypeAlias = Callable[[State, Watching, WatchFailed], Step]
 
-#: What to do about a watch that failed; the first row that fits counts, and anything else is ``_relist_later``.
-#: An overloaded or absent server must not be asked for everything, so those rows never list.
+#: What to do about a watch that failed; the first row that matches counts, and anything else is ``_relist_later``. An
+#: overloaded or unreachable server must not be asked for everything, so those rows never list.
 _RECOVERIES: tuple[tuple[type[SteersmanError] | tuple[type[SteersmanError], ...], _Recovery], ...] = (
     (Gone, _relist_now),
     (InternalError, _watch_or_relist_later),

@@ -1,6 +1,6 @@
-"""What the list/watch machine is told (inputs) and what it asks for (effects): its vocabulary, without its rules.
+"""The inputs and effects of the list/watch machine: its vocabulary, without its rules.
 
-The machine itself, and the laws its driver keeps, stand in ``list_watch``.
+The machine itself, and the laws its driver keeps, are in ``list_watch``.
 """
 
 from typing import TypeAlias
@@ -10,34 +10,34 @@ from msgspec import Struct
 from steersman.errors import SteersmanError
 from steersman.protocol.options import ListOptions, WatchOptions
 
-# What the machine is told.
+# Inputs.
 
 
-class _Told(Struct, frozen=True):
+class _Input(Struct, frozen=True):
     #: Monotonic seconds.
     now: float
     #: A random number in [0, 1).
     chance: float
 
 
-class Started(_Told, frozen=True):
+class Started(_Input, frozen=True):
     """Begin."""
 
 
-class PageReceived(_Told, frozen=True):
+class PageReceived(_Input, frozen=True):
     """A ``List`` or ``Probe`` was answered; its objects are in the buffer."""
 
     version: str
     continue_token: str = ""
 
 
-class ListFailed(_Told, frozen=True):
+class ListFailed(_Input, frozen=True):
     """A ``List`` or ``Probe`` failed."""
 
     error: SteersmanError
 
 
-class EventsReceived(_Told, frozen=True):
+class EventsReceived(_Input, frozen=True):
     """Objects came over the watch and are in the buffer or the replica: one input for any number of them."""
 
     #: The version of the last one.
@@ -47,24 +47,24 @@ class EventsReceived(_Told, frozen=True):
     only_added: bool = False
 
 
-class BookmarkReceived(_Told, frozen=True):
+class BookmarkReceived(_Input, frozen=True):
     """A bookmark came over the watch."""
 
     version: str
     initial_events_end: bool = False
 
 
-class WatchClosed(_Told, frozen=True):
+class WatchClosed(_Input, frozen=True):
     """The server ended the watch properly."""
 
 
-class WatchFailed(_Told, frozen=True):
-    """The watch could not be opened, broke, or said ``ERROR``."""
+class WatchFailed(_Input, frozen=True):
+    """The watch could not be opened, broke, or sent ``ERROR``."""
 
     error: SteersmanError
 
 
-class Woken(_Told, frozen=True):
+class Woken(_Input, frozen=True):
     """A ``Wait`` is over."""
 
 
@@ -99,7 +99,7 @@ class Probe(Struct, frozen=True):
 
 
 class Watch(Struct, frozen=True):
-    """Open a watch and tell what it brings, until ``WatchClosed`` or ``WatchFailed``."""
+    """Open a watch and feed its events to the machine, until ``WatchClosed`` or ``WatchFailed``."""
 
     options: WatchOptions
 

@@ -1,16 +1,16 @@
 """Manifests: objects in YAML or JSON texts with any number of documents, read strictly and written plainly.
 
-Values are what kubectl and the API server read (``objects.yaml_reader``). On top of that, texts that their author
-cannot have meant are rejected: duplicate keys, which kubectl drops silently, and keys that are not strings, such as
-``on:``.
+Values are what kubectl and the API server read (``golang.yaml_reader``). In addition, texts that are surely mistakes
+are rejected: duplicate keys, which kubectl drops silently, and keys that are not strings, such as ``on:``.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import DecodeError
 from steersman.golang.yaml_reader import YamlDocument, YamlError, read_yaml_documents
 from steersman.golang.yaml_writer import write_yaml
+from steersman.json_types import JsonObject
 from steersman.objects.codec import to_json
 from steersman.objects.resource import KubeObject, Unstructured
 
@@ -20,7 +20,7 @@ MAX_SIZE: Final = 64 * 1024 * 1024
 MAX_STEPS: Final = 4_000_000
 
 
-def load(text: str | bytes, *, source: str = "") -> list[dict[str, Any]]:
+def load(text: str | bytes, *, source: str = "") -> list[JsonObject]:
     """Read every document of a text as JSON; empty documents are left out and ``List`` objects are opened.
 
     Raises ``DecodeError`` that names the source, the line and the key.
@@ -28,8 +28,8 @@ def load(text: str | bytes, *, source: str = "") -> list[dict[str, Any]]:
     return [item for document in load_documents(text, source=source) for item in _opened(document, source)]
 
 
-def load_documents(text: str | bytes, *, source: str = "") -> list[dict[str, Any]]:
-    """Read every document of a text as JSON, as strictly, whatever it describes: a kubeconfig is not an object."""
+def load_documents(text: str | bytes, *, source: str = "") -> list[JsonObject]:
+    """Read every document of a text as JSON, as strictly, even if it is not an object, such as a kubeconfig."""
     if len(text) > MAX_SIZE:
         raise DecodeError(f"{_place(source)}exceeds {MAX_SIZE} bytes")
     return list(_documents(text, source))
@@ -40,12 +40,12 @@ def load_objects(text: str | bytes, *, source: str = "") -> list[Unstructured]:
     return [Unstructured(document) for document in load(text, source=source)]
 
 
-def dump(objects: Iterable[KubeObject | Unstructured | dict[str, Any]]) -> str:
+def dump(objects: Iterable[KubeObject | Unstructured | JsonObject]) -> str:
     """Write objects as YAML documents: fields in their order, no aliases, multi-line strings readable."""
     return write_yaml(obj if isinstance(obj, dict) else to_json(obj) for obj in objects)
 
 
-def _documents(text: str | bytes, source: str) -> Iterator[dict[str, Any]]:
+def _documents(text: str | bytes, source: str) -> Iterator[JsonObject]:
     try:
         for document in read_yaml_documents(text, max_steps=MAX_STEPS):
             if (value := _checked(document, source)) is not None:
@@ -55,7 +55,7 @@ def _documents(text: str | bytes, source: str) -> Iterator[dict[str, Any]]:
         raise DecodeError(f"{_place(source)}{line}{error.problem}") from None
 
 
-def _checked(document: YamlDocument, source: str) -> dict[str, Any] | None:
+def _checked(document: YamlDocument, source: str) -> JsonObject | None:
     """Return the object of a document, ``None`` for an empty one; raises ``DecodeError``."""
     for key in document.renamed:
         raise DecodeError(f"{_place(source)}line {key.line}: the key {key.key!r} is not a string: put it in quotes")
@@ -71,7 +71,7 @@ def _checked(document: YamlDocument, source: str) -> dict[str, Any] | None:
     return value
 
 
-def _opened(document: dict[str, Any], source: str) -> list[dict[str, Any]]:
+def _opened(document: JsonObject, source: str) -> list[JsonObject]:
     """Return the items of a ``v1/List``, or the object itself; raises ``DecodeError`` for anything else."""
     kind, api_version = document.get("kind"), document.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):

@@ -1,6 +1,6 @@
-"""The options of every verb: frozen, keyword-only, checked at birth as the API server would check them.
+"""The options of every verb: frozen, keyword-only, validated on construction as the API server would.
 
-Each knows its own query string, made once, so that an options value that is used again costs nothing.
+Each builds its own query string once, so that reusing an options value costs nothing.
 """
 
 from datetime import datetime
@@ -25,7 +25,7 @@ _Value = str | int | bool | None
 
 
 def _query(pairs: tuple[tuple[str, _Value], ...]) -> str:
-    """Write what is set as the end of a request target; ``None`` and the empty text are not set."""
+    """Return the options as the end of a request target; ``None`` and the empty text are left out."""
     parts = [f"{name}={_text(value)}" for name, value in pairs if value is not None and value != ""]
     return "?" + "&".join(parts) if parts else ""
 
@@ -46,7 +46,7 @@ def _check_seconds(name: str, value: int | None) -> None:
 
 
 def _check_selectors(labels: str, fields: str) -> None:
-    """Refuse selectors that do not parse, before a server has to."""
+    """Reject selectors that do not parse, before a server has to."""
     if labels:
         LabelSelector.parse(labels)
     if fields:
@@ -167,9 +167,9 @@ def _write_pairs(options: "WriteOptions | ApplyOptions") -> tuple[tuple[str, _Va
 class WriteOptions(Struct, frozen=True, kw_only=True, dict=True):
     """How an object is created, replaced or patched."""
 
-    #: Who owns the fields that are set; the server takes the first word of the user agent when it is empty.
+    #: The owner of the fields that are set; the server uses the first word of the user agent if it is empty.
     field_manager: str = ""
-    #: What the server does about fields it does not know; it warns unless told otherwise.
+    #: What the server does about unknown fields; it warns by default.
     field_validation: FieldValidation | None = None
     dry_run: bool = False
 
@@ -245,7 +245,7 @@ class LogOptions(Struct, frozen=True, kw_only=True, dict=True):
     #: May be left out when the pod has one container.
     container: str = ""
     follow: bool = False
-    #: The log of the container's life before its last restart.
+    #: The log of the container before its last restart.
     previous: bool = False
     since_seconds: int | None = None
     since_time: datetime | None = None
@@ -280,7 +280,7 @@ class LogOptions(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class ExecOptions(Struct, frozen=True, kw_only=True, dict=True):
-    """What is run inside a container, without a terminal."""
+    """A command to run inside a container, without a terminal."""
 
     command: tuple[str, ...]
     #: May be left out when the pod has one container.

@@ -1,7 +1,7 @@
-"""JSON merge patch and JSON patch as the API server understands them, and the patch between two documents.
+"""JSON merge patch and JSON patch as the API server applies them, and the patch between two documents.
 
-Documents are what a JSON decoder gives. Nothing here changes its arguments; results share parts with them.
-The strategic merge patch needs to know the kind, so it stands with the server.
+Documents are what a JSON decoder returns. Nothing here changes its arguments; results share parts with them. The
+strategic merge patch needs to know the kind, so it is in the server.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +11,7 @@ import msgspec
 
 from steersman.errors import SteersmanError
 from steersman.golang.equality import json_equal, json_identical
+from steersman.json_types import JsonObject
 
 #: The API server refuses longer JSON patches.
 MAX_JSON_PATCH_OPERATIONS: Final = 10_000
@@ -21,15 +22,15 @@ MAX_SHIFTED_ELEMENTS: Final = 50_000_000
 #: What all ``copy`` operations of a JSON patch may copy: doubling a value again and again must come to an end.
 MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 
-_Container = dict[str, Any] | list[Any]
+_Container = JsonObject | list[Any]
 
 
 class PatchError(SteersmanError):
-    """A patch cannot be applied to this document; the message says why."""
+    """A patch cannot be applied to this document; the message has the reason."""
 
 
 class MalformedPatch(PatchError):  # noqa: N818 - named as the fact, like the rest of the tree
-    """The patch is no patch at all, whatever it is applied to."""
+    """The patch is invalid, whatever it is applied to."""
 
 
 class PatchTooExpensive(PatchError):  # noqa: N818 - named as the fact, like the rest of the tree
@@ -37,7 +38,7 @@ class PatchTooExpensive(PatchError):  # noqa: N818 - named as the fact, like the
 
 
 class TooManyOperations(PatchTooExpensive):
-    """A JSON patch has more operations than the server takes; ``count`` says how many."""
+    """A JSON patch has more operations than the server accepts; ``count`` is their number."""
 
     def __init__(self, count: int) -> None:
         super().__init__(
@@ -47,7 +48,7 @@ class TooManyOperations(PatchTooExpensive):
 
 
 def apply_merge_patch(doc: Any, patch: Any) -> Any:
-    """Give ``doc`` with a merge patch applied: null deletes, objects merge, everything else replaces."""
+    """Return ``doc`` with a merge patch applied: null deletes, objects merge, everything else replaces."""
     if patch.__class__ is not dict:
         return patch
     if doc.__class__ is not dict:
@@ -72,12 +73,12 @@ def _without_nulls(value: Any) -> Any:
     return value
 
 
-def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the smallest merge patch that turns ``old`` into ``new``; null means deletion, ``{}`` that nothing changed.
+def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> JsonObject:
+    """Return the smallest merge patch that turns ``old`` into ``new``: null deletes, ``{}`` changes nothing.
 
-    A merge patch cannot set null: a null in ``new`` is understood as "not there".
+    A merge patch cannot set null: a null in ``new`` counts as absent.
     """
-    patch: dict[str, Any] = {key: None for key in old if new.get(key) is None and old[key] is not None}
+    patch: JsonObject = {key: None for key in old if new.get(key) is None and old[key] is not None}
     for key, value in new.items():
         if value is None:
             continue
@@ -90,12 +91,12 @@ def merge_patch_between(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[
     return patch
 
 
-def json_patch_between(old: Any, new: Any) -> list[dict[str, Any]]:
-    """Give JSON patch operations that turn ``old`` into ``new``, in the order in which they must be applied."""
+def json_patch_between(old: Any, new: Any) -> list[JsonObject]:
+    """Return JSON patch operations that turn ``old`` into ``new``, in the order in which they must be applied."""
     return list(_operations("", old, new))
 
 
-def _operations(path: str, old: Any, new: Any) -> Iterator[dict[str, Any]]:
+def _operations(path: str, old: Any, new: Any) -> Iterator[JsonObject]:
     if old.__class__ is dict and new.__class__ is dict:
         yield from _map_operations(path, old, new)
     elif old.__class__ is list and new.__class__ is list:
@@ -104,7 +105,7 @@ def _operations(path: str, old: Any, new: Any) -> Iterator[dict[str, Any]]:
         yield {"op": "replace", "path": path, "value": new}
 
 
-def _map_operations(path: str, old: dict[str, Any], new: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _map_operations(path: str, old: JsonObject, new: JsonObject) -> Iterator[JsonObject]:
     for key in old:
         if key not in new:
             yield {"op": "remove", "path": f"{path}/{_escaped(key)}"}
@@ -116,11 +117,11 @@ def _map_operations(path: str, old: dict[str, Any], new: dict[str, Any]) -> Iter
             yield {"op": "add", "path": below, "value": value}
 
 
-def _list_operations(path: str, old: list[Any], new: list[Any]) -> Iterator[dict[str, Any]]:
+def _list_operations(path: str, old: list[Any], new: list[Any]) -> Iterator[JsonObject]:
     shared = min(len(old), len(new))
     for index in range(shared):
         yield from _operations(f"{path}/{index}", old[index], new[index])
-    # From the end, so that the indexes of what is still to be removed hold.
+    # From the end, so that the indexes of the remaining items stay valid.
     for index in range(len(old) - 1, shared - 1, -1):
         yield {"op": "remove", "path": f"{path}/{index}"}
     for value in new[shared:]:
@@ -132,7 +133,7 @@ def _escaped(key: str) -> str:
 
 
 def apply_json_patch(doc: Any, operations: Any) -> Any:
-    """Give ``doc`` with a JSON patch applied, as leniently as the API server does; all or nothing.
+    """Return ``doc`` with a JSON patch applied, as leniently as the API server does; all or nothing.
 
     ``replace`` of a missing key adds it, ``copy`` of a missing key copies null, indexes may be negative, a missing
     value is null, what stands before the first slash of a path is ignored, and null is the empty patch.
@@ -170,7 +171,7 @@ class _Draft:
         self._shifted = 0
 
     def copied(self, value: Any) -> Any:
-        """Copy deeply: the draft may write in place where the value came from. All copies together are bounded."""
+        """Return a deep copy: the draft may write in place at the source. The total size of copies is limited."""
         text = msgspec.json.encode(value)
         self._copied_bytes += len(text)
         if self._copied_bytes > MAX_COPIED_BYTES:
@@ -178,7 +179,7 @@ class _Draft:
         return msgspec.json.decode(text)
 
     def moved(self, value: Any) -> Any:
-        """Copy deeply what moves to another place."""
+        """Return a deep copy of what moves to another place."""
         text = msgspec.json.encode(value)
         self._moved_bytes += len(text)
         if self._moved_bytes > MAX_MOVED_BYTES:
@@ -186,7 +187,7 @@ class _Draft:
         return msgspec.json.decode(text)
 
     def parent(self, path: str) -> tuple[_Container, str]:
-        """Give the container that holds the end of a path, ready to be written, and the last segment."""
+        """Return the container that holds the end of a path, ready to be written, and the last segment."""
         segments = path.split("/")
         if len(segments) < 2:  # noqa: PLR2004 - a path with no slash names nothing
             raise PatchError(f"path {path!r} names no member")
@@ -199,7 +200,7 @@ class _Draft:
         return here, _unescaped(segments[-1])
 
     def insert(self, container: _Container, key: str, value: Any) -> None:
-        """Put a new member into an object or a list."""
+        """Insert a new member into an object or a list."""
         if isinstance(container, dict):
             container[key] = value
         elif key == "-":
@@ -210,7 +211,7 @@ class _Draft:
             container.insert(index, value)
 
     def delete(self, container: _Container, key: str) -> None:
-        """Take a member out of an object or a list."""
+        """Remove a member from an object or a list."""
         if isinstance(container, dict):
             if key not in container:
                 raise PatchError(f"nothing to remove at {key!r}")
@@ -295,7 +296,7 @@ def _replace(draft: _Draft, operation: Mapping[str, Any]) -> None:
 
 def _move(draft: _Draft, operation: Mapping[str, Any]) -> None:
     source, key = draft.parent(_pointer(operation, "from"))
-    # A copy: what moves must not be shared with the document that was given, in which it stays where it was.
+    # A copy: what moves must not be shared with the given document, in which it stays.
     value = draft.moved(_get(source, key))
     draft.delete(source, key)
     container, key = draft.parent(_pointer(operation, "path"))

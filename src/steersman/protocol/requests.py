@@ -44,9 +44,9 @@ _NO_LOG_OPTIONS = LogOptions()
 
 
 class Requests:
-    """Builds the requests about one resource. Bodies are handed in as bytes; an empty namespace means all of them.
+    """Builds the requests about one resource. Bodies are passed as bytes; an empty namespace means all of them.
 
-    ``metadata_only`` asks for objects without their content, where objects are read.
+    ``metadata_only`` requests objects without their content, where objects are read.
     """
 
     __slots__ = ("_accept", "_accept_list", "_named", "_prefix", "_suffix", "resource")
@@ -76,7 +76,7 @@ class Requests:
         return Request("GET", self._collection_path(namespace) + options.query, {"accept": self._accept_list})
 
     def watch(self, namespace: str, options: WatchOptions) -> Request:
-        """Follow the changes of objects of one namespace or of all."""
+        """Watch the changes of objects of one namespace or of all."""
         return Request("GET", self._collection_path(namespace) + options.query, {"accept": self._accept})
 
     def log(self, key: ObjectKey, options: LogOptions = _NO_LOG_OPTIONS) -> Request:
@@ -120,7 +120,7 @@ class Requests:
         *,
         subresource: str = "",
     ) -> Request:
-        """Change parts of an object or of one of its subresources; ``PatchType.APPLY`` goes with ``ApplyOptions``."""
+        """Change parts of an object or of one of its subresources; ``PatchType.APPLY`` needs ``ApplyOptions``."""
         if (patch_type is PatchType.APPLY) is not isinstance(options, ApplyOptions):
             raise ValueError(f"{patch_type.name} patches do not take {type(options).__name__}")
         return _with_body("PATCH", self._object_path(key, subresource) + options.query, body, patch_type.value)
@@ -158,7 +158,7 @@ class Requests:
 
 
 def _segment(text: str) -> str:
-    """Give one part of a path; a text that would name another path is refused."""
+    """Return one part of a path; reject a text that would lead to another path."""
     if _PLAIN.fullmatch(text):
         return text
     if not text or text in (".", "..") or "/" in text or "%" in text:

@@ -9,12 +9,12 @@ _is_version = re.compile(r"[1-9][0-9]*").fullmatch
 
 
 def is_resource_version(text: str) -> bool:
-    """Tell whether a text can be ordered: a positive integer of any length, without leading zeros."""
+    """Return whether a text can be ordered: a positive integer of any length, without leading zeros."""
     return _is_version(text) is not None
 
 
 def is_older(version: str, than: str) -> bool:
-    """Tell whether one version lies strictly before another; versions that cannot be ordered are an error."""
+    """Return whether one version lies strictly before another; versions that cannot be ordered are an error."""
     if not (_is_version(version) and _is_version(than)):
         wrong = than if is_resource_version(version) else version
         raise ValueError(f"not a resource version that can be ordered: {wrong!r}")

@@ -1,6 +1,6 @@
-"""What an answer means: the body of a success, or the exception that its ``Status`` stands for; and its warnings.
+"""The meaning of a response: the body of a success, or the exception of its ``Status``; and its warnings.
 
-The one place where failures become exceptions; everywhere else they are caught by meaning.
+The one place where failures become exceptions; everywhere else they are caught by type.
 """
 
 import re
@@ -59,7 +59,7 @@ _BY_REASON: dict[str, type[ApiError]] = {
     "UnsupportedMediaType": UnsupportedMediaType,
 }
 
-#: For answers whose reason is missing or not known; 409 without a reason is a conflict.
+#: For responses whose reason is missing or unknown; 409 without a reason is a conflict.
 _BY_CODE: dict[int, type[ApiError]] = {
     400: BadRequest,
     401: Unauthorized,
@@ -80,7 +80,7 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 _SUCCESS = range(200, 300)
 _REDIRECT = range(300, 400)
-#: How much of a page that is no API answer an error message quotes.
+#: Characters that an error message quotes of a page that is not an API response.
 _QUOTED = 80
 
 
@@ -111,14 +111,14 @@ _decode_status = msgspec.json.Decoder(_Status).decode
 
 
 def body_of(response: Response) -> bytes:
-    """Give the body of a success; raise what any other answer means."""
+    """Return the body of a success; raise the exception of any other response."""
     if response.status in _SUCCESS and not _is_html(response.header("content-type"), response.body):
         return response.body
     raise error_of(response)
 
 
 def error_of(response: Response) -> ApiError | BadAnswer:
-    """Give the exception that an answer which is no success means."""
+    """Return the exception of a response that is not a success."""
     content_type = response.header("content-type")
     if response.status in _REDIRECT:
         # Behind a question mark there may be a token.
@@ -126,16 +126,16 @@ def error_of(response: Response) -> ApiError | BadAnswer:
         return BadAnswer(f"the server redirects ({response.status}) to {place!r}: is its URL right?")
     if _is_html(content_type, response.body):
         return BadAnswer(
-            f"not a Kubernetes API: the answer with status {response.status} is an HTML page that begins with "
+            f"not a Kubernetes API: the response with status {response.status} is an HTML page that begins with "
             f"{_first_words(response.body)!r}"
         )
     return error_from_status(response.body, code=response.status, retry_after=_seconds(response.header("retry-after")))
 
 
 def error_from_status(body: bytes | msgspec.Raw, *, code: int = 500, retry_after: float | None = None) -> ApiError:
-    """Give the exception that a ``Status`` object means; ``code`` counts where it carries none of its own.
+    """Return the exception of a ``Status`` object; ``code`` is used if it has none.
 
-    A body that is no ``Status`` still becomes an exception, by its code and with its text as the message.
+    A body that is not a ``Status`` still becomes an exception, by its code and with its text as the message.
     """
     try:
         status = _decode_status(body)
@@ -146,7 +146,7 @@ def error_from_status(body: bytes | msgspec.Raw, *, code: int = 500, retry_after
     code = status.code or code
     details = status.details or _Details()
     reason = status.reason or ""
-    # Retry-After is what the server says last; the Status may repeat it.
+    # The Retry-After header takes precedence; the Status may repeat it.
     asked = details.retry_after_seconds
     return _BY_REASON.get(reason, _BY_CODE.get(code, ApiError))(
         status.message or _phrase(code),
@@ -173,9 +173,9 @@ def kind_not_served(name: str, *, group: str = "", kind: str = "") -> KindNotSer
 
 
 def collection_error(error: SteersmanError, gvk: GroupVersionKind) -> SteersmanError:
-    """Return what a failed list or watch means: a collection that is not found is a kind that is not served.
+    """Return the exception of a failed list or watch: a collection that is not found is a kind that is not served.
 
-    Of a namespace that does not exist the list is empty, so there is no other reason for a 404.
+    The list of a missing namespace is empty, so there is no other reason for a 404.
     """
     if isinstance(error, NotFound):
         return kind_not_served(f"{gvk.kind} ({gvk.api_version})", group=gvk.group, kind=gvk.kind)
@@ -195,7 +195,7 @@ def _phrase(code: int) -> str:
 
 
 def is_too_large_version(error: Exception) -> bool:
-    """Tell whether a read failed because the server has not reached the resource version that was asked for."""
+    """Return whether a read failed because the server has not reached the resource version that was asked for."""
     return isinstance(error, (Timeout, ServerTimeout)) and any(
         cause.reason == "ResourceVersionTooLarge" for cause in error.causes
     )
@@ -223,7 +223,7 @@ _PERSISTENT = "299"
 
 
 def warnings_of(response: Response) -> list[str]:
-    """Give the texts that the server warns with (``299``); what does not parse is left out."""
+    """Return the texts that the server warns with (``299``); what does not parse is left out."""
     headers = response.header_values("warning")
     return [warning for header in headers for warning in _parse_warnings(header)] if headers else []
 

@@ -1,6 +1,6 @@
-"""A watch's bytes become events: one JSON document a line, cut anywhere by the network.
+"""Turns the bytes of a watch into events: one JSON document per line, cut anywhere by the network.
 
-Objects stay bytes: whoever keeps them decodes what it needs. Nothing here knows how to read from a server.
+Objects stay bytes: the consumer decodes what it needs. Nothing here reads from a server.
 """
 
 import logging
@@ -38,7 +38,7 @@ class Modified(Applied[T], Generic[T], frozen=True, gc=False, tag_field="type", 
 
 
 class Deleted(Struct, Generic[T], frozen=True, gc=False, tag_field="type", tag="DELETED"):
-    """An object is gone, or no longer selected. It carries its last state with the version of its deletion."""
+    """An object was deleted, or is no longer selected. It carries its last state with the version of its deletion."""
 
     object: T
 
@@ -53,7 +53,7 @@ class _BookmarkObject(Struct, frozen=True):
 
 
 class Bookmark(Struct, frozen=True, tag_field="type", tag="BOOKMARK"):
-    """Everything up to ``version`` was sent. There is no object in it.
+    """Everything up to ``version`` was sent. It contains no object.
 
     Matched by keyword: ``case Bookmark(version=version, initial_events_end=True)``.
     """
@@ -62,7 +62,7 @@ class Bookmark(Struct, frozen=True, tag_field="type", tag="BOOKMARK"):
 
     @classmethod
     def of(cls, version: str, *, initial_events_end: bool = False) -> "Bookmark":
-        """Make one."""
+        """Create a bookmark."""
         annotations = {INITIAL_EVENTS_END: "true"} if initial_events_end else None
         return cls(_BookmarkObject(_BookmarkMeta(version, annotations)))
 
@@ -79,13 +79,13 @@ class Bookmark(Struct, frozen=True, tag_field="type", tag="BOOKMARK"):
 
 
 class Failed(Struct, frozen=True, gc=False, tag_field="type", tag="ERROR"):
-    """The server ends the watch, and says why."""
+    """The server ends the watch, with a reason."""
 
     object: Raw
 
     @property
     def error(self) -> ApiError:
-        """The exception that the server's ``Status`` means."""
+        """The exception of the server's ``Status``."""
         return error_from_status(self.object)
 
 
@@ -97,7 +97,7 @@ _decoder: msgspec.json.Decoder[_Wire] = msgspec.json.Decoder(_Wire)
 
 
 class _AnyFrame(Struct):
-    """What every frame has, whatever its type."""
+    """The fields of every frame, whatever its type."""
 
     type: str
     object: Raw
@@ -108,10 +108,10 @@ _KNOWN = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
 
 
 class WatchFrames:
-    """Collects bytes and gives events as soon as they are complete; holds at most one unfinished frame.
+    """Collects bytes and returns events as soon as they are complete; holds at most one unfinished frame.
 
-    Events before a malformed frame are given first, then ``DecodeError`` is raised; after that the stream is of no use.
-    A frame of an unknown type is logged and left out.
+    Events before a malformed frame are returned first, then ``DecodeError`` is raised; after that the stream is
+    unusable. A frame of an unknown type is logged and skipped.
     """
 
     def __init__(self, *, max_frame: int = MAX_FRAME) -> None:
@@ -121,7 +121,7 @@ class WatchFrames:
         self._held = 0
 
     def feed(self, chunk: bytes) -> Iterable[RawEvent]:
-        """Take the next bytes; give the events that are complete now."""
+        """Feed the next bytes; return the events that are complete now."""
         end = chunk.rfind(b"\n") + 1
         if not end:
             self._parts.append(chunk)
@@ -137,14 +137,14 @@ class WatchFrames:
             self._parts = []
         else:
             lines = chunk[:end]
-        # The size of what is left is checked with the next chunk: what is complete here comes first.
+        # The size of the rest is checked with the next chunk: complete events come first.
         self._held = len(chunk) - end
         if self._held:
             self._parts.append(chunk[end:])
         return _events(lines)
 
     def finish(self) -> Iterable[RawEvent]:
-        """Take the end of the stream: a last frame may lack its newline; one that was cut off is a lost connection."""
+        """End the stream: a last frame may lack its newline; a truncated one is a lost connection."""
         rest = b"".join(self._parts)
         self._parts, self._held = [], 0
         if not rest.strip():
@@ -172,7 +172,7 @@ def _events(lines: bytes) -> Iterable[RawEvent]:
 
 
 def _one_by_one(lines: bytes) -> Iterator[RawEvent]:
-    """Give what is good among lines that are not all good; raise at the first malformed one."""
+    """Yield the valid events of lines that are not all valid; raise at the first malformed one."""
     for line in lines.split(b"\n"):
         if not line.strip():
             continue

@@ -1,13 +1,13 @@
-"""When a watch is taken for dead: rules about time, without waiting.
+"""When a watch is considered dead: rules about time, without waiting.
 
-Silence is not death: on a quiet kind a server sends nothing but a bookmark about once a minute. Three things are::
+Silence is not death: for a quiet kind a server sends only a bookmark about once a minute. A watch is dead after::
 
-    no complete event for NO_EVENT seconds      bytes do not count: a drip of them keeps nothing up to date
+    no complete event for NO_EVENT seconds      bytes do not count: a trickle of them updates nothing
     OVERDUE seconds after the requested end     the server should have ended the watch itself
-    no sign of life                             QUIET seconds without an event, and the server does not answer a request
+    a failed probe                              QUIET seconds without an event, and the server does not answer a request
 
 What these rules cannot see: a peer that keeps the connection and answers other requests, but has forgotten this watch.
-It is found after ``NO_EVENT``. A connection whose packets are lost is found by the system: see ``transport.dial``.
+That is noticed after ``NO_EVENT``. Lost packets are noticed by the system: see ``transport.http.dial``.
 """
 
 from typing import TypeAlias
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 #: Seconds to wait for the first byte of a watch: the connection, the queue of a busy server, its answer.
 OPENING = 30.0
-#: Seconds without an event after which the server is asked for a sign of life.
+#: Seconds without an event after which the server is probed.
 QUIET = 15.0
 #: Seconds without an event after which a watch is dead: just above the time between two bookmarks.
 NO_EVENT = 70.0
@@ -30,8 +30,8 @@ class KeepWaiting(Struct, frozen=True):
     seconds: float
 
 
-class AskForLife(Struct, frozen=True):
-    """Find out whether the server answers at all; the watch is kept meanwhile."""
+class ProbeServer(Struct, frozen=True):
+    """Find out whether the server still responds; the watch is kept meanwhile."""
 
 
 class GiveUp(Struct, frozen=True):
@@ -40,14 +40,14 @@ class GiveUp(Struct, frozen=True):
     reason: str
 
 
-Step: TypeAlias = KeepWaiting | AskForLife | GiveUp
+Step: TypeAlias = KeepWaiting | ProbeServer | GiveUp
 
 
 class WatchLiveness:
     """Follows one watch from its opening; only time that is spent waiting for the server counts."""
 
     def __init__(self, now: float, lasts: float | None) -> None:
-        #: When the watch is dead whatever comes; ``lasts`` is the number of seconds that the server was asked for.
+        #: When the watch is dead in any case; ``lasts`` is the requested duration in seconds.
         self._overdue_at = float("inf") if lasts is None else now + lasts + OVERDUE
         self._waits_since = now
         self._quiet_since = now
@@ -56,8 +56,8 @@ class WatchLiveness:
         """Wait for the next event from now on."""
         self._waits_since = self._quiet_since = now
 
-    def showed_life(self, now: float) -> None:
-        """Note that the server answered when it was asked."""
+    def server_responded(self, now: float) -> None:
+        """Note that the server responded to a probe."""
         self._quiet_since = now
 
     def step(self, now: float) -> Step:
@@ -68,7 +68,7 @@ class WatchLiveness:
         if now >= dead_at:
             return GiveUp(f"the watch brought no complete event for {NO_EVENT:g} s")
         ask_at = self._quiet_since + QUIET
-        return AskForLife() if now >= ask_at else KeepWaiting(min(ask_at, dead_at) - now)
+        return ProbeServer() if now >= ask_at else KeepWaiting(min(ask_at, dead_at) - now)
 
     def __repr__(self) -> str:
         return f"<WatchLiveness waits_since={self._waits_since} overdue_at={self._overdue_at}>"

@@ -6,7 +6,7 @@ from typing import Final
 
 from steersman.codegen.naming import words
 from steersman.errors import ConfigError
-from steersman.schema.plurals import plural_of
+from steersman.schema.declaration import plural_of
 from steersman.structural.crd.protected_groups import is_protected_group
 from steersman.validation.names import dns1035_faults, kind_faults, subdomain_faults
 
@@ -35,7 +35,7 @@ class Api:
             raise ConfigError(f"{self.version!r} is not an API version: {faults[0]}")
 
     def check_custom(self) -> None:
-        """Refuse what cannot be a kind of one's own."""
+        """Reject names that cannot be a custom kind."""
         if "." not in self.group or subdomain_faults(self.group):
             raise ConfigError(f"{self.group!r} is not an API group: it needs a domain, such as apps.example.com")
         if is_protected_group(self.group):

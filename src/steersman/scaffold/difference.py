@@ -1,10 +1,11 @@
-"""What a write would change, as a diff of YAML that people can read. Values of Secrets are never shown."""
+"""The changes of a write as a readable YAML diff. Values of Secrets are never shown."""
 
 import difflib
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, Final
 
+from steersman.json_types import JsonObject
 from steersman.protocol.manifests import dump
 
 #: What the server keeps for itself: no news to anybody.
@@ -12,8 +13,8 @@ _SERVERS_OWN: Final = ("managedFields", "resourceVersion", "uid", "generation", 
 _SECRET: Final = ("v1", "Secret")
 
 
-def difference(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str:
-    """Give the diff between two states of an object, of which one may be missing; empty if nothing changes."""
+def difference(name: str, before: JsonObject | None, after: JsonObject | None) -> str:
+    """Return the diff between two states of an object, of which one may be missing; empty if nothing changes."""
     hidden = _Hidden(before, after)
     old, new = hidden.text(before), hidden.text(after)
     lines = difflib.unified_diff(old, new, f"{name} (now)", f"{name} (then)", lineterm="")
@@ -23,11 +24,11 @@ def difference(name: str, before: dict[str, Any] | None, after: dict[str, Any] |
 class _Hidden:
     """Shows the values of Secrets only as equal or not."""
 
-    def __init__(self, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
+    def __init__(self, before: JsonObject | None, after: JsonObject | None) -> None:
         self._before = dict(_values(before))
         self._after = dict(_values(after))
 
-    def text(self, obj: dict[str, Any] | None) -> list[str]:
+    def text(self, obj: JsonObject | None) -> list[str]:
         if obj is None:
             return []
         shown = deepcopy(obj)
@@ -46,17 +47,17 @@ class _Hidden:
 
 
 def _sorted(value: Any) -> Any:
-    """Put all fields into one order: servers answer in different ones, and that is no change."""
+    """Return all fields in one order: servers respond in different ones, which is not a change."""
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
-def _is_secret(obj: dict[str, Any]) -> bool:
+def _is_secret(obj: JsonObject) -> bool:
     return (obj.get("apiVersion"), obj.get("kind")) == _SECRET
 
 
-def _values(obj: dict[str, Any] | None) -> Iterator[tuple[tuple[str, str], Any]]:
+def _values(obj: JsonObject | None) -> Iterator[tuple[tuple[str, str], Any]]:
     if obj is None or not _is_secret(obj):
         return
     for field in ("data", "stringData"):

@@ -32,7 +32,7 @@ _PROJECT_FILES: Final = {
 
 
 def project_files(project: Project) -> dict[str, str]:
-    """Give every file of a new project."""
+    """Return every file of a new project."""
     return {
         place.format(package=project.package): render(f"project/{template}", project=project, steersman=__version__)
         for template, place in _PROJECT_FILES.items()
@@ -50,7 +50,7 @@ class Addition:
     controller: bool = True
 
     def files(self, project: Project) -> dict[str, str]:
-        """Give the files that are added."""
+        """Return the files that are added."""
         api = self.api
         found = {}
         if self.resource:
@@ -63,14 +63,14 @@ class Addition:
         return found
 
     def is_further_version(self, kept: list[str]) -> bool:
-        """Tell whether the files that are there belong to another version of the same kind."""
+        """Return whether the files that are there belong to another version of the same kind."""
         return any("/reconcilers/" in name for name in kept) and not any("/api/" in name for name in kept)
 
     def registered(self, main: str, project: Project) -> str:
-        """Give the text of ``main.py`` with the kind registered."""
+        """Return the text of ``main.py`` with the kind registered."""
         if self.controller:
             return register_reconciler(main, project.package, self._reconciler)
-        # Several versions of one kind can be declared side by side, so each class is imported under a name of its own.
+        # Several versions of one kind can be declared side by side, so each class is imported under a separate name.
         kind = Import(self._class_module(project), self.api.kind, self.api.versioned_kind if self._is_custom else "")
         return declare_kind(main, kind, f"{project.package}.operator")
 
@@ -101,7 +101,7 @@ class Addition:
 
 
 def check_known(api: Api) -> None:
-    """Refuse a built-in kind that there is no class for."""
+    """Reject a built-in kind without a class."""
     module = MODULES.get(api.api_version)
     if module is not None and not hasattr(import_module(f"steersman.kinds.{module}"), api.kind):
         raise ConfigError(f"Kubernetes has no {api.kind} in {api.api_version}")

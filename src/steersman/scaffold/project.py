@@ -1,19 +1,20 @@
-"""`Project`: one operator's folder, as its ``pyproject.toml`` tells it. Names are checked before they are paths."""
+"""`Project`: one operator's folder, as its ``pyproject.toml`` describes it. Names are checked before they are paths."""
 
 import keyword
 import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.validation.names import dns1035_faults, label_faults, subdomain_faults
 
 DEFAULT_DOMAIN: Final = "example.com"
 #: Packages that a project's own would hide or be hidden by.
 _TAKEN: Final = frozenset({"steersman", "tests", "samples", "manifests", *sys.stdlib_module_names})
-#: Letters of a project's name: the longest name derived from it ends in 24 more and is a DNS label.
+#: Maximum length of a project's name: the longest name derived from it has 24 more characters and is a DNS label.
 _LONGEST_NAME: Final = 39
 
 
@@ -53,7 +54,7 @@ class Project:
         return f"{self.name}-system"
 
 
-def _document_of(root: Path) -> dict[str, Any]:
+def _document_of(root: Path) -> JsonObject:
     path = root / "pyproject.toml"
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -63,8 +64,8 @@ def _document_of(root: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def settings_of(root: Path) -> dict[str, Any]:
-    """Give the table ``[tool.steersman]`` of the project in a folder; empty where there is none."""
+def settings_of(root: Path) -> JsonObject:
+    """Return the table ``[tool.steersman]`` of the project in a folder; empty where there is none."""
     tools = _document_of(root).get("tool", {})
     settings = tools.get("steersman", {}) if isinstance(tools, dict) else None
     if not isinstance(settings, dict):
@@ -72,8 +73,8 @@ def settings_of(root: Path) -> dict[str, Any]:
     return settings
 
 
-def images_of(root: Path) -> dict[str, Any]:
-    """Give which programs of this machine stand for which images, from ``[tool.steersman.images]``."""
+def images_of(root: Path) -> JsonObject:
+    """Return which programs of this machine stand for which images, from ``[tool.steersman.images]``."""
     images = settings_of(root).get("images", {})
     if not isinstance(images, dict):
         raise ConfigError(f"{root / 'pyproject.toml'}: [tool.steersman.images] must be a table")
@@ -81,13 +82,13 @@ def images_of(root: Path) -> dict[str, Any]:
 
 
 def version_of(root: Path) -> str:
-    """Give the version of the project in a folder."""
+    """Return the version of the project in a folder."""
     project = _document_of(root).get("project", {})
     return str(project.get("version") or "0.0.0") if isinstance(project, dict) else "0.0.0"
 
 
 def requirements_of(root: Path) -> list[str]:
-    """Give what the project in a folder needs at run time."""
+    """Return what the project in a folder needs at run time."""
     project = _document_of(root).get("project", {})
     found = project.get("dependencies", []) if isinstance(project, dict) else []
     return [str(requirement) for requirement in found] if isinstance(found, list) else []

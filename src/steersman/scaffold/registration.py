@@ -1,6 +1,6 @@
 """The one file of a project that `steer create api` edits: ``main.py``, where everything is registered.
 
-Only the lines that list reconcilers and declared kinds are rewritten; what people added around them stays.
+Only the lines that list reconcilers and declared kinds are rewritten; everything else in the file stays.
 """
 
 import ast

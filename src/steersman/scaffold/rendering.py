@@ -23,5 +23,5 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in one of our templates."""
+    """Render one of our templates."""
     return _environment().get_template(f"{template}.jinja").render(values)

@@ -1,4 +1,4 @@
-"""Writing files into a folder and nowhere else: whatever stands in the way is named before anything is written."""
+"""Writes files into a folder and nowhere else; obstacles are reported before anything is written."""
 
 import os
 from collections.abc import Mapping
@@ -10,37 +10,40 @@ _MODE = 0o644
 
 
 class Tree:
-    """A folder that files are written to. No symbolic link below it is followed, and no file replaced unless told."""
+    """A folder that files are written to.
+
+    Symbolic links below it are not followed, and files not replaced by default.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def existing(self, files: Mapping[str, str]) -> list[str]:
-        """Give those of some files that are there already."""
+        """Return those of some files that exist already."""
         return [name for name in files if os.path.lexists(self._place(name))]
 
     def outdated(self, files: Mapping[str, str]) -> list[str]:
-        """Give those of some files that are missing or have another content."""
+        """Return those of some files that are missing or have another content."""
         return [name for name, text in files.items() if self._read(name) != text]
 
     def read(self, name: str) -> str | None:
-        """Give the content of a file, ``None`` if it is not there."""
+        """Return the content of a file, ``None`` if it is not there."""
         return self._read(name)
 
     def names(self, folder: str) -> list[str]:
-        """Name what lies in a folder; nothing if it is not there."""
+        """Return the names in a folder; empty if it does not exist."""
         place = self._place(folder)
         return sorted(entry.name for entry in place.iterdir()) if place.is_dir() else []
 
     def add(self, files: Mapping[str, str]) -> None:
-        """Write new files, all or none; the error names those that are there."""
+        """Write new files, all or none; the error names those that exist."""
         if existing := self.existing(files):
             raise ConfigError(f"{', '.join(existing)} would be overwritten: nothing was written")
         for name, text in files.items():
             self._write(name, text, os.O_EXCL)
 
     def put(self, files: Mapping[str, str]) -> list[str]:
-        """Write files, in place of former ones; give the names of those that changed."""
+        """Write files, replacing former ones; return the names of those that changed."""
         changed = self.outdated(files)
         for name in changed:
             self._write(name, files[name], os.O_TRUNC)

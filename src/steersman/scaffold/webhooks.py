@@ -1,4 +1,4 @@
-"""What is added to a project for the webhooks of a kind: functions, tests, and the way between its versions."""
+"""What is added to a project for the webhooks of a kind: functions, tests, and the conversion between its versions."""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class WebhookAddition:
     versions: tuple[str, ...] = ()
 
     def files(self, project: Project) -> dict[str, str]:
-        """Give the files that are added."""
+        """Return the files that are added."""
         package, found = project.package, {}
         if self.validate or self.default:
             found[f"{package}/webhooks/__init__.py"] = self._render("webhooks_package.py", project)
@@ -44,7 +44,7 @@ class WebhookAddition:
         return found
 
     def registered(self, main: str, project: Project) -> str:
-        """Give the text of ``main.py`` with all of it imported."""
+        """Return the text of ``main.py`` with all of it imported."""
         if self.validate or self.default:
             main = register_module(main, project.package, "webhooks", self._module)
         if self.versions:
@@ -90,7 +90,7 @@ class WebhookAddition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookRequest:
-    """What somebody asked for on the command line."""
+    """The arguments of the command."""
 
     kind: str
     group: str = ""
@@ -100,7 +100,7 @@ class WebhookRequest:
     convert: bool = False
 
     def found_in(self, tree: Tree, project: Project) -> WebhookAddition:
-        """Find the kind: among those of the project, or the built-in ones."""
+        """Return the kind: one of the project, or a built-in one."""
         if not (self.validate or self.default or self.convert):
             raise ConfigError("pass at least one of --validate, --default or --convert")
         wanted = Api(group=self.group, version=self.version or "v1", kind=self.kind)
@@ -138,13 +138,13 @@ class WebhookRequest:
 
 
 def _versions(files: Sequence[str], variable: str) -> list[str]:
-    """Give the versions that modules are named after: ``custom_pod_v1.py``."""
+    """Return the versions that modules are named after: ``custom_pod_v1.py``."""
     found = [re.fullmatch(rf"{re.escape(variable)}_(v\d+(?:(?:alpha|beta)\d+)?)\.py", name) for name in files]
     return [match[1] for match in found if match is not None]
 
 
 def _oldest_first(versions: Sequence[str]) -> tuple[str, ...]:
-    """Order versions by their age: v1alpha1, v1beta1, v1, v2."""
+    """Return versions by their age: v1alpha1, v1beta1, v1, v2."""
     return tuple(sorted(versions, key=lambda version: (_major(version), _maturity(version), version)))
 
 

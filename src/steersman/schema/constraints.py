@@ -1,8 +1,8 @@
-"""What a field may hold beyond its Python type: written in `Annotated`, it becomes part of the schema.
+"""Constraints of a field beyond its Python type: written in `Annotated`, they become part of the schema.
 
 `replicas: Annotated[int, Minimum(0), Maximum(100)]`. A whole model is constrained by the decorator `constrained`. Each
-constraint knows the keywords that it sets and the JSON types that it makes sense for; the Python class itself does not
-check them, the API server does.
+constraint has the keywords that it sets and the JSON types that it applies to; the Python class itself does not check
+them, the API server does.
 """
 
 from collections.abc import Callable
@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from steersman.errors import DeclarationError
+from steersman.json_types import JsonObject
 from steersman.objects.model import Model
 
 M = TypeVar("M", bound=type[Model])
 
-#: The reasons that a rule may give.
+#: The reasons that a rule may have.
 RuleReason = Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"]
 
 _NUMBERS = frozenset({"integer", "number", "int-or-string"})
@@ -26,10 +27,10 @@ _OBJECTS = frozenset({"object"})
 class Constraint:
     """The base of all constraints."""
 
-    #: The JSON types that it can constrain; empty means all.
+    #: The JSON types that it applies to; empty means all.
     applies_to: ClassVar[frozenset[str]] = frozenset()
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         raise NotImplementedError
 
@@ -40,7 +41,7 @@ class _Keyword(Constraint):
     keyword: ClassVar[str]
     value: Any
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         schema[self.keyword] = self.value
 
@@ -54,7 +55,7 @@ class _Flag(Constraint):
     keyword: ClassVar[str]
     value: ClassVar[Any] = True
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         schema[self.keyword] = self.value
 
@@ -87,7 +88,7 @@ class _Bound(_Keyword):
         self.value = value
         self.exclusive = exclusive
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         super().apply(schema)
         if self.exclusive:
@@ -152,7 +153,7 @@ Int64 = Annotated[int, Format("int64")]
 
 
 class Enum(_Keyword):
-    """The values that are allowed, for types that do not say so themselves: `Enum("a", "b")`."""
+    """The allowed values, for types that do not imply them: `Enum("a", "b")`."""
 
     keyword = "enum"
 
@@ -191,7 +192,7 @@ class MaxProperties(_Size):
 
 
 class Description(_Text):
-    """What `kubectl explain` says about a field; a docstring below the field does the same."""
+    """The text of `kubectl explain` about a field; a docstring below the field does the same."""
 
     keyword = "description"
 
@@ -215,17 +216,17 @@ class ListType(_Keyword):
 
 
 class ListMap(_Keyword):
-    """A list whose items are told apart by some of their fields: `ListMap("name")`; the names are those of Python."""
+    """A list whose items are identified by some of their fields: `ListMap("name")`; the names are those of Python."""
 
     applies_to = _LISTS
     keyword = "x-kubernetes-list-map-keys"
 
     def __init__(self, *keys: str) -> None:
         if not keys:
-            raise DeclarationError("ListMap(): name the fields that tell items apart")
+            raise DeclarationError("ListMap(): name the fields that identify items")
         self.value = list(keys)
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         schema["x-kubernetes-list-type"] = "map"
         schema[self.keyword] = list(self.value)
@@ -242,7 +243,7 @@ class MapType(_Keyword):
 
 
 class Nullable(_Flag):
-    """Null is a value of its own, and kept; without this the server drops nulls."""
+    """Null is a value, and kept; without this the server drops nulls."""
 
     keyword = "nullable"
 
@@ -254,12 +255,12 @@ class PreserveUnknown(_Flag):
 
 
 class Opaque(_Flag):
-    """The schema says only that there is an object; what is in it is the Python class's business."""
+    """The schema only requires an object; its content is checked by the Python class alone."""
 
     applies_to = _OBJECTS
     keyword = "x-kubernetes-preserve-unknown-fields"
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         for key in ("properties", "required", "additionalProperties"):
             schema.pop(key, None)
@@ -272,7 +273,7 @@ class EmbeddedResource(_Flag):
     applies_to = _OBJECTS
     keyword = "x-kubernetes-embedded-resource"
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         super().apply(schema)
         if not schema.get("properties"):
@@ -294,9 +295,9 @@ class Rule(Constraint):
     message_expression: str = ""
     optional_old_self: bool = False
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
-        rule: dict[str, Any] = {"rule": self.cel}
+        rule: JsonObject = {"rule": self.cel}
         texts = {
             "message": self.message,
             "messageExpression": self.message_expression,
@@ -309,12 +310,12 @@ class Rule(Constraint):
 
 
 class Immutable(Constraint):
-    """The value cannot be changed while it is set; an optional field can still be removed and set anew."""
+    """The value cannot be changed while it is set; an optional field can still be removed and set again."""
 
     def __init__(self, message: str = "field is immutable") -> None:
         self.message = message
 
-    def apply(self, schema: dict[str, Any]) -> None:
+    def apply(self, schema: JsonObject) -> None:
         """Write the constraint into the schema of a value."""
         Rule("self == oldSelf", self.message).apply(schema)
 
@@ -323,7 +324,7 @@ _CONSTRAINTS = "__constraints__"
 
 
 def constrained(*constraints: Constraint) -> Callable[[M], M]:
-    """Decorate a model with constraints on all its values: rules about several fields, or `PreserveUnknown()`."""
+    """Return a decorator that constrains a whole model: rules about several fields, or `PreserveUnknown()`."""
 
     def decorate(model: M) -> M:
         type.__setattr__(model, _CONSTRAINTS, constraints)
@@ -333,7 +334,7 @@ def constrained(*constraints: Constraint) -> Callable[[M], M]:
 
 
 def constraints_of(model: type) -> list[Constraint]:
-    """Give the constraints of a model and of the models that it extends, base first."""
+    """Return the constraints of a model and of the models that it extends, base first."""
     found: list[Constraint] = []
     for base in reversed(model.__mro__):
         found += base.__dict__.get(_CONSTRAINTS, ())

@@ -1,7 +1,7 @@
 """`@converts` and `renames`: how objects of one version of a kind become objects of another.
 
-A conversion is declared beside the classes and lives with them. How several of them make a way between any two versions
-is said in `schema.versions`.
+A conversion is declared beside the classes and stored with them. `schema.versions` combines several of them into a path
+between any two versions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from steersman.errors import ConversionError, DeclarationError, DecodeError
+from steersman.json_types import ABSENT, JsonObject
 from steersman.objects.codec import from_json, to_json
 from steersman.objects.resource import Resource
 from steersman.schema.declaration import declaration_of, names_of, place_of
-from steersman.schema.object_paths import Document, ObjectPath, object_path, put_at, take_at
-from steersman.structural.schema import ABSENT
+from steersman.schema.object_paths import ObjectPath, object_path, put_at, take_at
 
 S = TypeVar("S", bound=Resource[Any, Any])
 T = TypeVar("T", bound=Resource[Any, Any])
@@ -26,28 +26,28 @@ _HOME = "__conversions__"
 class Conversion:
     """One way from a version to another."""
 
-    #: Makes a new document of another version; the one that is given may be used up.
-    change: Callable[[Document], Document]
+    #: Creates a document of another version; the given one may be modified.
+    change: Callable[[JsonObject], JsonObject]
     #: Fields of the source that the target has no place for: an annotation keeps them.
     keeps: tuple[ObjectPath, ...]
-    #: Who converts, for messages.
+    #: Name of the conversion, for messages.
     name: str
 
 
 def converts(
     source: type[S], target: type[T], *, keeps: Sequence[str] = ()
 ) -> Callable[[Callable[[S], T]], Callable[[S], T]]:
-    """Decorate a function that makes an object of one version from an object of another.
+    """Return a decorator for a function that creates an object of one version from an object of another.
 
-    Of the metadata only labels and annotations are the function's business: the rest stays as it is, whatever it gives.
-    ``keeps`` names fields that the target has no place for, such as ``.spec.color``: an annotation keeps them, and they
-    are there again when the object comes back.
+    Of the metadata, the function can change only labels and annotations; the rest is copied. ``keeps`` names fields
+    that the target does not have, such as ``.spec.color``: an annotation keeps them, and they are restored when the
+    object is converted back.
     """
 
     def decorate(function: Callable[[S], T]) -> Callable[[S], T]:
         name = f"{function.__module__}.{function.__qualname__}"
 
-        def change(document: Document) -> Document:
+        def change(document: JsonObject) -> JsonObject:
             try:
                 made = function(from_json(source, document))
             except DecodeError as error:
@@ -70,7 +70,7 @@ def converts(
 def renames(source: CustomClass, target: CustomClass, fields: Mapping[str, str], *, keeps: Sequence[str] = ()) -> None:
     """Declare that two versions differ only in the names of fields: ``{".spec.replicas": ".spec.copies"}``.
 
-    This is both directions at once. ``keeps`` names fields that one of the versions does not have.
+    This covers both directions. ``keeps`` names fields that one of the versions does not have.
     """
     moves = [(object_path(old), object_path(new)) for old, new in fields.items()]
     kept = _paths(keeps)
@@ -80,8 +80,8 @@ def renames(source: CustomClass, target: CustomClass, fields: Mapping[str, str],
     _declare(target, source, Conversion(_moving([(new, old) for old, new in moves]), kept, there))
 
 
-def _moving(moves: Sequence[tuple[ObjectPath, ObjectPath]]) -> Callable[[Document], Document]:
-    def change(document: Document) -> Document:
+def _moving(moves: Sequence[tuple[ObjectPath, ObjectPath]]) -> Callable[[JsonObject], JsonObject]:
+    def change(document: JsonObject) -> JsonObject:
         # All are taken before one is put: names may be exchanged.
         taken = [(new, take_at(document, old)) for old, new in moves]
         for path, value in taken:
@@ -93,17 +93,17 @@ def _moving(moves: Sequence[tuple[ObjectPath, ObjectPath]]) -> Callable[[Documen
 
 
 def conversion_between(source: CustomClass, target: CustomClass) -> Conversion | None:
-    """Give what was declared for going from one version to another directly."""
+    """Return the declared direct conversion from one version to another."""
     return _declared(source).get(_version(target))
 
 
 def has_conversions(kinds: Sequence[CustomClass]) -> bool:
-    """Tell whether versions of a kind are converted by functions: their definition then needs a conversion webhook."""
+    """Return whether versions of a kind are converted by functions, so that the CRD needs a conversion webhook."""
     return any(conversion_between(one, other) for one in kinds for other in kinds)
 
 
 def _declared(kind: CustomClass) -> dict[str, Conversion]:
-    # They live and die with the class, in an attribute of it; a table here would keep the class alive.
+    # Stored in an attribute of the class; a table here would keep the class alive.
     known: dict[str, Conversion] | None = kind.__dict__.get(_HOME)
     if known is None:
         known = {}

@@ -1,23 +1,23 @@
-"""From declared classes to a CustomResourceDefinition that a real server accepts.
+"""Builds a CustomResourceDefinition that a real server accepts from declared classes.
 
-`crd_of(CustomPod)` for one version, `crd_of(V1, V2)` for several of one kind. The result is judged by the rules of a
-real server before it is given out; an error names the Python file and field that it comes from.
+`crd_of(CustomPod)` for one version, `crd_of(V1, V2)` for several of one kind. The result is validated by the rules of a
+real server before it is returned; an error names the Python file and field that it comes from.
 """
 
 from typing import Any, Final
 
 from steersman.errors import DeclarationError
-from steersman.golang.yaml_writer import write_yaml
+from steersman.json_types import JsonObject
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 from steersman.objects.codec import from_json
 from steersman.objects.fields import fields_of
 from steersman.objects.resource import Resource
 from steersman.schema.declaration import Column, Declaration, declaration_of, place_of
 from steersman.schema.policy_rules import PlacedRule, take_policy_rules
-from steersman.schema.type_tree import Origin, Schema, TypeTree
+from steersman.schema.type_tree import Origin, TypeTree
 from steersman.structural.crd.protected_groups import APPROVAL_ANNOTATION
 from steersman.structural.crd.validation import validate_crd
-from steersman.structural.schema import Structural, parse_schema
+from steersman.structural.schema import Schema, Structural, parse_schema
 from steersman.validation.field_errors import FieldError
 
 CustomClass = type[Resource[Any, Any]]
@@ -26,7 +26,7 @@ _COLUMN_TYPES: Final = {"string": "string", "integer": "integer", "number": "num
 
 
 def _root_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
-    """Give the schema of a whole object, and note where its parts came from."""
+    """Return the schema of a whole object, and note where its parts came from."""
     declaration = declaration_of(kind)
     schema: Schema = {"type": "object", "properties": {}}
     fields = {info.name: info for info in fields_of(kind)}
@@ -53,7 +53,7 @@ def _root_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
 
 
 def _definable_schema(kind: CustomClass, origins: dict[str, Origin]) -> Schema:
-    """Give the schema of a whole object without the rules that only an admission policy can keep."""
+    """Return the schema of a whole object without the rules that only an admission policy can keep."""
     schema = _root_schema(kind, origins)
     _take_rules(kind, schema)
     return schema
@@ -83,14 +83,14 @@ def _column_type(column: Column, root: Structural, kind: CustomClass) -> str:
     return "date" if node.schema.get("format") == "date-time" else found
 
 
-def _column(column: Column, root: Structural, kind: CustomClass) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": column.name, "type": _column_type(column, root, kind)}
+def _column(column: Column, root: Structural, kind: CustomClass) -> JsonObject:
+    entry: JsonObject = {"name": column.name, "type": _column_type(column, root, kind)}
     optional = {"format": column.format, "description": column.description, "priority": column.priority}
     return entry | {key: value for key, value in optional.items() if value} | {"jsonPath": column.path}
 
 
-def _subresources(declaration: Declaration) -> dict[str, Any]:
-    found: dict[str, Any] = {"status": {}} if declaration.status else {}
+def _subresources(declaration: Declaration) -> JsonObject:
+    found: JsonObject = {"status": {}} if declaration.status else {}
     if declaration.scale is not None:
         scale = {"specReplicasPath": declaration.scale.spec, "statusReplicasPath": declaration.scale.status}
         if declaration.scale.selector:
@@ -99,9 +99,9 @@ def _subresources(declaration: Declaration) -> dict[str, Any]:
     return found
 
 
-def _version(kind: CustomClass, declaration: Declaration, schema: Schema, *, storage: bool) -> dict[str, Any]:
+def _version(kind: CustomClass, declaration: Declaration, schema: Schema, *, storage: bool) -> JsonObject:
     root = parse_schema(schema)
-    version: dict[str, Any] = {
+    version: JsonObject = {
         "name": declaration.resource.gvk.version,
         "served": declaration.served,
         "storage": storage,
@@ -133,12 +133,12 @@ def _storages(kinds: tuple[CustomClass, ...]) -> list[bool]:
 
 
 def stored_of(*kinds: CustomClass) -> CustomClass:
-    """Give the class of the version that is stored."""
+    """Return the class of the version that is stored."""
     return next((kind for kind, storage in zip(kinds, _storages(kinds), strict=True) if storage), kinds[0])
 
 
 def check_same_kind(*kinds: CustomClass) -> None:
-    """Refuse classes that are not versions of one kind."""
+    """Reject classes that are not versions of one kind."""
     first = declaration_of(kinds[0]).resource
     for kind in kinds[1:]:
         other = declaration_of(kind).resource
@@ -154,9 +154,9 @@ def check_same_kind(*kinds: CustomClass) -> None:
                 )
 
 
-def _names(kinds: tuple[CustomClass, ...]) -> dict[str, Any]:
+def _names(kinds: tuple[CustomClass, ...]) -> JsonObject:
     resource = declaration_of(kinds[0]).resource
-    names: dict[str, Any] = {
+    names: JsonObject = {
         "plural": resource.plural,
         "singular": resource.singular,
         "kind": resource.gvk.kind,
@@ -190,14 +190,14 @@ def schema_of(kind: CustomClass) -> Schema:
 
 
 def policy_rules_of(kind: CustomClass) -> list[PlacedRule]:
-    """Give the rules of a class that its definition cannot hold, because they need to know the request."""
+    """Return the rules of a class that its CRD cannot hold, because they need to know the request."""
     return _take_rules(kind, _root_schema(kind, {}))
 
 
-def crd_of(*kinds: CustomClass) -> dict[str, Any]:
+def crd_of(*kinds: CustomClass) -> JsonObject:
     """Build the CustomResourceDefinition of a kind from its classes, one for each version.
 
-    Raises `DeclarationError` for everything that a real server would refuse.
+    Raises `DeclarationError` for everything that a real server would reject.
     """
     if not kinds:
         raise DeclarationError("crd_of() needs at least one class")
@@ -209,7 +209,7 @@ def crd_of(*kinds: CustomClass) -> dict[str, Any]:
         for kind, known, storage in zip(kinds, origins, storages, strict=True)
     ]
     resource = declaration_of(kinds[0]).resource
-    metadata: dict[str, Any] = {"name": f"{resource.plural}.{resource.gvk.group}"}
+    metadata: JsonObject = {"name": f"{resource.plural}.{resource.gvk.group}"}
     approvals = [approval for kind in kinds if (approval := declaration_of(kind).api_approved)]
     if approvals:
         metadata["annotations"] = {APPROVAL_ANNOTATION: approvals[0]}
@@ -232,8 +232,3 @@ def crd_of(*kinds: CustomClass) -> dict[str, Any]:
 def crd_object(*kinds: CustomClass) -> CustomResourceDefinition:
     """Build the CustomResourceDefinition of a kind as a typed object."""
     return from_json(CustomResourceDefinition, crd_of(*kinds))
-
-
-def crd_yaml(*kinds: CustomClass) -> str:
-    """Build the CustomResourceDefinition of a kind as YAML; the same classes always give the same text."""
-    return write_yaml([crd_of(*kinds)])

@@ -1,25 +1,27 @@
-"""`crd_diff`: what an operator author must know before a release.
+"""`crd_diff`: the changes between two releases of a CRD.
 
 Each change of a CustomResourceDefinition is classed as safe, breaking, or in need of a conversion. Changes that a
-server refuses outright (another group, kind or scope) are breaking.
+server rejects (another group, kind or scope) are breaking.
 """
 
 from collections.abc import Iterator
 from typing import Any, Final
 
-from steersman.schema.schema_diff import Change, Schema, Severity, breaking, safe, schema_changes
+from steersman.json_types import JsonObject
+from steersman.schema.schema_diff import Change, Severity, breaking, safe, schema_changes
+from steersman.structural.schema import Schema
 
 _IDENTITY: Final = (("group",), ("scope",), ("names", "kind"), ("names", "plural"), ("names", "listKind"))
 
 
-def _at(spec: dict[str, Any], path: tuple[str, ...]) -> Any:
+def _at(spec: JsonObject, path: tuple[str, ...]) -> Any:
     value: Any = spec
     for step in path:
         value = value.get(step) if value is not None else None
     return value
 
 
-def _identity_changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+def _identity_changes(old: JsonObject, new: JsonObject) -> Iterator[Change]:
     for path in _IDENTITY:
         before, after = _at(old, path), _at(new, path)
         if before != after and not (path == ("names", "listKind") and None in (before, after)):
@@ -34,26 +36,26 @@ def _identity_changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Chan
                 yield safe(f"spec.names.{key}", f"{name} added")
 
 
-def _by_name(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _by_name(spec: JsonObject) -> dict[str, JsonObject]:
     return {version["name"]: version for version in spec.get("versions") or ()}
 
 
-def _stored(crd: dict[str, Any]) -> set[str]:
-    """Give the versions that objects may be stored in."""
+def _stored(crd: JsonObject) -> set[str]:
+    """Return the versions that objects may be stored in."""
     known = (crd.get("status") or {}).get("storedVersions") or []
     return {*known, *(version["name"] for version in crd["spec"].get("versions") or () if version.get("storage"))}
 
 
-def _schema(version: dict[str, Any]) -> Schema:
+def _schema(version: JsonObject) -> Schema:
     found: Schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
     return found
 
 
-def _converts(spec: dict[str, Any]) -> bool:
+def _converts(spec: JsonObject) -> bool:
     return (spec.get("conversion") or {}).get("strategy") == "Webhook"
 
 
-def _removed_version(name: str, version: dict[str, Any], stored: set[str]) -> Change:
+def _removed_version(name: str, version: JsonObject, stored: set[str]) -> Change:
     path = f"spec.versions[{name}]"
     if name in stored:
         return breaking(path, "removed, though objects are stored in it: migrate them first")
@@ -62,7 +64,7 @@ def _removed_version(name: str, version: dict[str, Any], stored: set[str]) -> Ch
     return safe(path, "removed")
 
 
-def _added_version(name: str, new: dict[str, Any], closest: dict[str, Any] | None) -> Iterator[Change]:
+def _added_version(name: str, new: JsonObject, closest: JsonObject | None) -> Iterator[Change]:
     path = f"spec.versions[{name}]"
     yield safe(path, "added")
     if closest is None:
@@ -76,7 +78,7 @@ def _added_version(name: str, new: dict[str, Any], closest: dict[str, Any] | Non
                 yield Change(Severity.NEEDS_CONVERSION, f"{path}{change.path}", f"{change.what}, {where}{bridged}")
 
 
-def _subresource_changes(old: dict[str, Any], new: dict[str, Any], path: str) -> Iterator[Change]:
+def _subresource_changes(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     before, after = old.get("subresources") or {}, new.get("subresources") or {}
     if ("status" in before) != ("status" in after):
         what = "enabled" if "status" in after else "disabled"
@@ -86,7 +88,7 @@ def _subresource_changes(old: dict[str, Any], new: dict[str, Any], path: str) ->
         yield make(f"{path}.subresources.scale", "added" if "scale" not in before else "removed or changed")
 
 
-def _selectable_changes(old: dict[str, Any], new: dict[str, Any], path: str) -> Iterator[Change]:
+def _selectable_changes(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     before = {field["jsonPath"] for field in old.get("selectableFields") or ()}
     after = {field["jsonPath"] for field in new.get("selectableFields") or ()}
     for name in sorted(before - after):
@@ -95,7 +97,7 @@ def _selectable_changes(old: dict[str, Any], new: dict[str, Any], path: str) -> 
         yield safe(f"{path}.selectableFields", f"{name} added")
 
 
-def _version_changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+def _version_changes(old: JsonObject, new: JsonObject) -> Iterator[Change]:
     path = f"spec.versions[{new['name']}]"
     if old.get("served") and not new.get("served"):
         yield breaking(path, "no longer served: its clients fail")
@@ -110,19 +112,19 @@ def _version_changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Chang
     yield from schema_changes(_schema(old), _schema(new), path)
 
 
-def _storage_version(spec: dict[str, Any]) -> dict[str, Any] | None:
+def _storage_version(spec: JsonObject) -> JsonObject | None:
     return next((version for version in spec.get("versions") or () if version.get("storage")), None)
 
 
-def _storage_changes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
+def _storage_changes(old: JsonObject, new: JsonObject) -> Iterator[Change]:
     before, after = _storage_version(old["spec"]), _storage_version(new["spec"])
     if before is not None and after is not None and before["name"] != after["name"]:
         what = f"the stored version changes from {before['name']} to {after['name']}: stored objects must be migrated"
         yield Change(Severity.NEEDS_CONVERSION, f"spec.versions[{after['name']}]", what)
 
 
-def crd_diff(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
-    """Tell what changed between two CustomResourceDefinitions of one kind, each change with what it means."""
+def crd_diff(old: JsonObject, new: JsonObject) -> list[Change]:
+    """Return the changes between two CustomResourceDefinitions of one kind, each with its severity."""
     changes = list(_identity_changes(old["spec"], new["spec"]))
     before, after = _by_name(old["spec"]), _by_name(new["spec"])
     stored = _stored(old)

@@ -1,13 +1,13 @@
-"""`@custom_resource`: a class becomes a kind, with everything that its CustomResourceDefinition says beside the schema.
+"""`@custom_resource`: a class becomes a kind, with everything that its CRD declares beside the schema.
 
-What can be judged from the declaration alone is judged at once; schemas are built, and judged as a server would, by
-`schema.crd`, because models may refer to models that are written below them.
+What can be validated from the declaration alone is validated at once. Schemas are built and validated by `schema.crd`,
+because models may refer to models that are written below them.
 """
 
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from steersman.errors import DeclarationError
@@ -15,9 +15,22 @@ from steersman.objects.identity import ApiResource, GroupVersion, GroupVersionKi
 from steersman.objects.registry import Registry, declare, registry
 from steersman.objects.resource import Resource
 from steersman.schema.constraints import Rule
-from steersman.schema.plurals import plural_of
 from steersman.structural.crd.protected_groups import is_protected_group
 from steersman.validation.names import dns1035_faults, kind_faults, subdomain_faults
+
+_SIBILANTS: Final = ("s", "x", "z", "ch", "sh")
+_VOWELS: Final = frozenset("aeiou")
+
+
+def plural_of(kind: str) -> str:
+    """Return the plural of a kind in lower case: `FooBar` → `foobars`, `Policy` → `policies`, `Mgors` → `mgorses`."""
+    word = kind.lower()
+    if word.endswith(_SIBILANTS):
+        return f"{word}es"
+    if word.endswith("y") and word[-2:-1] not in _VOWELS:
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
 
 R = TypeVar("R", bound=Resource[Any, Any])
 
@@ -27,7 +40,7 @@ ColumnType = Literal["", "string", "integer", "number", "boolean", "date"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that `kubectl get` prints; its type is taken from the field that the path leads to, unless given."""
+    """A column that `kubectl get` prints; its type defaults to that of the field at its path."""
 
     name: str
     path: str
@@ -64,7 +77,7 @@ class Declaration:
     columns: tuple[Column, ...] = ()
     scale: Scale | None = None
     status: bool = True
-    #: `None` if the class does not say: the only version of a kind is its stored one.
+    #: `None` if not declared: the only version of a kind is its stored one.
     storage: bool | None = None
     served: bool = True
     deprecated: bool = False
@@ -158,7 +171,7 @@ def custom_resource(  # noqa: PLR0913 - the fields of a CustomResourceDefinition
     api_approved: str = "",
     into: Registry = registry,
 ) -> Callable[[type[R]], type[R]]:
-    """Decorate a `Resource` class: it is a custom kind, served under ``group/version``.
+    """Return a decorator that makes a `Resource` class a custom kind, served under ``group/version``.
 
     Names default to those of the class: kind `FooBar`, singular `foobar`, plural `foobars`. Raises `DeclarationError`
     that names the class, its file and what is wrong.
@@ -204,7 +217,7 @@ def custom_resource(  # noqa: PLR0913 - the fields of a CustomResourceDefinition
 
 
 def declaration_of(kind: type) -> Declaration:
-    """Give what a class was declared as; a class without `@custom_resource` is an error that says so."""
+    """Return the declaration of a class; raise `DeclarationError` for a class without `@custom_resource`."""
     found = _DECLARATIONS.get(kind)
     if found is None:
         raise _refuse(kind, 'it is not a custom kind: decorate it with @custom_resource("group/version")')
@@ -212,5 +225,5 @@ def declaration_of(kind: type) -> Declaration:
 
 
 def is_custom(kind: type) -> bool:
-    """Tell whether a kind is one of somebody's own: it needs a definition."""
+    """Return whether a kind is a custom one, which needs a CRD."""
     return kind in _DECLARATIONS

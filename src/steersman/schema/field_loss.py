@@ -4,29 +4,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from steersman.errors import DecodeError
+from steersman.json_types import ABSENT, JsonObject
 from steersman.objects.codec import from_json, to_json
 from steersman.objects.resource import Resource
-from steersman.schema.object_paths import Document
-
-_ABSENT = object()
 
 
-def lost_fields(before: Document, after: Document, kind: type[Resource[Any, Any]]) -> list[str]:
-    """Name the fields that are in an object and not, or not the same, in what came back of it.
+def lost_fields(before: JsonObject, after: JsonObject, kind: type[Resource[Any, Any]]) -> list[str]:
+    """Return the fields of an object that are missing, or different, after a round trip.
 
-    Values are compared as the class reads them: ``60s`` and ``1m`` are one duration. What came on top is no loss, and
-    empty lists and objects say nothing.
+    Values are compared as the class reads them: ``60s`` and ``1m`` are one duration. Additional fields are not a loss,
+    and empty lists and objects are ignored.
     """
     if before == after:
         return []
     read, returned = _as_read(before, kind), _as_read(after, kind)
-    absent = {path for path, value in _leaves(before) if _at(after, path) is _ABSENT and value is not None}
+    absent = {path for path, value in _leaves(before) if _at(after, path) is ABSENT and value is not None}
     changed = {path for path, value in _leaves(read) if _at(returned, path) != value}
-    lost = absent | {path for path in changed if _at(before, path) is not _ABSENT}
+    lost = absent | {path for path in changed if _at(before, path) is not ABSENT}
     return sorted(map(_text, lost))
 
 
-def _as_read(document: Document, kind: type[Resource[Any, Any]]) -> Document:
+def _as_read(document: JsonObject, kind: type[Resource[Any, Any]]) -> JsonObject:
     try:
         return to_json(from_json(kind, document))
     except DecodeError:
@@ -49,7 +47,7 @@ def _at(value: Any, path: tuple[str | int, ...]) -> Any:
         try:
             value = value[part]
         except (KeyError, IndexError, TypeError):
-            return _ABSENT
+            return ABSENT
     return value
 
 

@@ -1,17 +1,17 @@
-"""Objects made up from a schema: valid, small, various, and the same for the same seed. For checks, not for users.
+"""Generates objects from a schema: valid, small, various, and the same for the same seed. For checks, not for users.
 
-The first object has every field, the second only what is required, the others some. Where a rule or a pattern cannot be
-met by chance the object is left out: what is given is what a server would take.
+The first object has every field, the second only the required ones, the others some. Where a rule or a pattern cannot
+be satisfied by chance the object is left out, so that every result is valid.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
+from steersman.json_types import ABSENT, JsonObject
 from steersman.randomness import Randomness
-from steersman.schema.object_paths import Document
+from steersman.structural.checks.value_checks import compile_pattern
 from steersman.structural.compiled import CompiledSchema
-from steersman.structural.schema import ABSENT, INT_OR_STRING, META_FIELDS, Structural
-from steersman.structural.value_checks import compile_pattern
+from steersman.structural.schema import INT_OR_STRING, META_FIELDS, Structural
 
 T = TypeVar("T")
 
@@ -47,9 +47,11 @@ class _Impossible(Exception):  # noqa: N818 - not an error: this value is left o
     """No value that the schema takes was found."""
 
 
-def generated(schema: CompiledSchema, api_version: str, kind: str, *, count: int, seed: int = 0) -> Iterator[Document]:
-    """Make up so many objects of a kind; fewer where valid ones are not found."""
-    maker = _Maker(Randomness(seed))
+def generated(
+    schema: CompiledSchema, api_version: str, kind: str, *, count: int, seed: int = 0
+) -> Iterator[JsonObject]:
+    """Yield ``count`` generated objects of a kind; fewer if valid ones are not found."""
+    maker = _Generator(Randomness(seed))
     for place in range(count):
         for _ in range(_TRIES):
             share = (1.0, 0.0)[place] if place < 2 else _SOME  # noqa: PLR2004 - all, only required, then some
@@ -64,18 +66,18 @@ def generated(schema: CompiledSchema, api_version: str, kind: str, *, count: int
                 break
 
 
-class _Maker:
+class _Generator:
     def __init__(self, randomness: Randomness) -> None:
         self._randomness = randomness
         #: How likely a field is there that need not be.
         self._share = 1.0
 
-    def root(self, node: Structural, share: float) -> Document:
+    def root(self, node: Structural, share: float) -> JsonObject:
         self._share = share
         fields = {name: part for name, part in node.properties.items() if name not in META_FIELDS}
         return self._fields(fields, node)
 
-    def metadata(self, place: int) -> Document:
+    def metadata(self, place: int) -> JsonObject:
         word = self._randomness.suffix()
         return {
             "name": f"generated-{place}",
@@ -105,7 +107,7 @@ class _Maker:
         }
         return makers[node.types[0]](node)
 
-    def _object(self, node: Structural) -> Document:
+    def _object(self, node: Structural) -> JsonObject:
         made = self._fields(node.properties, node)
         if node.values is not None:
             least = max(int(node.schema.get("minProperties", 0)), 1 if self._share else 0)
@@ -114,9 +116,9 @@ class _Maker:
             made["any"] = self._randomness.suffix()
         return made
 
-    def _fields(self, fields: dict[str, Structural], node: Structural) -> Document:
+    def _fields(self, fields: dict[str, Structural], node: Structural) -> JsonObject:
         required = set(node.schema.get("required") or ())
-        made: Document = {}
+        made: JsonObject = {}
         for name, part in fields.items():
             if name not in required and self._chance() >= self._share:
                 continue
@@ -175,7 +177,7 @@ class _Maker:
         return values[int(self._chance() * len(values))]
 
 
-def _bounds(schema: dict[str, Any]) -> tuple[float, float]:
+def _bounds(schema: JsonObject) -> tuple[float, float]:
     low, high = schema.get("minimum", ABSENT), schema.get("maximum", ABSENT)
     if low is ABSENT and high is ABSENT:
         return 0, _LIMIT

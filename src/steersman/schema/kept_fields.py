@@ -1,25 +1,25 @@
-"""Fields that another version has no place for: an annotation keeps them on the way there, and they come back with it.
+"""Fields that another version does not have: an annotation keeps them during a conversion, and restores them.
 
-A kept field comes back only if what the other version says of it has not changed meanwhile, so that nobody's change is
-undone; and only if the object is valid with it, since anybody may write annotations.
+A kept field is restored only if the other version's value has not changed meanwhile, so that no change is undone; and
+only if the object is valid with it, since any client may write annotations.
 """
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from steersman.errors import DecodeError
+from steersman.json_types import ABSENT, JsonObject
 from steersman.objects.codec import decode_json, encode_json
-from steersman.schema.object_paths import Document, ObjectPath, put_at, value_at
-from steersman.structural.schema import ABSENT
+from steersman.schema.object_paths import ObjectPath, put_at, value_at
 
 
 def annotation_of(group: str, version: str) -> str:
-    """Name the annotation that keeps fields of a version."""
+    """Return the name of the annotation that keeps fields of a version."""
     return f"{group}/kept-from-{version}"
 
 
-def keep(before: Document, made: Document, back: Document, paths: Iterable[ObjectPath], annotation: str) -> None:
-    """Write the fields of an object that its converted form would not give back into an annotation of that."""
+def keep(before: JsonObject, made: JsonObject, back: JsonObject, paths: Iterable[ObjectPath], annotation: str) -> None:
+    """Write the fields of an object that its converted form lacks into an annotation of that form."""
     kept = {}
     for path in paths:
         was, seen = value_at(before, path), value_at(back, path)
@@ -30,8 +30,8 @@ def keep(before: Document, made: Document, back: Document, paths: Iterable[Objec
         annotations[annotation] = encode_json(kept).decode()
 
 
-def take_kept(document: Document, annotation: str) -> Document:
-    """Take the annotation off an object and give what it kept; nothing if somebody has spoilt it."""
+def take_kept(document: JsonObject, annotation: str) -> JsonObject:
+    """Remove the annotation from an object and return what it kept; empty if it is invalid."""
     metadata = document["metadata"]
     annotations = metadata.get("annotations") or {}
     text = annotations.pop(annotation, None)
@@ -47,9 +47,9 @@ def take_kept(document: Document, annotation: str) -> Document:
 
 
 def bring_back(
-    made: Document, kept: Document, paths: Iterable[ObjectPath], is_valid: Callable[[Document], bool]
+    made: JsonObject, kept: JsonObject, paths: Iterable[ObjectPath], is_valid: Callable[[JsonObject], bool]
 ) -> None:
-    """Put kept fields back where they were, those that are declared as kept."""
+    """Restore kept fields, if they are declared as kept."""
     for path in paths:
         entry = kept.get(_text(path))
         if not isinstance(entry, dict) or "was" not in entry:

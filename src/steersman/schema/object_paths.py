@@ -3,14 +3,13 @@
 from typing import Any
 
 from steersman.errors import DeclarationError
-from steersman.structural.schema import ABSENT
+from steersman.json_types import ABSENT, JsonObject
 
-Document = dict[str, Any]
 ObjectPath = tuple[str, ...]
 
 
 def object_path(text: str) -> ObjectPath:
-    """Read a path; what is written otherwise, or leads into a list, is a `DeclarationError`."""
+    """Parse a path; raise `DeclarationError` for another syntax, or a path into a list."""
     names = tuple(text[1:].split("."))
     if not text.startswith(".") or not all(names) or "[" in text:
         raise DeclarationError(
@@ -20,8 +19,8 @@ def object_path(text: str) -> ObjectPath:
     return names
 
 
-def value_at(document: Document, path: ObjectPath) -> Any:
-    """Give the value of a field, or `ABSENT`."""
+def value_at(document: JsonObject, path: ObjectPath) -> Any:
+    """Return the value of a field, or `ABSENT`."""
     value: Any = document
     for name in path:
         if value.__class__ is not dict or name not in value:
@@ -30,7 +29,7 @@ def value_at(document: Document, path: ObjectPath) -> Any:
     return value
 
 
-def put_at(document: Document, path: ObjectPath, value: Any) -> bool:
+def put_at(document: JsonObject, path: ObjectPath, value: Any) -> bool:
     """Set a field, and the objects around it where there are none; answer no where something else stands in the way."""
     *parents, last = path
     for name in parents:
@@ -42,13 +41,13 @@ def put_at(document: Document, path: ObjectPath, value: Any) -> bool:
     return True
 
 
-def take_at(document: Document, path: ObjectPath) -> Any:
-    """Remove a field and give its value, or `ABSENT`; objects that are empty then go too, but never a whole part."""
+def take_at(document: JsonObject, path: ObjectPath) -> Any:
+    """Remove a field and return its value, or `ABSENT`; remove objects that become empty, but never a whole part."""
     found = value_at(document, path)
     if found is ABSENT:
         return ABSENT
     for length in range(len(path), 0, -1):
-        parent: Document = value_at(document, path[: length - 1]) if length > 1 else document
+        parent: JsonObject = value_at(document, path[: length - 1]) if length > 1 else document
         del parent[path[length - 1]]
         if parent or length <= 2:  # noqa: PLR2004 - .spec and .status stay
             break

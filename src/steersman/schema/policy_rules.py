@@ -1,28 +1,29 @@
-"""Rules of a class that a definition cannot hold: they need to know the request, so an admission policy keeps them.
+"""Rules of a class that a CRD cannot hold: they need to know the request, so an admission policy holds them.
 
-A rule in a definition sees its value (``self``) and the value before (``oldSelf``), and of the metadata only the name.
-One that names the request, the whole object, its namespace or the authorizer, or reads labels and the like, is written
+A rule in a CRD sees its value (``self``) and the value before (``oldSelf``), and of the metadata only the name. A rule
+that uses the request, the whole object, its namespace or the authorizer, or reads labels and other metadata, is written
 for a policy instead, with the same meaning for ``self``.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.errors import DeclarationError
+from steersman.json_types import JsonObject
 from steersman.schema.constraints import Rule
+from steersman.structural.schema import Schema
 
 if TYPE_CHECKING:
     from steersman.cel.syntax.tree import Node
 
-Schema = dict[str, Any]
 
-#: What only a policy knows.
+#: Variables that only a policy has.
 BEYOND: Final = frozenset({"request", "object", "oldObject", "namespaceObject", "authorizer"})
 #: Words without which a rule need not be read any further: most have none of them.
 _HINT: Final = re.compile(rf"\b(?:{'|'.join(sorted(BEYOND))}|metadata)\b")
-#: What a definition knows of the metadata.
+#: Metadata that a rule in a CRD can read.
 _NAMES: Final = frozenset({"name", "generateName"})
 _RULES: Final = "x-kubernetes-validations"
 
@@ -36,12 +37,12 @@ class PlacedRule:
 
 
 def names_in(expression: str) -> frozenset[str]:
-    """Give the names that an expression uses and does not bind itself; none if it is no expression."""
+    """Return the names that an expression uses and does not bind itself; empty if it does not parse."""
     return frozenset(name for name, _ in free_names(expression))
 
 
 def free_names(expression: str) -> Iterator[tuple[str, int]]:
-    """Give each use of a name that an expression does not bind itself, with its place in the text."""
+    """Yield each use of a name that an expression does not bind itself, with its place in the text."""
     from steersman.cel.syntax.tree import Comprehension, Ident  # noqa: PLC0415 - as in _nodes
 
     nodes = _nodes(expression)
@@ -55,7 +56,7 @@ def free_names(expression: str) -> Iterator[tuple[str, int]]:
 
 
 def _nodes(expression: str) -> "list[Node]":
-    """Give every part of an expression; none if it is no expression, which others will tell."""
+    """Return every node of an expression; empty if it does not parse, which is reported elsewhere."""
     from steersman.cel.errors import Source  # noqa: PLC0415 - classes without such rules need no parser
     from steersman.cel.syntax.parser import parse  # noqa: PLC0415 - as above
     from steersman.cel.syntax.tree import walk  # noqa: PLC0415 - as above
@@ -65,13 +66,13 @@ def _nodes(expression: str) -> "list[Node]":
 
 
 def is_for_policy(rule: Rule, *, is_root: bool = True) -> bool:
-    """Tell whether a rule needs what only an admission policy knows; ``is_root`` if it is about whole objects."""
+    """Return whether a rule needs an admission policy; ``is_root`` if it is about whole objects."""
     texts = [text for text in (rule.cel, rule.message_expression) if _HINT.search(text)]
     return any(names_in(text) & BEYOND or (is_root and _reads_metadata(text)) for text in texts)
 
 
 def _reads_metadata(expression: str) -> bool:
-    """Tell whether an expression reads more of an object's metadata than a definition knows."""
+    """Return whether an expression reads more of an object's metadata than a CRD rule can."""
     from steersman.cel.syntax.tree import Ident, Select  # noqa: PLC0415 - classes without such rules need no parser
 
     return any(
@@ -86,7 +87,7 @@ def _reads_metadata(expression: str) -> bool:
 
 
 def take_policy_rules(schema: Schema) -> list[PlacedRule]:
-    """Take the rules out of a schema that are for policies, and give them with their places."""
+    """Remove the rules that need a policy from a schema, and return them with their positions."""
     found: list[PlacedRule] = []
     _take(schema, (), found)
     return found
@@ -113,7 +114,7 @@ def _take(schema: Schema, path: tuple[str, ...], found: list[PlacedRule]) -> Non
             _take(schema[keyword], (*path, "*"), found)
 
 
-def _rule_of(entry: dict[str, Any]) -> Rule:
+def _rule_of(entry: JsonObject) -> Rule:
     return Rule(
         entry["rule"],
         entry.get("message", ""),
@@ -125,9 +126,9 @@ def _rule_of(entry: dict[str, Any]) -> Rule:
 
 
 def policy_expression(placed: PlacedRule) -> str:
-    """Write a rule as a policy understands it: the same fields, seen from the whole object.
+    """Return a rule as an expression of a policy: the same fields, seen from the whole object.
 
-    As in a definition, a rule does not speak where there is no value, nor one about the old value where there was none.
+    As in a CRD, a rule is skipped where there is no value, and one about the old value where there was none.
     """
     rule, guards = placed.rule, list(_presence("object", placed.path))
     names = names_in(rule.cel)
@@ -149,7 +150,7 @@ def message_expression(placed: PlacedRule) -> str:
 
 
 def rewritten(expression: str, names: dict[str, str]) -> str:
-    """Give an expression with other text in the place of some names."""
+    """Return an expression with other text in the place of some names."""
     uses = {(place, name) for name, place in free_names(expression) if name in names}
     for place, name in sorted(uses, reverse=True):
         expression = expression[:place] + names[name] + expression[place + len(name) :]

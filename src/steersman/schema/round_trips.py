@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from steersman.errors import ConversionError, DeclarationError
+from steersman.json_types import JsonObject
 from steersman.schema.declaration import names_of
 from steersman.schema.field_loss import lost_fields
 from steersman.schema.generated_objects import generated
-from steersman.schema.object_paths import Document
 from steersman.schema.versions import Version, Versions
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What does not survive: fields of one version on the way over another, or an object that cannot go at all."""
+    """Fields that are lost in a conversion to another version and back, or an object that cannot be converted."""
 
     source: Version
     target: Version
@@ -34,8 +34,8 @@ class Loss:
         )
 
 
-def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[Document] = ()) -> Iterator[Loss]:
-    """Try every pair of versions with made-up objects, and with examples; give the first loss of each pair."""
+def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[JsonObject] = ()) -> Iterator[Loss]:
+    """Try every pair of versions with examples and generated objects; yield the first loss of each pair."""
     given = list(examples)
     for source in versions.all:
         gvk = source.gvk
@@ -43,7 +43,7 @@ def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[
         objects = own + list(generated(source.schema, gvk.api_version, gvk.kind, count=count, seed=seed))
         if not objects:
             raise DeclarationError(
-                f"{gvk}: no valid object can be made up from its schema: hand an example of it to assert_round_trips"
+                f"{gvk}: no valid object can be generated from its schema: pass an example of it to assert_round_trips"
             )
         for target in versions.all:
             if target is not source and (loss := _first_loss(versions, source, target, objects)) is not None:
@@ -51,13 +51,13 @@ def losses(versions: Versions, *, count: int, seed: int = 0, examples: Iterable[
 
 
 def check_round_trips(versions: Versions, *, count: int = 12) -> None:
-    """Refuse versions between which something gets lost, with the fields by name."""
+    """Reject versions between which something gets lost; the error names the fields."""
     found = [str(loss) for loss in losses(versions, count=count)]
     if found:
         raise DeclarationError(f"versions of {versions.name} lose something:\n  " + "\n  ".join(found))
 
 
-def _first_loss(versions: Versions, source: Version, target: Version, objects: list[Document]) -> Loss | None:
+def _first_loss(versions: Versions, source: Version, target: Version, objects: list[JsonObject]) -> Loss | None:
     for document in objects:
         try:
             there = versions.carry(document, target.gvk.api_version)

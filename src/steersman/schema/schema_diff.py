@@ -3,17 +3,17 @@
 import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-Schema = dict[str, Any]
+from steersman.structural.schema import Schema
 
 
 class Severity(enum.Enum):
-    """What a change means for a release."""
+    """The consequence of a change for a release."""
 
     #: Old objects and old clients go on as before.
     SAFE = "safe"
-    #: Objects that were good may be refused, lose fields or change their meaning; clients may fail.
+    #: Objects that were valid may be rejected, lose fields or change their meaning; clients may fail.
     BREAKING = "breaking"
     #: Fine, if a conversion webhook (or a migration of stored objects) bridges the two.
     NEEDS_CONVERSION = "needs-conversion"
@@ -32,12 +32,12 @@ class Change:
 
 
 def safe(path: str, what: str) -> Change:
-    """Make a change that nobody needs to care about."""
+    """Return a change without consequences."""
     return Change(Severity.SAFE, path, what)
 
 
 def breaking(path: str, what: str) -> Change:
-    """Make a change that somebody will suffer from."""
+    """Return a change that breaks clients or objects."""
     return Change(Severity.BREAKING, path, what)
 
 
@@ -56,7 +56,7 @@ _BOUNDS: Final[dict[str, Callable[[float, float], bool]]] = {
     "maxProperties": lambda old, new: new >= old,
     "multipleOf": lambda old, new: (old / new).is_integer() if new else True,
 }
-#: Keywords that restrict: setting or changing one refuses what was good, removing one does not.
+#: Keywords that restrict: setting or changing one rejects what was valid, removing one does not.
 _RESTRICTIONS: Final = ("pattern", "format", "allOf", "anyOf", "oneOf", "not")
 #: Flags by keyword: whether setting it (or else removing it) is what hurts.
 _FLAGS: Final = {
@@ -199,6 +199,6 @@ _ASPECTS: Final = (
 
 
 def schema_changes(old: Schema, new: Schema, path: str) -> Iterator[Change]:
-    """Tell what changed between two schemas of the same values; descriptions do not count."""
+    """Yield the changes between two schemas of the same values, without descriptions."""
     for aspect in _ASPECTS:
         yield from aspect(old, new, path)

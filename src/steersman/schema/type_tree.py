@@ -1,7 +1,7 @@
-"""From Python types to schemas: a class's fields, their types, constraints, defaults and docstrings.
+"""Builds schemas from Python types: a class's fields, their types, constraints, defaults and docstrings.
 
-Every part of the resulting schema remembers which field of which class it came from, so that whatever is wrong with it
-can be told in terms of the author's own file.
+Every part of the resulting schema keeps which field of which class it came from, so that errors can name the author's
+own file.
 """
 
 import ast
@@ -26,9 +26,8 @@ from steersman.objects.quantity import Quantity
 from steersman.objects.resource import KubeObject, Status
 from steersman.objects.times import Duration, MicroTime
 from steersman.schema.constraints import Constraint, ListMap, Opaque, constraints_of
-from steersman.structural.type_checks import JSON_TYPES
-
-Schema = dict[str, Any]
+from steersman.structural.checks.type_checks import JSON_TYPES
+from steersman.structural.schema import Schema
 
 _STRING: Final = {"type": "string"}
 _INT_OR_STRING: Final = {"x-kubernetes-int-or-string": True}
@@ -60,7 +59,7 @@ _CONDITION: Final = {
         "message": _STRING,
     },
 }
-#: Types that have one schema, whatever is around them.
+#: Types with a fixed schema.
 _PLAIN: Final[dict[Any, Schema]] = {
     str: _STRING,
     bool: {"type": "boolean"},
@@ -107,17 +106,17 @@ class TypeTree:
 
     #: Where each part of the schema came from, by its path in the schema.
     origins: dict[str, Origin] = field(default_factory=dict)
-    #: Classes that are being built: one that meets itself contains itself.
+    #: Classes that are being built: one that occurs again contains itself.
     open: list[type] = field(default_factory=list)
     #: Whether Python's defaults become the schema's: a status is written by the operator, and is not defaulted.
     with_defaults: bool = True
 
     def schema(self, wanted: Any, path: str, origin: Origin) -> Schema:
-        """Give the schema of a type."""
+        """Return the schema of a type."""
         self.origins[path] = origin
         if get_origin(wanted) is Annotated:
             inner, *extras = get_args(wanted)
-            # What is opaque need not have a schema; it may even contain itself.
+            # An opaque type need not have a schema; it may even contain itself.
             is_opaque = any(isinstance(extra, Opaque) for extra in extras)
             schema: Schema = {"type": "object"} if is_opaque else self.schema(inner, path, origin)
             _constrain(schema, [extra for extra in extras if isinstance(extra, Constraint)], origin)
@@ -168,9 +167,7 @@ class TypeTree:
         if set(members) == {int, str}:
             return dict(_INT_OR_STRING)
         names = " | ".join(_name(member) for member in members)
-        raise DeclarationError(
-            f"{origin}: Kubernetes has no schema for {names}; the one union that it knows is int | str"
-        )
+        raise DeclarationError(f"{origin}: Kubernetes has no schema for {names}; the only supported union is int | str")
 
     def _embedded(self, kind: type[KubeObject], path: str) -> Schema:
         schema = self.model(kind, path)
@@ -182,7 +179,7 @@ class TypeTree:
         return schema
 
     def model(self, model: type[Struct], path: str) -> Schema:
-        """Give the schema of a class with fields."""
+        """Return the schema of a class with fields."""
         if model in self.open:
             chain = " → ".join(part.__name__ for part in (*self.open[self.open.index(model) :], model))
             raise DeclarationError(
@@ -228,7 +225,7 @@ class TypeTree:
         return schema
 
     def _default(self, info: structs.FieldInfo, origin: Origin) -> Any:
-        # A factory that msgspec knows belongs to a collection that is left out while empty: nothing to default.
+        # A factory that msgspec recognises belongs to a collection that is left out while empty: there is no default.
         if not self.with_defaults or info.default_factory in (NODEFAULT, list, dict, set):
             return None
         try:
@@ -255,7 +252,7 @@ def _is_optional(wanted: Any) -> bool:
 
 
 def _rename_keys(schema: Schema, wanted: Any) -> None:
-    """Turn the Python names of a map list's keys into those on the wire."""
+    """Replace the Python names of a map list's keys by those on the wire."""
     keys = schema.get("x-kubernetes-list-map-keys")
     model = _item_model(wanted)
     if keys and model is not None:
@@ -312,7 +309,7 @@ def _class_doc(model: type) -> str:
 
 @cache
 def _own_field_docs(model: type) -> dict[str, str]:
-    """Give the docstrings that stand below the fields of a class."""
+    """Return the docstrings that stand below the fields of a class."""
     try:
         source = textwrap.dedent(inspect.getsource(model))
         (definition,) = ast.parse(source).body

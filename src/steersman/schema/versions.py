@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from steersman.errors import ConversionError, DeclarationError
+from steersman.json_types import JsonObject
 from steersman.objects.codec import decode_json, encode_json
 from steersman.objects.resource import KubeObject, Resource, resource_of
 from steersman.schema.conversions import Conversion, conversion_between, has_conversions
@@ -16,7 +17,6 @@ from steersman.schema.crd import check_same_kind, schema_of, stored_of
 from steersman.schema.declaration import declaration_of, is_custom, names_of, place_of
 from steersman.schema.field_loss import lost_fields
 from steersman.schema.kept_fields import annotation_of, bring_back, keep, take_kept
-from steersman.schema.object_paths import Document
 from steersman.structural.compiled import CompiledSchema, compile_schema
 
 CustomClass = type[Resource[Any, Any]]
@@ -37,8 +37,8 @@ class Version:
         """Its schema, compiled when it is first needed."""
         return compile_schema(schema_of(self.kind))
 
-    def is_valid(self, document: Document) -> bool:
-        """Tell whether a server would take an object."""
+    def is_valid(self, document: JsonObject) -> bool:
+        """Return whether a server would take an object."""
         return not self.schema.validate(document).errors
 
     def __repr__(self) -> str:
@@ -46,7 +46,7 @@ class Version:
 
 
 class Versions:
-    """The versions of one kind. It knows a way between any two of them; otherwise it cannot be made."""
+    """The versions of one kind, with a conversion between any two of them; the constructor rejects anything else."""
 
     def __init__(self, kinds: Sequence[CustomClass]) -> None:
         check_same_kind(*kinds)
@@ -63,11 +63,11 @@ class Versions:
         """The kind, with its group."""
         return f"{self.hub.gvk.kind}.{self.hub.gvk.group}"
 
-    def convert(self, document: Document, api_version: str) -> Document:
-        """Give an object in another version; the one that is given stays as it is.
+    def convert(self, document: JsonObject, api_version: str) -> JsonObject:
+        """Return an object in another version; the given one is not changed.
 
-        Nothing is lost on the way to the stored version: an object whose fields would not come back is refused with a
-        `ConversionError` that names them. Other versions are only looked at.
+        Nothing is lost in a conversion to the stored version: an object whose fields would not come back is rejected
+        with a `ConversionError` that names them. Conversions to other versions are only for reading.
         """
         made = self.carry(document, api_version)
         source = self.find(str(document.get("apiVersion")))
@@ -81,8 +81,8 @@ class Versions:
                 raise ConversionError(f"{_told(document)} cannot become {self.hub.gvk.version}: {why}")
         return made
 
-    def carry(self, document: Document, api_version: str) -> Document:
-        """Give an object in another version as it comes out, whatever is lost on the way."""
+    def carry(self, document: JsonObject, api_version: str) -> JsonObject:
+        """Return an object in another version, even if fields are lost."""
         source, target = self.find(str(document.get("apiVersion"))), self.find(api_version)
         made = document
         try:
@@ -93,7 +93,7 @@ class Versions:
         return made
 
     def find(self, api_version: str) -> Version:
-        """Give a version by its name with the group; one that nobody declared is a `ConversionError`."""
+        """Return a version by its name with the group; raise `ConversionError` for an undeclared one."""
         found = self._by_api_version.get(api_version)
         if found is None:
             known = ", ".join(self._by_api_version)
@@ -117,7 +117,7 @@ class Versions:
             )
         return [*self._way(source, self.hub), *self._way(self.hub, target)]
 
-    def _step(self, document: Document, source: Version, target: Version, conversion: Conversion) -> Document:
+    def _step(self, document: JsonObject, source: Version, target: Version, conversion: Conversion) -> JsonObject:
         before = _copied(document)
         kept = take_kept(before, annotation_of(target.gvk.group, target.gvk.version))
         made = self._changed(before, target, conversion)
@@ -134,19 +134,19 @@ class Versions:
         return conversion_between(source.kind, target.kind) if self.is_converted else _SAME
 
     @staticmethod
-    def _changed(document: Document, target: Version, conversion: Conversion) -> Document:
+    def _changed(document: JsonObject, target: Version, conversion: Conversion) -> JsonObject:
         made = conversion.change(_copied(document))
         made["apiVersion"], made["kind"] = target.gvk.api_version, target.gvk.kind
         made["metadata"] = _metadata(document["metadata"], made.get("metadata") or {}, conversion.name)
         if "status" not in document:
-            # A class gives an absent status its empty value; absent it stays.
+            # The class sets an absent status to its empty value; here it stays absent.
             made.pop("status", None)
         target.schema.prune(made)
         return made
 
 
-def _metadata(before: Document, made: Document, name: str) -> Document:
-    """Give the metadata of a converted object: as it was, with the labels and annotations that the function gave."""
+def _metadata(before: JsonObject, made: JsonObject, name: str) -> JsonObject:
+    """Return the metadata of a converted object: as it was, with the labels and annotations that the function gave."""
     for key in ("name", "namespace", "uid"):
         if made.get(key) and made[key] != before.get(key):
             raise ConversionError(f"{name} changed metadata.{key}, which is not for conversions to change")
@@ -154,21 +154,21 @@ def _metadata(before: Document, made: Document, name: str) -> Document:
     return kept | {key: made[key] for key in _FREE if made.get(key)}
 
 
-def _copied(document: Document) -> Document:
-    copy: Document = decode_json(encode_json(document))
+def _copied(document: JsonObject) -> JsonObject:
+    copy: JsonObject = decode_json(encode_json(document))
     copy.setdefault("metadata", {})
     return copy
 
 
-def _told(document: Document) -> str:
-    """Name an object as people do."""
+def _told(document: JsonObject) -> str:
+    """Return the name of an object for messages."""
     metadata = document.get("metadata") or {}
     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
     return f"{document.get('kind')} {place}{metadata.get('name') or '(without a name)'}"
 
 
 def versions_of(kinds: Iterable[type[KubeObject]]) -> list[tuple[CustomClass, ...]]:
-    """Gather the custom ones among some kinds: the versions of each together, in the order in which they come."""
+    """Return the custom ones among some kinds, grouped by kind, in the order of their first version."""
     found: dict[tuple[str, str], list[Any]] = {}
     for kind in dict.fromkeys(kinds):
         if is_custom(kind):

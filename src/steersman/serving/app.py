@@ -1,4 +1,4 @@
-"""Runs an app's answers: at once where it can, as child tasks where it must wait; a bug never ends the server."""
+"""Runs an app: at once where it can, as child tasks where it must wait; a bug never ends the server."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ class AppRunner:
         self._tasks = tasks
 
     def run(self, request: Request, exchange: "HttpExchange") -> None:
-        """Let the app answer; the exchange learns of the task if there is one."""
+        """Run the app; pass its task to the exchange if there is one."""
         try:
             work = self._app.handle(request, exchange)
         except Exception:  # noqa: BLE001 - whatever an app raises is a bug of that app, reported and survived

@@ -31,7 +31,7 @@ class KeyPair:
 
 
 class CertificateAuthority:
-    """Signs certificates; whoever trusts ``certificate`` trusts them."""
+    """Signs certificates, which every client that trusts ``certificate`` trusts."""
 
     def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey, *, clock: Clock) -> None:
         self._certificate = certificate
@@ -43,7 +43,7 @@ class CertificateAuthority:
 
     @classmethod
     def create(cls, name: str, *, clock: Clock, days: float = 3650) -> Self:
-        """Make a new authority."""
+        """Create a new authority."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _name(name)
         builder = (
@@ -56,7 +56,7 @@ class CertificateAuthority:
 
     @classmethod
     def load(cls, pair: KeyPair, *, clock: Clock) -> Self:
-        """Take up an authority that was made before."""
+        """Load an existing authority."""
         try:
             certificate = x509.load_pem_x509_certificate(pair.certificate)
             key = serialization.load_pem_private_key(pair.key, password=None)
@@ -68,22 +68,22 @@ class CertificateAuthority:
 
     @property
     def certificate(self) -> bytes:
-        """The authority's own certificate, for those who shall trust it."""
+        """The authority's own certificate, for clients that should trust it."""
         return self._certificate.public_bytes(serialization.Encoding.PEM)
 
     def key_pair(self) -> KeyPair:
-        """Give the authority with its key, to be kept and loaded again."""
+        """Return the authority with its key, to be kept and loaded again."""
         return KeyPair(self.certificate, _key_bytes(self._key))
 
     def issue_server(self, names: Sequence[str], *, days: float = 365) -> KeyPair:
-        """Make a serving certificate for DNS names and IP addresses."""
+        """Create a serving certificate for DNS names and IP addresses."""
         if not names:
             raise ValueError("a serving certificate needs at least one name")
         alternatives = x509.SubjectAlternativeName([_general_name(name) for name in names])
         return self._issue(_name(names[0]), ExtendedKeyUsageOID.SERVER_AUTH, alternatives, days=days)
 
     def issue_client(self, user: str, groups: Sequence[str] = (), *, days: float = 365) -> KeyPair:
-        """Make a client certificate; Kubernetes reads the user and the groups from its subject."""
+        """Create a client certificate; Kubernetes reads the user and the groups from its subject."""
         return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH, None, days=days)
 
     def _issue(

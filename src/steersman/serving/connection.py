@@ -19,11 +19,11 @@ from steersman.serving.limits import ServerLimits
 from steersman.serving.upgraded import HttpUpgraded
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-#: Seconds that a refused client gets to read why.
+#: Seconds that a rejected client gets to read the reason.
 _LINGER = 2.0
 
 
-class Surroundings(Protocol):
+class ConnectionContext(Protocol):
     """What all connections of one server share."""
 
     clock: Clock
@@ -34,21 +34,21 @@ class Surroundings(Protocol):
     is_draining: bool
 
     def joined(self, connection: "ServerConnection") -> None:
-        """Take note of a connection."""
+        """Register a connection."""
 
     def left(self, connection: "ServerConnection") -> None:
-        """Take note that a connection is gone."""
+        """Unregister a closed connection."""
 
 
 class ServerConnection(asyncio.Protocol):
     """A connection of one client."""
 
-    def __init__(self, server: Surroundings) -> None:
+    def __init__(self, server: ConnectionContext) -> None:
         self._server = server
         self._transport: asyncio.Transport | None = None
         self._peer = Peer()
         self._reader = RequestReader(server.limits)
-        #: Requests (or the refusal of one) not yet begun to be answered, in order.
+        #: Requests (or the rejection of one) whose response has not begun yet, in order.
         self._waiting: deque[Incoming | Refused] = deque()
         self._exchange: HttpExchange | None = None
         self._raw: HttpUpgraded | None = None
@@ -71,7 +71,7 @@ class ServerConnection(asyncio.Protocol):
 
     @property
     def peer(self) -> Peer:
-        """Who is on the other end."""
+        """The client."""
         return self._peer
 
     @property
@@ -85,15 +85,15 @@ class ServerConnection(asyncio.Protocol):
         return self._is_writable and self.is_open
 
     def date(self) -> str:
-        """Give the ``date`` line."""
+        """Return the ``date`` line."""
         return self._server.date.line()
 
     def stays_open(self) -> bool:
-        """Whether another request may follow."""
+        """Return whether another request may follow."""
         return not self._server.is_draining and not self._is_ending
 
     def write(self, data: bytes) -> None:
-        """Send bytes; nothing happens when nobody is there."""
+        """Send bytes; a no-op once the client has disconnected."""
         if self._transport is not None:
             self._transport.write(data)
 
@@ -108,20 +108,20 @@ class ServerConnection(asyncio.Protocol):
             self._transport.abort()
 
     def pause(self) -> None:
-        """Make the peer wait."""
+        """Stop reading, so that the client waits."""
         if not self._is_paused and self.is_open and self._transport is not None:
             self._is_paused = True
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        """Let the peer go on."""
+        """Continue reading."""
         if self._is_paused:
             self._is_paused = False
             if self.is_open and self._transport is not None:
                 self._transport.resume_reading()
 
     def switch(self, upgraded: HttpUpgraded) -> None:
-        """Hand all further bytes over."""
+        """Pass on all further bytes."""
         self._raw = upgraded
         self._reading_limit.cancel()
         if self._reader.undecided:
@@ -129,7 +129,7 @@ class ServerConnection(asyncio.Protocol):
         self.resume()
 
     def exchange_done(self, *, keep_alive: bool) -> None:
-        """Go on with the next request, or close."""
+        """Continue with the next request, or close."""
         self._exchange = None
         if not keep_alive or not self.stays_open():
             self.close()
@@ -140,16 +140,16 @@ class ServerConnection(asyncio.Protocol):
 
     @property
     def gives_way_at(self) -> float | None:
-        """When this connection ends if its client does nothing; ``None`` while a request is being answered."""
+        """When this connection ends if its client does nothing; ``None`` while a request is being processed."""
         return self._reading_limit.at if self._exchange is None and self._raw is None and not self._waiting else None
 
     def refuse(self, status: int, reason: str) -> None:
-        """Answer whatever the client wants with a refusal."""
+        """Reject whatever the client requests."""
         self._waiting.append(self._reader.stop(status, reason))
         self._pump()
 
     def drain(self) -> None:
-        """Finish what is under way, take nothing new."""
+        """Finish the current request, accept no further one."""
         if self._exchange is not None:
             self._exchange.drain()
         else:
@@ -158,7 +158,7 @@ class ServerConnection(asyncio.Protocol):
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Look who is there."""
+        """Read the peer's address and certificate."""
         self._transport = tcp = cast("asyncio.Transport", transport)  # uvloop's are no subclasses
         tcp.set_write_buffer_limits(high=self._server.limits.write_buffer)
         self._peer = _peer(tcp)
@@ -166,7 +166,7 @@ class ServerConnection(asyncio.Protocol):
         self._server.joined(self)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - why a client left does not matter
-        """Tell the exchange under way."""
+        """Notify the current exchange."""
         self._transport = None
         self._reading_limit.cancel()
         self._writing_limit.cancel()
@@ -179,13 +179,13 @@ class ServerConnection(asyncio.Protocol):
             exchange.connection_lost()
 
     def pause_writing(self) -> None:
-        """Hold back: the peer does not keep up."""
+        """Hold back: the client does not keep up."""
         self._is_writable = False
         self._unsent = self._unsent_now()
         self._writing_limit.set(self._server.limits.stalled)
 
     def resume_writing(self) -> None:
-        """Go on: the peer has caught up."""
+        """Continue: the client has caught up."""
         self._is_writable = True
         self._writing_limit.clear()
         if self._exchange is not None and self._exchange.open_stream is not None:
@@ -194,7 +194,7 @@ class ServerConnection(asyncio.Protocol):
             self._raw.caught_up()
 
     def data_received(self, data: bytes) -> None:
-        """Read requests and begin to answer them."""
+        """Parse requests and begin to process them."""
         if self._raw is not None:
             self._raw.feed(data)
         elif not self._is_ending:  # what still comes after a refusal is read and forgotten
@@ -204,7 +204,7 @@ class ServerConnection(asyncio.Protocol):
     # How requests become answers.
 
     def _pump(self) -> None:
-        """Answer what waits, in order; answers that are given at once do not recurse."""
+        """Process pending requests in order; immediate responses do not recurse."""
         self._is_pumping = True
         try:
             while self._exchange is None and not self._is_ending:
@@ -231,7 +231,7 @@ class ServerConnection(asyncio.Protocol):
         self._server.runner.run(request, exchange)
 
     def _refuse(self, refused: Refused) -> None:
-        """Say no and hang up, but not so fast that the client is cut off before it has read why."""
+        """Send a rejection and close, but leave the client time to read the reason."""
         self._is_ending = True
         answer = self._server.refusal(refused.status, refused.reason)
         framing = f"{self.date()}connection: close\r\ncontent-length: {len(answer.body)}\r\n"
@@ -242,7 +242,7 @@ class ServerConnection(asyncio.Protocol):
             self._transport.write_eof()
 
     def _adjust(self) -> None:
-        """Set how long and whether to read on, from what is under way."""
+        """Set the timeout and whether to read on, from the state of the requests."""
         reader = self._reader
         if self._waiting or reader.undecided is not None:
             self.pause()
@@ -265,7 +265,7 @@ class ServerConnection(asyncio.Protocol):
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def _on_stalled(self) -> None:
-        """Cut off a client that took nothing; one that takes little gets more time."""
+        """Disconnect a client that read nothing; one that reads slowly gets more time."""
         unsent = self._unsent_now()
         if unsent < self._unsent:
             self._unsent = unsent

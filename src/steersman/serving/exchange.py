@@ -20,7 +20,7 @@ class ExchangeConnection(RawConnection, Protocol):
 
     @property
     def peer(self) -> Peer:
-        """Who is on the other end."""
+        """The client."""
 
     @property
     def is_open(self) -> bool:
@@ -31,23 +31,23 @@ class ExchangeConnection(RawConnection, Protocol):
         """Whether the peer keeps up."""
 
     def date(self) -> str:
-        """Give the ``date`` line."""
+        """Return the ``date`` line."""
 
     def abort(self) -> None:
         """Break the connection."""
 
     def stays_open(self) -> bool:
-        """Whether the connection would take another request after this one."""
+        """Return whether the connection would take another request after this one."""
 
     def exchange_done(self, *, keep_alive: bool) -> None:
-        """Go on with the next request, or close."""
+        """Continue with the next request, or close."""
 
     def switch(self, upgraded: HttpUpgraded) -> None:
-        """Hand all further bytes over."""
+        """Pass on all further bytes."""
 
 
 class HttpStream:
-    """An answer whose end is not known yet; see ``Stream``."""
+    """A response whose end is not known yet; see ``Stream``."""
 
     def __init__(self, connection: ExchangeConnection, *, keep_alive: bool, is_chunked: bool, is_silent: bool) -> None:
         self._connection = connection
@@ -70,13 +70,13 @@ class HttpStream:
         return not self._ended and self._connection.is_writable
 
     def write(self, chunk: bytes) -> None:
-        """Send one chunk; a no-op once the peer is gone."""
+        """Send one chunk; a no-op once the peer has disconnected."""
         if self._ended or self._is_silent or not chunk:  # an empty chunk would end the answer
             return
         self._connection.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._is_chunked else chunk)
 
     def close(self) -> None:
-        """End the answer properly."""
+        """End the response properly."""
         if self._ended:
             return
         if self._is_chunked and not self._is_silent:
@@ -85,7 +85,7 @@ class HttpStream:
         self._connection.exchange_done(keep_alive=self._keep_alive)
 
     def abort(self) -> None:
-        """Break the connection in the middle of the answer."""
+        """Break the connection in the middle of the response."""
         if not self._ended:
             self._connection.abort()
             self.end()
@@ -95,14 +95,14 @@ class HttpStream:
         self._on_writable.append(callback)
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call back once when the peer is gone or the answer was ended; at once if that was before."""
+        """Call back once when the peer has disconnected or the response has ended; at once if that was before."""
         if self._ended:
             callback()
         else:
             self._on_close.append(callback)
 
     def end(self) -> None:
-        """Take note that nothing more can be sent."""
+        """Note that nothing more can be sent."""
         if not self._ended:
             self._ended = True
             callbacks, self._on_close = self._on_close, []
@@ -110,7 +110,7 @@ class HttpStream:
                 callback()
 
     def caught_up(self) -> None:
-        """Take note that the peer has read what was waiting."""
+        """Note that the peer has read what was waiting."""
         if not self._ended:
             for callback in list(self._on_writable):
                 callback()
@@ -124,7 +124,7 @@ class HttpExchange:
     def __init__(self, connection: ExchangeConnection, *, is_head: bool, is_10: bool, keep_alive: bool) -> None:
         self._connection = connection
         self._is_head = is_head
-        #: HTTP/1.0 knows no chunks and closes unless told otherwise.
+        #: HTTP/1.0 has no chunks and closes by default.
         self._is_10 = is_10
         self._keep_alive = keep_alive
         #: Whether an answer has been begun; there can be only one.
@@ -136,11 +136,11 @@ class HttpExchange:
 
     @property
     def peer(self) -> Peer:
-        """Who is asking."""
+        """The client of the request."""
         return self._connection.peer
 
     def respond(self, response: Response) -> None:
-        """Answer at once with a whole body."""
+        """Respond with a complete body."""
         connection = self._connection
         keep_alive = self._keep_alive and connection.stays_open()
         body = response.body
@@ -163,7 +163,7 @@ class HttpExchange:
         connection.exchange_done(keep_alive=keep_alive)
 
     def stream(self, status: int, headers: list[tuple[str, str]]) -> HttpStream:
-        """Begin an answer whose end is not known yet."""
+        """Begin a response whose end is not known yet."""
         connection = self._connection
         is_chunked = not self._is_10 and status not in _BODILESS
         keep_alive = self._keep_alive and is_chunked and connection.stays_open()
@@ -195,12 +195,12 @@ class HttpExchange:
         return self.upgraded
 
     def reset(self) -> None:
-        """Break the connection without an answer, or in the middle of one."""
+        """Break the connection without a response, or in the middle of one."""
         self.is_begun = True
         self._connection.abort()
 
     def drain(self) -> None:
-        """Let a whole answer finish and end an endless one: the server is closing."""
+        """End an endless response, and keep the connection until a complete one is sent: the server is closing."""
         self._keep_alive = False
         if self.open_stream is not None:
             self.open_stream.close()
@@ -208,7 +208,7 @@ class HttpExchange:
             self.upgraded.close()
 
     def connection_lost(self) -> None:
-        """Take note that the peer is gone."""
+        """Note that the peer has disconnected."""
         if self.open_stream is not None:
             self.open_stream.end()
         if self.upgraded is not None:
@@ -218,7 +218,7 @@ class HttpExchange:
 
     def _begin(self) -> None:
         if self.is_begun:
-            raise RuntimeError("this request has been answered already")
+            raise RuntimeError("this request already has a response")
         self.is_begun = True
 
     def _connection_line(self, *, keep_alive: bool) -> str:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from steersman.clock import Clock
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
-#: Headers that say how the bytes are framed: only the server knows.
+#: Headers about the framing of the bytes, which only the server knows.
 _RESERVED = frozenset({"connection", "content-length", "date", "transfer-encoding"})
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -24,7 +24,7 @@ class DateHeader:
         self._line = ""
 
     def line(self) -> str:
-        """Give the line for now."""
+        """Return the line for now."""
         second = int(self._clock.monotonic())
         if second != self._second:
             self._second = second
@@ -36,7 +36,7 @@ class DateHeader:
 
 
 def encode_head(status: int, headers: Sequence[tuple[str, str]], framing: str) -> bytes:
-    """Give the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are refused."""
+    """Return the bytes of a head; ``framing`` are the server's own lines. Line breaks inside a header are rejected."""
     line = _STATUS_LINES.get(status) or _status_line(status)
     return f"{line}{framing}{_lines(tuple(headers))}\r\n".encode()
 
@@ -46,7 +46,7 @@ def encode_head(status: int, headers: Sequence[tuple[str, str]], framing: str) -
 def _lines(headers: tuple[tuple[str, str], ...]) -> str:
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
     if not len(headers) == lines.count("\n") == lines.count("\r"):
-        raise ValueError("a header of the answer contains a line break")
+        raise ValueError("a header of the response contains a line break")
     for name, _ in headers:
         if name in _RESERVED:
             raise ValueError(f"header {name} is set by the server")
@@ -54,7 +54,7 @@ def _lines(headers: tuple[tuple[str, str], ...]) -> str:
 
 
 def _status_line(status: int) -> str:
-    """Give the first line of an answer with a status that has no name."""
+    """Return the first line of an answer with a status that has no name."""
     if not 200 <= status <= 999:  # noqa: PLR2004 - what HTTP calls a final status
         raise ValueError(f"not an HTTP status: {status}")
     return f"HTTP/1.1 {status} \r\n"

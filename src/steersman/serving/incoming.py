@@ -1,8 +1,8 @@
-"""Requests out of bytes, whatever the pieces they come in: no sockets, no waiting, never an exception.
+"""Parses requests from bytes in pieces of any size: no sockets, no waiting, never an exception.
 
-What is not a request within limits becomes a refusal, after which nothing more is read: the rest of such bytes means
-nothing. The parser itself refuses bare line feeds, a length beside chunks, doubled lengths, folded headers and unknown
-methods.
+Anything that is not a request within limits becomes a rejection, after which nothing more is read: the rest of such
+bytes is meaningless. The parser itself rejects bare line feeds, a length beside chunks, doubled lengths, folded headers
+and unknown methods.
 """
 
 import enum
@@ -24,7 +24,7 @@ _MOST_NAMES: Final = 1024
 
 
 class Incoming(Struct):
-    """A complete request and what its answer has to know of it."""
+    """A complete request and what its response needs to know about it."""
 
     request: Request
     is_10: bool
@@ -62,12 +62,12 @@ class RequestReader:
         self._parser = httptools.HttpRequestParser(self)
         self._done: list[Incoming | Refused] = []
         self._is_stopped = False
-        #: Bytes behind a request that asks for another protocol, until it is known whose they are.
+        #: Bytes after a request for another protocol, until it is decided who reads them.
         self.undecided: bytes | None = None
         self.phase = Phase.IDLE
-        #: Requests begun so far: tells one half-read request from the next.
+        #: Requests begun so far: distinguishes one half-read request from the next.
         self.begun = 0
-        #: Whether the client waits to be told that its body is welcome.
+        #: Whether the client waits for ``100 Continue`` before it sends its body.
         self.owes_continue = False
         self._is_primed = False
         self._begin()
@@ -80,7 +80,7 @@ class RequestReader:
         self._incoming: Incoming | None = None
 
     def feed(self, data: bytes) -> list[Incoming | Refused]:
-        """Take bytes, give the requests that they complete."""
+        """Feed bytes; return the requests that they complete."""
         if self._is_stopped:
             return []
         if self.undecided is not None:
@@ -97,7 +97,7 @@ class RequestReader:
         return done
 
     def _parse(self, data: bytes) -> bytes:
-        """Parse, and give what a parser must begin anew with."""
+        """Parse, and return what a new parser must begin with."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as switch:
@@ -107,7 +107,7 @@ class RequestReader:
         return b""
 
     def go_on(self) -> list[Incoming | Refused]:
-        """After an upgrade that was not agreed to: what came behind it is HTTP again."""
+        """Continue with HTTP after an upgrade that was not accepted; return the requests that followed it."""
         rest, self.undecided = self.undecided, None
         return self.feed(rest) if rest else []
 
@@ -140,7 +140,7 @@ class RequestReader:
             self._url += piece
 
     def on_header(self, raw: bytes, value: bytes) -> None:
-        """Collect a header; trailers are left out."""
+        """Collect a header; trailers are ignored."""
         if self.phase is not Phase.HEAD or self._is_primed:
             return
         name = _NAMES.get(raw) or _header_name(raw)
@@ -185,7 +185,7 @@ class RequestReader:
             self._body.append(piece)
 
     def on_message_complete(self) -> None:
-        """Give the request away."""
+        """Return the request away."""
         incoming = self._incoming
         if self._is_stopped or incoming is None or (self._parser.should_upgrade() and self._has_body()):
             return
@@ -229,10 +229,10 @@ class RequestReader:
         self.refuse(problem.status, problem.reason)
 
     def _pass_by(self, rest: bytes) -> bytes:
-        """Deal with a request that asks for another protocol.
+        """Handle a request for another protocol.
 
-        With a body it cannot be granted, and some clients ask with every request: then the body is read by a parser
-        that is told of its length only, because the first one has stopped reading.
+        With a body it cannot be granted, and some clients ask with every request: then the body is read by a second
+        parser that only knows its length, because the first one has stopped reading.
         """
         if self._is_stopped:
             return b""
@@ -247,7 +247,7 @@ class RequestReader:
 
 
 def _target(url: bytes) -> str:
-    """Give the path and query, also where a client sends a whole URL as it would to a proxy."""
+    """Return the path and query, also where a client sends a whole URL as it would to a proxy."""
     target = url.decode("ascii", "replace")
     if url[0:1] != b"/" and target.startswith(("http://", "https://")):
         _, slash, path = target.partition("://")[2].partition("/")

@@ -1,6 +1,6 @@
-"""The HTTP/1.1 server: listens, serves one app, and closes without cutting answers off.
+"""The HTTP/1.1 server: listens, serves one app, and closes without cutting responses off.
 
-It listens on loopback unless told otherwise. It knows nothing of Kubernetes.
+It listens on loopback by default. It knows nothing of Kubernetes.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from steersman.serving.limits import ServerLimits
 
 #: Steps of the event loop after which a connection that is being taken has been taken, with some to spare.
 _ACCEPTING_STEPS = 5
-#: Connections beyond the limit that are open at a time to be told so.
+#: Connections beyond the limit that are open at a time in order to be rejected.
 _MOST_REFUSALS = 32
 #: Files that the rest of the process needs: databases, logs, connections to webhooks.
 _OTHER_FILES = 128
@@ -45,7 +45,7 @@ class Listen:
 
 
 def plain_refusal(status: int, reason: str) -> Response:
-    """Say in plain text why bytes are not a request."""
+    """Return the reason why bytes are not a request, as plain text."""
     return Response(status, [("content-type", "text/plain; charset=utf-8")], f"{reason}\n".encode())
 
 
@@ -136,12 +136,12 @@ class Server:
             self._make_room(connection)
 
     def _make_room(self, newcomer: ServerConnection) -> None:
-        """Close a connection that is not being answered; if there is none, refuse the new one.
+        """Close a connection without a request; if there is none, reject the new one.
 
-        A client that opens connections and does nothing with them must not lock out the others, and it cannot be told
-        from one that will send its next request in a moment. Closing between two requests harms neither: clients open
-        another connection. So the one ends that would end first anyway, for silence. Nothing that is being answered is
-        ever cut off, watches least of all.
+        A client that opens connections and does nothing with them must not lock out others, and it cannot be
+        distinguished from one that will send its next request in a moment. Closing between two requests harms neither:
+        clients open another connection. So the connection ends whose timeout would end it first. A connection with a
+        request is never cut off, watches least of all.
         """
         silent = [
             (at, one) for one in self._connections if one is not newcomer and (at := one.gives_way_at) is not None
@@ -154,13 +154,13 @@ class Server:
             newcomer.refuse(503, f"too many connections: {self._most_connections} are being answered; try again later")
 
     def left(self, connection: ServerConnection) -> None:
-        """Take note that a connection is gone."""
+        """Unregister a closed connection."""
         self._connections.pop(connection, None)
         if self._all_gone is not None and not self._connections and not self._all_gone.done():
             self._all_gone.set_result(None)
 
     async def _drain(self) -> None:
-        """Take no new connections, let answers finish within the limit, then break what is left."""
+        """Accept no new connections, let responses finish within the limit, then break the rest."""
         self.is_draining = True
         if self._server is not None:
             try:
@@ -190,10 +190,10 @@ class Server:
 
 
 async def _finish_accepting(server: asyncio.Server) -> None:
-    """Take no new connection, and come to an end with those that are being taken.
+    """Accept no new connection, and finish those that are being accepted.
 
-    asyncio takes one in several steps. If the server is closed between two of them the connection is lost: it stays
-    open, and nobody knows of it.
+    asyncio accepts a connection in several steps. If the server is closed between two of them the connection is lost:
+    it stays open, and nothing refers to it.
     """
     loop = asyncio.get_running_loop()
     if not isinstance(loop, asyncio.SelectorEventLoop):
@@ -207,7 +207,7 @@ async def _finish_accepting(server: asyncio.Server) -> None:
 
 
 def _within_open_files(connections: int) -> int:
-    """Return how many connections the process can hold: beyond that not even the next one could be refused."""
+    """Return how many connections the process can hold: beyond that not even the next one could be rejected."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         return connections

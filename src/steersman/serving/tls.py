@@ -7,10 +7,10 @@ from steersman.private_file import private_file
 
 
 def server_context(*, certificate: bytes, key: bytes, client_ca: bytes | None = None) -> ssl.SSLContext:
-    """Make the context of a server from PEM bytes.
+    """Return the context of a server from PEM bytes.
 
-    With ``client_ca`` a client may present a certificate, which must then be signed by it; one without is let in, and
-    the app decides what it may do.
+    With ``client_ca`` a client may present a certificate, which must then be signed by it; a client without one is let
+    in, and the app decides what it may do.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -26,9 +26,9 @@ def server_context(*, certificate: bytes, key: bytes, client_ca: bytes | None = 
 
 
 def replace_certificate(context: ssl.SSLContext, *, certificate: bytes, key: bytes) -> None:
-    """Let a context in use present another certificate from the next handshake on.
+    """Make a context in use present another certificate from the next handshake on.
 
-    Connections that are there go on. A pair that cannot be used is a ``ConfigError``, and the former one stays.
+    Existing connections continue. A pair that cannot be used raises ``ConfigError``, and the former one stays.
     """
     server_context(certificate=certificate, key=key)
     _load(context, certificate, key)

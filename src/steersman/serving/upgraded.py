@@ -25,10 +25,10 @@ class RawConnection(Protocol):
         """Whether the peer keeps up."""
 
     def pause(self) -> None:
-        """Make the peer wait."""
+        """Stop reading, so that the peer waits."""
 
     def resume(self) -> None:
-        """Let the peer go on."""
+        """Continue reading."""
 
 
 class HttpUpgraded:
@@ -50,14 +50,14 @@ class HttpUpgraded:
         self._connection.close()
 
     async def drain(self) -> None:
-        """Wait until the peer keeps up, or is gone."""
+        """Wait until the peer keeps up, or has disconnected."""
         while self._connection.is_open and not self._connection.is_writable:
             writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._writers.append(writer)
             await writer
 
     def caught_up(self) -> None:
-        """Take note that the peer has read what was waiting, or never will."""
+        """Note that the peer has read what was waiting, or never will."""
         writers, self._writers = self._writers, []
         for writer in writers:
             if not writer.done():
@@ -77,14 +77,14 @@ class HttpUpgraded:
         return data
 
     def feed(self, data: bytes) -> None:
-        """Take what the peer sent."""
+        """Handle bytes of the peer."""
         self._buffer += data
         if len(self._buffer) >= _HIGH_WATER:
             self._connection.pause()
         self._wake()
 
     def end(self) -> None:
-        """Take note that nothing more will come."""
+        """Note that nothing more will come."""
         self._ended = True
         self._wake()
         self.caught_up()

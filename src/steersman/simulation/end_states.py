@@ -1,8 +1,8 @@
 """Comparing the ends of two runs: what differs between undisturbed runs is learned, and not compared. Pure.
 
-Uids, times, versions and what the server assigns are taken out before (`steersman.testing.end_state`). What an operator
-makes up itself, such as a password, is found by running the scenario undisturbed with two seeds: fields whose values
-differ then vary by nature.
+Uids, times, versions and what the server assigns are taken out before, by ``testing.crashes.end_state``. What an
+operator makes up itself, such as a password, is found by running the scenario undisturbed with two seeds: fields whose
+values differ then vary by nature.
 """
 
 import difflib

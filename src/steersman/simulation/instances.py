@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from steersman.concurrency import background, wait_ready
-from steersman.controller.failures import ReconcileFailure
+from steersman.controller.reports.observer import ReconcileFailure
 from steersman.errors import LeadershipLost, SteersmanError
 from steersman.manager.leader.election import ElectionOptions
 from steersman.manager.manager import Manager, ManagerOptions
@@ -20,8 +20,8 @@ from steersman.simulation.connection import Connection, Network
 from steersman.simulation.event_loop import InstanceClock, NotDeterministic, WriteStorm
 from steersman.simulation.plans import View
 from steersman.testing.cluster import Cluster
-from steersman.testing.fresh_import import ImportedOperator
-from steersman.testing.webhook_front import InProcessFront, WebhookGate
+from steersman.testing.crashes.fresh_import import ImportedOperator
+from steersman.testing.webhook_listener import InProcessListener, WebhookGate
 from steersman.transport.in_memory import InMemoryTransport
 
 #: An operator that is a global of its module, ``"module:operator"``, or a function that makes one for each instance.
@@ -109,7 +109,7 @@ class Instance:
         return ManagerOptions(
             carry_out=self.connection.carry_out,
             installer=InMemoryTransport(cluster.server, clock=self.clock),
-            webhooks=InProcessFront(webhook_service(operator), serve),
+            webhooks=InProcessListener(webhook_service(operator), serve),
             on_failure=on_failure,
             election=replica.election,
         )
@@ -181,7 +181,7 @@ class Replica:
         """Return the replica that holds the lease, if it is another one."""
         if self._replicas == 1:
             return ""
-        record = self.network.server.ledger.store.get("leases.coordination.k8s.io", *LEASE)
+        record = self.network.server.objects.store.get("leases.coordination.k8s.io", *LEASE)
         holder: str = record.decode()["spec"].get("holderIdentity") or "" if record is not None else ""
         return "" if holder == self.identity else holder or "no replica"
 

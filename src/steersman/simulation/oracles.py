@@ -21,7 +21,7 @@ from steersman.errors import SteersmanError, WaitTimeout
 from steersman.simulation.end_states import Volatile, difference, mask
 from steersman.simulation.event_loop import Stuck, WriteStorm
 from steersman.simulation.run import Outcome
-from steersman.testing.change_counts import Verb, excess
+from steersman.testing.crashes.change_counts import Verb, excess
 from steersman.testing.failures import Expected
 
 _ORPHAN = '"uid": "<uid of something gone>"'

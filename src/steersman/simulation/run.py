@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from steersman.apiserver.storage.history import Event
 from steersman.concurrency import background
-from steersman.controller.failures import ReconcileFailure
+from steersman.controller.reports.observer import ReconcileFailure
+from steersman.json_types import JsonObject
 from steersman.simulation.connection import TOUCHED, Network
 from steersman.simulation.event_loop import NotDeterministic, Stuck
 from steersman.simulation.instances import InstanceMaker, Replica
@@ -15,10 +16,9 @@ from steersman.simulation.invariants import Invariant
 from steersman.simulation.plans import Fault, Plan
 from steersman.simulation.recording import Recording, RestStep
 from steersman.simulation.world import World
-from steersman.testing.assigned_values import Document
-from steersman.testing.change_counts import ChangeCounts, Counts
 from steersman.testing.cluster import Cluster
-from steersman.testing.end_state import LEFT_OUT, end_state
+from steersman.testing.crashes.change_counts import ChangeCounts, Counts
+from steersman.testing.crashes.end_state import LEFT_OUT, end_state
 
 #: What users do and what they wait for: with ``cluster.client``, ``cluster.settle`` and ``cluster.eventually``.
 Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
@@ -135,7 +135,7 @@ class _Run:
             for replica in self._replicas:
                 await stack.enter_async_context(background(replica.run(), name=replica.identity))
                 await cluster.wait_idle()
-            start = str(cluster.server.ledger.version)
+            start = str(cluster.server.objects.version)
             recording.watched = dict.fromkeys(recording.watched, start)
             await self._scenario(cluster)
             await cluster.settle()
@@ -156,7 +156,7 @@ class _Run:
     async def _at_rest(self) -> None:
         recording = self._network.recording
         number = len(recording.rests) + 1
-        version = self._world.cluster.server.ledger.version
+        version = self._world.cluster.server.objects.version
         recording.rests.append(RestStep(number, len(recording.writes), len(recording.events), version))
         self._network.trace(f"rest {number} at {version}")
         for replica in self._replicas:
@@ -224,12 +224,12 @@ class _Lifetimes:
         if event.type == "ADDED" and record.owner_uids and self._present.isdisjoint(record.owner_uids):
             self._stillborn.add(record.uid)
 
-    def without_stillborn(self, document: Document) -> Document | None:
+    def without_stillborn(self, document: JsonObject) -> JsonObject | None:
         """Return an object as it is counted; ``None`` if it does not count."""
         return None if document["metadata"]["uid"] in self._stillborn else _untouched(document)
 
 
-def _untouched(document: Document) -> Document:
+def _untouched(document: JsonObject) -> JsonObject:
     """Return an object without the annotation of the competing client."""
     annotations = document["metadata"].get("annotations")
     if annotations and annotations.pop(TOUCHED, None) is not None and not annotations:

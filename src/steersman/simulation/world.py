@@ -16,9 +16,9 @@ from steersman.manager.operator import Operator
 from steersman.simulation.event_loop import SimulatedClock, SimulationLoop
 from steersman.simulation.instances import webhook_service
 from steersman.testing.cluster import Cluster
-from steersman.testing.end_state import versions_of
+from steersman.testing.crashes.end_state import versions_of
 from steersman.testing.eventually import Condition
-from steersman.testing.webhook_front import in_process_address
+from steersman.testing.webhook_listener import in_process_address
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class SimulatedCluster(Cluster):
         looks, version = 0, -1
         while self._simulated.monotonic() <= until:
             await self._simulated.settle()
-            now = self.server.ledger.version
+            now = self.server.objects.version
             is_idle = self.is_idle()
             looks, version = (looks + 1 if is_idle and now == version else 0), now
             if looks == _REST_LOOKS:
@@ -79,7 +79,7 @@ class World:
         self.clock = SimulatedClock()
         self.cluster = SimulatedCluster(self.clock)
         self._operator = operator
-        self._observers = list(self.cluster.server.ledger.observers)
+        self._observers = list(self.cluster.server.objects.observers)
         self._run(self._install)
         self._snapshot = self.cluster.server.snapshot()
         #: The version of every object that is there at the beginning of a run.
@@ -95,7 +95,7 @@ class World:
         """Run something from the beginning; return its result and what went wrong unnoticed."""
         self.clock.reset()
         self.cluster.randomness.reseed(seed)
-        self.cluster.server.ledger.observers[:] = self._observers
+        self.cluster.server.objects.observers[:] = self._observers
         loop = SimulationLoop(self.clock)
         try:
             return loop.run_until_complete(self._from_snapshot(work)), self._leaks(loop)
@@ -108,7 +108,7 @@ class World:
 
     def observe(self, observer: Callable[[Event], None]) -> None:
         """Notify a function of every write that the server carries out in this run."""
-        self.cluster.server.ledger.observers.append(observer)
+        self.cluster.server.objects.observers.append(observer)
 
     def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         loop = SimulationLoop(self.clock)

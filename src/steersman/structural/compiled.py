@@ -1,26 +1,26 @@
 """`CompiledSchema`: one schema, ready to prune, default and validate objects.
 
-Compiled once, used for every object of a version. It works on plain JSON values and changes them in place: give it a
-value that was decoded for the purpose. Nesting too deep for Python's stack is refused with `DecodeError`.
+Compiled once, used for every object of a version. It works on plain JSON values and changes them in place: pass a value
+that was decoded for this purpose. Nesting too deep for Python's stack raises `DecodeError`.
 """
 
 from collections.abc import Sequence
 from typing import Any, final
 
 from steersman.errors import DecodeError
-from steersman.structural.checks import table_of
+from steersman.json_types import ABSENT, JsonObject
+from steersman.structural.checks.embedded import embedded_check
+from steersman.structural.checks.list_types import list_type_check
+from steersman.structural.checks.object_checks import table_of
+from steersman.structural.checks.relative_errors import Check, RelativeError
+from steersman.structural.checks.walks import walk_of
 from steersman.structural.defaulting import fill_of
-from steersman.structural.embedded import embedded_check
-from steersman.structural.findings import Check, Finding
-from steersman.structural.list_types import list_type_check
 from steersman.structural.plain_type import Plain
 from steersman.structural.pruning import coerce_of, paths_of, prune_table
 from steersman.structural.ratcheting import Ratchet
 from steersman.structural.rules import BrokenRule, rule_tree
-from steersman.structural.schema import ABSENT, Structural, parse_schema
-from steersman.structural.verdict import Verdict
-from steersman.structural.walks import walk_of
-from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, invalid
+from steersman.structural.schema import Structural, parse_schema
+from steersman.validation.field_errors import NO_FIELD, ErrorType, FieldError, ValidationResult, invalid
 
 #: After these the rules are not run: they could not be trusted to see what they expect.
 _BLOCKING = frozenset(
@@ -41,8 +41,8 @@ _NOT_CHECKED = invalid(
 _TOO_DEEP = "the object nests too deeply"
 
 
-def _errors(found: list[Finding] | None, base: str = "") -> list[FieldError]:
-    return [finding.error(base) for finding in found] if found else []
+def _errors(found: list[RelativeError] | None, base: str = "") -> list[FieldError]:
+    return [error.error(base) for error in found] if found else []
 
 
 def _run(check: Check | None, value: Any) -> list[FieldError]:
@@ -67,9 +67,9 @@ class CompiledSchema:
         self._ratchet = Ratchet()
 
     def prune(self, obj: Any) -> list[str]:
-        """Drop unknown fields, and nulls that are no values, in place; give the paths of the unknown fields.
+        """Drop unknown fields, and nulls where null is not a value, in place; return the paths of the unknown fields.
 
-        `metadata` of embedded resources is read as a typed structure; `DecodeError` says what in it has a wrong type.
+        `metadata` of embedded resources is read as a typed structure; raises `DecodeError` for a wrong type in it.
         """
         try:
             unknown = self.unknown_fields(obj)
@@ -78,20 +78,20 @@ class CompiledSchema:
             raise DecodeError(_TOO_DEEP) from None
 
     def unknown_fields(self, obj: Any) -> list[str]:
-        """Drop unknown fields and nulls that are no values, in place, and give their paths; read nothing else."""
+        """Drop unknown fields and invalid nulls in place, and return their paths, without reading embedded metadata."""
         if self._plain.holds(obj):
             return []
         prune = self._prune.get(obj.__class__)
         return paths_of(prune(obj)) if prune is not None else []
 
     def default(self, obj: Any) -> None:
-        """Fill in defaults, in place."""
+        """Fill in defaults in place."""
         if self._fill is not None:
             self._fill(obj)
 
     def validate(
         self, obj: Any, old: Any = ABSENT, *, status_only: bool = False, earlier: Sequence[FieldError] = ()
-    ) -> Verdict:
+    ) -> ValidationResult:
         """Check an object; with ``old`` beside it, what did not change is not complained about.
 
         ``status_only`` is the check of a write to `/status`: the schema of the status alone, and the rules of the whole
@@ -106,7 +106,7 @@ class CompiledSchema:
             errors += _run(self._embedded, obj)
             if self._unique is not None and (old is ABSENT or not self._unique(old)):
                 errors += _run(self._unique, obj)
-            return self.rules_verdict(obj, old, errors)
+            return self.check_rules(obj, old, errors)
         except RecursionError:
             raise DecodeError(_TOO_DEEP) from None
 
@@ -117,28 +117,28 @@ class CompiledSchema:
         check = self._table[obj.__class__]
         found = check(obj) if check is not None else None
         if found and old is not ABSENT:
-            found = self._ratchet.findings(self.node, obj, old, is_root=self._is_root)
+            found = self._ratchet.errors(self.node, obj, old, is_root=self._is_root)
         return _errors(found, base)
 
-    def _status_errors(self, obj: dict[str, Any], old: Any) -> list[FieldError]:
+    def _status_errors(self, obj: JsonObject, old: Any) -> list[FieldError]:
         node = self.node.properties.get("status")
         if node is None or "status" not in obj:
             return []
         # A status that was not there was null, and a null that stays one is not complained about.
         old_status = ABSENT if old is ABSENT else old.get("status")
-        return _errors(self._ratchet.findings(node, obj["status"], old_status), "status")
+        return _errors(self._ratchet.errors(node, obj["status"], old_status), "status")
 
-    def rules_verdict(self, obj: Any, old: Any, errors: list[FieldError]) -> Verdict:
+    def check_rules(self, obj: Any, old: Any, errors: list[FieldError]) -> ValidationResult:
         """Run the rules, unless errors that were found before forbid it."""
         if self._rules is None:
-            return Verdict(errors, [])
+            return ValidationResult(errors, [])
         if errors and any(error.type in _BLOCKING for error in errors):
-            return Verdict([*errors, _NOT_CHECKED], [])
+            return ValidationResult([*errors, _NOT_CHECKED], [])
         broken = self.broken_rules(obj, old)
         if not broken:
-            return Verdict(errors, [])
+            return ValidationResult(errors, [])
         refused = [rule.error for rule in broken if not rule.unchanged]
-        return Verdict([*errors, *refused], [str(rule.error) for rule in broken if rule.unchanged])
+        return ValidationResult([*errors, *refused], [str(rule.error) for rule in broken if rule.unchanged])
 
     def broken_rules(self, obj: Any, old: Any = ABSENT) -> list[BrokenRule]:
         """Run the rules alone."""
@@ -146,17 +146,17 @@ class CompiledSchema:
 
 
 def _children_of(node: Structural) -> Structural:
-    """Give the root as the server sees it where it looks for embedded resources: not as one itself."""
+    """Return the root as the server sees it where it looks for embedded resources: not as one itself."""
     return Structural(
         node.schema, properties=node.properties, additional=node.additional, items=node.items, embedded=False
     )
 
 
-def compile_schema(schema: dict[str, Any], *, is_root: bool = True) -> CompiledSchema:
-    """Compile a schema as it stands in a CustomResourceDefinition.
+def compile_schema(schema: JsonObject, *, is_root: bool = True) -> CompiledSchema:
+    """Compile a schema of a CustomResourceDefinition.
 
-    ``is_root`` says that it is the schema of a whole object: `apiVersion`, `kind` and `metadata` are then known. Raises
-    `DecodeError` for patterns that do not compile and for schemas that nest too deeply.
+    ``is_root`` means that it is the schema of a whole object: `apiVersion`, `kind` and `metadata` are then known.
+    Raises `DecodeError` for patterns that do not compile and for schemas that nest too deeply.
     """
     node = parse_schema(schema)
     if is_root:

@@ -5,14 +5,13 @@ its store (existing objects, resource versions, generations) is not done here.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from steersman.errors import DecodeError
+from steersman.json_types import ABSENT, JsonObject
 from steersman.structural.compiled import CompiledSchema, compile_schema
 from steersman.structural.crd.scale import ScalePaths
-from steersman.structural.schema import ABSENT
-from steersman.structural.verdict import Verdict
-from steersman.validation.field_errors import FieldError, invalid
+from steersman.validation.field_errors import FieldError, ValidationResult, invalid
 from steersman.validation.object_meta import (
     read_object_meta,
     validate_any_change,
@@ -40,7 +39,7 @@ class CustomKind:
         object.__setattr__(self, "api_version", f"{self.group}/{self.version}")
 
     @classmethod
-    def of(cls, crd: dict[str, Any], version: str) -> Self:
+    def of(cls, crd: JsonObject, version: str) -> Self:
         """Compile one version of a CustomResourceDefinition that a server accepted."""
         spec = crd["spec"]
         found = next((entry for entry in spec["versions"] if entry["name"] == version), None)
@@ -58,8 +57,8 @@ class CustomKind:
             scale=ScalePaths.of(scale) if scale else None,
         )
 
-    def is_own(self, obj: dict[str, Any]) -> bool:
-        """Say whether an object says that it is of this kind, in any version."""
+    def is_own(self, obj: JsonObject) -> bool:
+        """Return whether the kind of an object is this one, in any version."""
         if obj.get("kind") != self.kind:
             return False
         if obj.get("apiVersion") == self.api_version:
@@ -67,11 +66,11 @@ class CustomKind:
         group, _, _ = str(obj.get("apiVersion", "")).rpartition("/")
         return group == self.group
 
-    def read(self, obj: dict[str, Any]) -> list[str]:
-        """Bring a decoded object into shape, in place; give the paths of unknown fields.
+    def read(self, obj: JsonObject) -> list[str]:
+        """Normalise a decoded object in place; return the paths of unknown fields.
 
-        Metadata becomes what the typed structure keeps of it; fields that the schema does not know are dropped. Raises
-        `DecodeError` for wrong types in metadata. An object of another kind keeps its content, as on the server.
+        Metadata becomes what the typed structure keeps of it; fields that the schema does not declare are dropped.
+        Raises `DecodeError` for wrong types in metadata. An object of another kind keeps its content, as on the server.
         """
         unknown: list[str] = []
         if "metadata" in obj:
@@ -83,12 +82,12 @@ class CustomKind:
             unknown += self.schema.prune(obj)
         return unknown
 
-    def default(self, obj: dict[str, Any]) -> None:
-        """Fill in the schema's defaults, in place."""
+    def default(self, obj: JsonObject) -> None:
+        """Fill in the schema's defaults in place."""
         if self.is_own(obj):
             self.schema.default(obj)
 
-    def _type_errors(self, obj: dict[str, Any]) -> list[FieldError]:
+    def _type_errors(self, obj: JsonObject) -> list[FieldError]:
         errors = []
         if obj.get("kind") != self.kind:
             errors.append(invalid("kind", obj.get("kind", ""), f"must be {self.kind}"))
@@ -96,28 +95,28 @@ class CustomKind:
             errors.append(invalid("apiVersion", obj.get("apiVersion", ""), f"must be {self.api_version}"))
         return errors
 
-    def _scale_errors(self, obj: dict[str, Any]) -> list[FieldError]:
+    def _scale_errors(self, obj: JsonObject) -> list[FieldError]:
         if self.scale is None:
             return []
         return [*self.scale.spec_errors(obj), *self.scale.status_errors(obj)]
 
-    def validate_create(self, obj: dict[str, Any]) -> Verdict:
+    def validate_create(self, obj: JsonObject) -> ValidationResult:
         """Check a new object; its status, if a subresource, is the caller's to drop first."""
         errors = self._type_errors(obj)
         if errors:
             # The schema is not asked about objects of another kind, but its rules are.
-            return self.schema.rules_verdict(obj, ABSENT, errors)
+            return self.schema.check_rules(obj, ABSENT, errors)
         errors = validate_object_meta(obj.get("metadata") or {}, namespaced=self.namespaced)
         return self.schema.validate(obj, earlier=[*errors, *self._scale_errors(obj)])
 
-    def validate_update(self, obj: dict[str, Any], old: dict[str, Any]) -> Verdict:
+    def validate_update(self, obj: JsonObject, old: JsonObject) -> ValidationResult:
         """Check an object that replaces another."""
         meta, old_meta = obj.get("metadata") or {}, old.get("metadata") or {}
         errors = validate_any_change(meta, old_meta, namespaced=self.namespaced) + self._type_errors(obj)
         errors += validate_object_meta_update(meta, old_meta)
         return self.schema.validate(obj, old, earlier=[*errors, *self._scale_errors(obj)])
 
-    def validate_status_update(self, obj: dict[str, Any], old: dict[str, Any]) -> Verdict:
+    def validate_status_update(self, obj: JsonObject, old: JsonObject) -> ValidationResult:
         """Check an object whose status replaces that of another."""
         errors = self._type_errors(obj)
         errors += validate_object_meta_update(obj.get("metadata") or {}, old.get("metadata") or {})

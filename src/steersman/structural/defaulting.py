@@ -1,25 +1,17 @@
-"""Filling in the defaults of a schema, in place.
+"""Fills in the defaults of a schema in place.
 
-A default is taken where a field is missing, or null where null is no value; what was filled in gets its own inner
+A default is used where a field is missing, or null where null is not a value; a filled-in value gets its own inner
 defaults. Every filled-in value is a fresh copy.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from steersman.json_types import JsonObject, copied
 from steersman.structural.schema import Structural
 
 #: Fills in defaults in place.
 Fill = Callable[[Any], None]
-
-
-def copied(value: Any) -> Any:
-    """Copy a JSON value deeply."""
-    if value.__class__ is dict:
-        return {name: copied(item) for name, item in value.items()}
-    if value.__class__ is list:
-        return [copied(item) for item in value]
-    return value
 
 
 def _full_default(node: Structural, fill: Fill | None) -> Any:
@@ -30,11 +22,11 @@ def _full_default(node: Structural, fill: Fill | None) -> Any:
 
 
 def _null_default(node: Structural | None) -> Any:
-    """Give what stands in for a null among the values of a map or list; `None` if the null stays."""
+    """Return what stands in for a null among the values of a map or list; `None` if the null stays."""
     return None if node is None or node.nullable else node.default
 
 
-def _fill_missing(node: Structural, fills: dict[str, Fill]) -> Callable[[dict[str, Any]], None] | None:
+def _fill_missing(node: Structural, fills: dict[str, Fill]) -> Callable[[JsonObject], None] | None:
     """Build the filling in of fields that are missing from an object."""
     defaults = [
         (name, _full_default(child, fills.get(name)), child.nullable)
@@ -48,7 +40,7 @@ def _fill_missing(node: Structural, fills: dict[str, Fill]) -> Callable[[dict[st
     if not defaults:
         return None
 
-    def fill(value: dict[str, Any]) -> None:
+    def fill(value: JsonObject) -> None:
         for name, default in plain:
             if value.setdefault(name, default) is None:
                 value[name] = default
@@ -59,13 +51,13 @@ def _fill_missing(node: Structural, fills: dict[str, Fill]) -> Callable[[dict[st
     return fill
 
 
-def _fill_fields(node: Structural) -> Callable[[dict[str, Any]], None] | None:
+def _fill_fields(node: Structural) -> Callable[[JsonObject], None] | None:
     fills = {name: inner for name, child in node.properties.items() if (inner := fill_of(child))}
     fill_missing = _fill_missing(node, fills)
     if not fills:
         return fill_missing
 
-    def fill(value: dict[str, Any]) -> None:
+    def fill(value: JsonObject) -> None:
         if fill_missing is not None:
             fill_missing(value)
         for name, fill_child in fills.items():
@@ -75,14 +67,14 @@ def _fill_fields(node: Structural) -> Callable[[dict[str, Any]], None] | None:
     return fill
 
 
-def _fill_others(node: Structural) -> Callable[[dict[str, Any]], None] | None:
+def _fill_others(node: Structural) -> Callable[[JsonObject], None] | None:
     fill_child = fill_of(node.values) if node.values is not None else None
     default = _null_default(node.values)
     if fill_child is None and default is None:
         return None
     declared = node.properties
 
-    def fill(value: dict[str, Any]) -> None:
+    def fill(value: JsonObject) -> None:
         for name, child in value.items():
             if name in declared:
                 continue

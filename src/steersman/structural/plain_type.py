@@ -1,9 +1,9 @@
-"""`Plain`: says quickly of most values that they need nothing.
+"""`Plain`: a quick test that most values pass, after which no other check is necessary.
 
-A schema becomes a type that msgspec checks in one call. A value that fits it has no field that the schema does not
-know and no null, so that nothing in it would be dropped, and it keeps every rule of types, values and required fields.
-A value that does not fit may be good all the same, and many schemas say more than such a type can: then the walks
-decide, as they would have without it. Lists without twins, embedded resources and CEL rules are not looked at.
+A schema becomes a type that msgspec checks in one call. A value that fits has only declared fields and no null, so that
+nothing would be dropped from it, and it satisfies every rule of types, values and required fields. A value that does
+not fit may still be valid, and many schemas cannot be expressed as such a type: then the walks decide, as they would
+without it. Duplicates in lists, embedded resources and CEL rules are not covered.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ class Plain:
         self._type: Any = None
 
     def holds(self, value: Any) -> bool:
-        """Say whether a value surely needs nothing."""
+        """Return whether a value surely needs nothing."""
         kind = self._type or self._learned()
         if kind is None:
             return False
@@ -61,11 +61,11 @@ class Plain:
 
 
 class _TooMuchError(Exception):
-    """A schema says more than a type can."""
+    """A schema cannot be expressed as a type."""
 
 
 def plain_type(node: Structural, *, is_root: bool) -> Any:
-    """Give the type of the values of a node that need nothing; ``None`` where no type can tell."""
+    """Return the type of the values of a node that need no other check; ``None`` if there is no such type."""
     try:
         return _Builder().root(node) if is_root else _Builder().build(node)
     except _TooMuchError:
@@ -125,7 +125,7 @@ class _Builder:
         self._objects = 0
 
     def build(self, node: Structural) -> Any:
-        """Give the type of a node's values."""
+        """Return the type of a node's values."""
         _demand(not node.embedded)
         if node.schema.get("x-kubernetes-int-or-string"):
             return _int_or_string(node)
@@ -140,7 +140,7 @@ class _Builder:
         return of_type[node.types](node)
 
     def root(self, node: Structural) -> Any:
-        """Give the type of whole objects: what they all have is known, and read elsewhere."""
+        """Return the type of whole objects: the fields that they all have are read elsewhere."""
         _only(node, "properties", "required", "x-kubernetes-map-type")
         _demand(node.types == ("object",))
         fields: dict[str, Any] = dict.fromkeys(sorted(META_FIELDS), Any)

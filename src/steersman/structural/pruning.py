@@ -1,6 +1,6 @@
-"""Dropping what a schema does not know: unknown fields, and nulls where null is no value.
+"""Drops unknown fields, and nulls where null is not a value.
 
-Values are changed in place. Inside embedded resources `metadata` is read as the typed structure that it is.
+Values are changed in place. Inside embedded resources `metadata` is read as a typed structure.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from steersman.errors import DecodeError
-from steersman.structural.findings import path_text
+from steersman.json_types import JsonObject
+from steersman.structural.checks.relative_errors import path_text
 from steersman.structural.schema import META_FIELDS, Structural
 from steersman.validation.field_errors import FieldError, invalid
 from steersman.validation.object_meta import read_object_meta
@@ -17,7 +18,7 @@ from steersman.validation.wire_types import WireTypeError
 #: Paths of dropped fields, each as its steps, innermost first.
 Dropped = list[list[str | int]]
 
-#: Prunes a value in place: gives what was dropped, or nothing.
+#: Prunes a value in place; returns what was dropped, or ``None``.
 Prune = Callable[[Any], Dropped | None]
 
 #: The pruning of objects and of lists; `None` where nothing can be pruned.
@@ -35,13 +36,13 @@ def _gather(found: Dropped | None, inner: Dropped, step: str | int) -> Dropped:
     return found
 
 
-def _drop(value: dict[str, Any], names: list[str]) -> Dropped:
+def _drop(value: JsonObject, names: list[str]) -> Dropped:
     for name in names:
         del value[name]
     return [[name] for name in names]
 
 
-def _drop_fields(value: dict[str, Any]) -> Dropped | None:
+def _drop_fields(value: JsonObject) -> Dropped | None:
     return _drop(value, list(value)) or None
 
 
@@ -54,9 +55,9 @@ def _drop_in_items(value: list[Any]) -> Dropped | None:
     return found
 
 
-#: For values whose schema says nothing: objects lose all their fields.
+#: For values whose schema is empty: objects lose all their fields.
 _NOTHING_IS_KNOWN: PruneTable = {dict: _drop_fields, list: _drop_in_items}
-#: For values that are kept as they are.
+#: For values that are kept unchanged.
 _ALL_IS_KEPT: PruneTable = {dict: None, list: None}
 
 
@@ -77,17 +78,17 @@ def _list_prune(table: PruneTable) -> Prune:
 
 
 def _is_droppable(node: Structural | None) -> bool:
-    """Say whether a null is dropped; one that has a default waits for it."""
+    """Return whether a null is dropped; one that has a default is kept until it is filled in."""
     return node is not None and not node.nullable and node.default is None
 
 
-def _null_prune(node: Structural, meta: frozenset[str]) -> Callable[[dict[str, Any]], None]:
+def _null_prune(node: Structural, meta: frozenset[str]) -> Callable[[JsonObject], None]:
     """Build the dropping of nulls among the fields of an object."""
     dropped = frozenset(name for name, child in node.properties.items() if _is_droppable(child))
     kept = frozenset(node.properties) | meta
     drops_others = _is_droppable(node.values)
 
-    def prune(value: dict[str, Any]) -> None:
+    def prune(value: JsonObject) -> None:
         for name in [name for name, child in value.items() if child is None]:
             if name in dropped or (drops_others and name not in kept):
                 del value[name]
@@ -96,7 +97,7 @@ def _null_prune(node: Structural, meta: frozenset[str]) -> Callable[[dict[str, A
 
 
 def _other_table(node: Structural) -> PruneTable:
-    """Give the pruning of fields that are not declared."""
+    """Return the pruning of fields that are not declared."""
     if node.values is not None:
         return prune_table(node.values)
     return _ALL_IS_KEPT if node.additional is None else _NOTHING_IS_KNOWN
@@ -109,7 +110,7 @@ def _object_prune(node: Structural) -> Prune:
     is_known = frozenset(tables).issuperset
     closed = node.additional is None and not node.preserves_unknown
 
-    def prune(value: dict[str, Any]) -> Dropped | None:
+    def prune(value: JsonObject) -> Dropped | None:
         found: Dropped | None = None
         if closed and not is_known(value):
             found = _drop(value, [name for name in value if name not in tables])
@@ -137,7 +138,7 @@ def prune_table(node: Structural) -> PruneTable:
 
 
 def _item_table(node: Structural) -> PruneTable:
-    """Give the pruning of the items of a list; a list that keeps what is unknown keeps it in its items, too."""
+    """Return the pruning of the items of a list; a list that preserves unknown fields does so in its items, too."""
     if node.items is None:
         return _ALL_IS_KEPT if node.preserves_unknown else _NOTHING_IS_KNOWN
     if node.preserves_unknown:
@@ -158,11 +159,11 @@ class MalformedResourceError(DecodeError):
         self.error = error
 
 
-#: Reads the metadata of embedded resources in place: gives the unknown fields.
+#: Reads the metadata of embedded resources in place; returns the unknown fields.
 Coerce = Callable[[Any, str], list[str]]
 
 
-def _coerce_resource(value: dict[str, Any], path: str) -> list[str]:
+def _coerce_resource(value: JsonObject, path: str) -> list[str]:
     for name in ("apiVersion", "kind"):
         if name in value and value[name].__class__ is not str:
             raise MalformedResourceError(invalid(f"{path}.{name}", value[name], "must be a string"))
@@ -183,7 +184,7 @@ def coerce_of(node: Structural) -> Coerce | None:
     if not (node.embedded or walks or others or items):
         return None
 
-    def coerce_object(value: dict[str, Any], path: str) -> list[str]:
+    def coerce_object(value: JsonObject, path: str) -> list[str]:
         unknown = _coerce_resource(value, path) if node.embedded else []
         for name, child in value.items():
             walk = walks.get(name) or (others if name not in node.properties else None)

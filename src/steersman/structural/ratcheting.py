@@ -8,21 +8,22 @@ from collections.abc import Callable
 from typing import Any
 
 from steersman.golang.text import json_text
-from steersman.structural.checks import (
-    combination_findings,
+from steersman.json_types import ABSENT, JsonObject
+from steersman.structural.checks.list_types import map_key
+from steersman.structural.checks.object_checks import (
+    combination_errors,
     list_size_check,
     missing_fields,
     object_size_check,
     scalar_checks,
     undeclared_fields,
 )
-from steersman.structural.findings import Check, Finding, gather
-from steersman.structural.list_types import map_key
-from steersman.structural.schema import ABSENT, Structural
+from steersman.structural.checks.relative_errors import Check, RelativeError, gather
+from steersman.structural.schema import Structural
 
 
 def same(one: Any, other: Any) -> bool:
-    """Say whether two JSON values are the same, in type too: 1 is neither 1.0 nor true."""
+    """Return whether two JSON values are the same, in type too: 1 is neither 1.0 nor true."""
     if one.__class__ is not other.__class__:
         return False
     if one.__class__ is dict:
@@ -33,17 +34,17 @@ def same(one: Any, other: Any) -> bool:
 
 
 def old_items(node: Structural, old: Any) -> Callable[[Any], Any]:
-    """Give the function from an item of a list to the item of the old list that it belongs to."""
+    """Return the function from an item of a list to the item of the old list that it belongs to."""
     if old.__class__ is not list or node.list_type != "map" or not node.list_map_keys:
         return lambda _: ABSENT
-    by_key: dict[str, Any] = {}
+    by_key: JsonObject = {}
     for item in old:
         by_key.setdefault(json_text(map_key(node, item)), item)
     return lambda item: by_key.get(json_text(map_key(node, item)), ABSENT)
 
 
 def old_field(old: Any, name: str) -> Any:
-    """Give the old value of a field."""
+    """Return the old value of a field."""
     return old.get(name, ABSENT) if old.__class__ is dict else ABSENT
 
 
@@ -54,7 +55,7 @@ class Ratchet:
     """
 
     def __init__(self) -> None:
-        #: The checks of a node for a class of values, kept because building them compiles patterns.
+        #: The checks of a node for a class of values, cached because building them compiles patterns.
         self._checks: dict[tuple[int, type], list[Check]] = {}
 
     def _own(self, node: Structural, cls: type) -> list[Check]:
@@ -66,35 +67,35 @@ class Ratchet:
             self._checks[key] = [check for check in checks if check is not None]
         return self._checks[key]
 
-    def findings(self, node: Structural, value: Any, old: Any, *, is_root: bool = False) -> list[Finding]:
-        """Tell what is wrong with those parts of a value that are not as they were.
+    def errors(self, node: Structural, value: Any, old: Any, *, is_root: bool = False) -> list[RelativeError]:
+        """Return the errors of those parts of a value that were changed.
 
-        A whole object never is: even an update that changes nothing is a change of its metadata.
+        A whole object always counts as changed: even an update that changes nothing is a change of its metadata.
         """
         if not is_root and old is not ABSENT and same(value, old):
             return []
-        found = [finding for check in self._own(node, value.__class__) for finding in check(value) or ()]
+        found = [error for check in self._own(node, value.__class__) for error in check(value) or ()]
         if value.__class__ is dict:
             found += self._in_object(node, value, old)
         elif value.__class__ is list and node.items is not None:
             found += self._in_list(node, node.items, value, old)
         if value is not None:
-            found += combination_findings(node, value, lambda part, item: self.findings(part, item, old))
+            found += combination_errors(node, value, lambda part, item: self.errors(part, item, old))
         return found
 
-    def _in_object(self, node: Structural, value: dict[str, Any], old: Any) -> list[Finding]:
+    def _in_object(self, node: Structural, value: JsonObject, old: Any) -> list[RelativeError]:
         size = object_size_check(node)
         found = (size(value) or []) if size is not None else []
         found += missing_fields(tuple(node.schema.get("required") or ()), value)
         for name, child in value.items():
             inner = node.child(name)
             if inner is not None:
-                found = gather(found, self.findings(inner, child, old_field(old, name)), name)
+                found = gather(found, self.errors(inner, child, old_field(old, name)), name)
         return found + undeclared_fields(node, value) if node.additional is False else found
 
-    def _in_list(self, node: Structural, items: Structural, value: list[Any], old: Any) -> list[Finding]:
+    def _in_list(self, node: Structural, items: Structural, value: list[Any], old: Any) -> list[RelativeError]:
         old_of = old_items(node, old)
-        found: list[Finding] = []
+        found: list[RelativeError] = []
         for index, item in enumerate(value):
-            found = gather(found, self.findings(items, item, old_of(item)), index)
+            found = gather(found, self.errors(items, item, old_of(item)), index)
         return found

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from steersman.structural.findings import Key, path_text
+from steersman.json_types import ABSENT, JsonObject
+from steersman.structural.checks.relative_errors import MapKey, path_text
 from steersman.structural.ratcheting import old_field, old_items, same
-from steersman.structural.schema import ABSENT, Structural
+from steersman.structural.schema import Structural
 from steersman.validation.field_errors import NO_FIELD, OMITTED, ErrorType, FieldError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _TYPES = {type_.value[1]: type_ for type_ in ErrorType}
 
 
 def error_of(found: "RuleFailure | RuleError", path: str) -> FieldError:
-    """Give the error of a rule that is broken, or that does not compile, at a place."""
+    """Return the error of a rule that is broken, or that does not compile, at a place."""
     type_ = _TYPES[found.reason]
     detail = found.message.removeprefix(type_.value[0]).removeprefix(": ")
     where = f"{path}{found.field}" if path else found.field.removeprefix(".")
@@ -34,7 +35,7 @@ class BrokenRule:
     """A rule that a value breaks."""
 
     error: FieldError
-    #: The value is as it was stored: the server warns, but does not refuse.
+    #: The value is unchanged: the server warns, but does not reject it.
     unchanged: bool
 
 
@@ -92,7 +93,7 @@ class RuleTree:
     def _report_unusable(
         rules: "CompiledRules", steps: tuple[str | int, ...], report: Callable[[BrokenRule], None]
     ) -> None:
-        """Tell of rules that do not compile: defaults are checked before the rules around them are."""
+        """Report rules that do not compile: defaults are checked before the rules around them are."""
         for error in rules.errors:
             _, found, why = error.message.partition("compilation failed: ")
             if found:
@@ -105,7 +106,7 @@ class RuleTree:
 
     def _visit_fields(
         self,
-        value: dict[str, Any],
+        value: JsonObject,
         old: Any,
         budget: "Budget",
         steps: tuple[str | int, ...],
@@ -117,7 +118,7 @@ class RuleTree:
         if self.others is not None:
             for name, child in value.items():
                 if name not in self.node.properties:
-                    self.others._visit(child, old_field(old, name), budget, (*steps, Key(name)), report)  # noqa: SLF001 - as above
+                    self.others._visit(child, old_field(old, name), budget, (*steps, MapKey(name)), report)  # noqa: SLF001 - as above
 
 
 def rule_tree(node: Structural, *, is_root: bool = True) -> RuleTree | None:

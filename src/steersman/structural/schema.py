@@ -1,14 +1,15 @@
 """`Structural`: a schema of a CustomResourceDefinition as a tree of typed nodes.
 
 It is read once from the JSON of `openAPIV3Schema`; the walks that check, default and prune values are built from it. It
-takes every schema that has the right JSON types; whether a real server would accept it is said by `crd_validation`.
+takes every schema that has the right JSON types; `crd.validation` decides whether a real server would accept it.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject
 from steersman.validation.formats import is_known_format
 
 #: Schemas nest at most so deep: far more than any real one, far less than Python's stack.
@@ -17,28 +18,21 @@ MAX_DEPTH: Final = 150
 #: The type of a node that takes integers and strings.
 INT_OR_STRING: Final = ("integer", "string")
 
-#: The fields that every resource has, whatever its schema says.
+#: The fields that every resource has, whatever its schema is.
 META_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
-class _Absent:
-    """The type of `ABSENT`."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-#: Stands for "there is no such value", where null is a value.
-ABSENT: Final = _Absent()
+#: An OpenAPI v3 schema as JSON.
+Schema: TypeAlias = JsonObject
 
 
 @dataclass(slots=True)
 class Structural:
-    """One node of a schema: what it says about a value, and the nodes of the values inside."""
+    """One node of a schema: its keywords, and the nodes of the values inside."""
 
-    schema: dict[str, Any]
+    schema: JsonObject
     types: tuple[str, ...] = ()
-    #: The format that has a say in which types are taken; one that means nothing has none.
+    #: The format, if it influences which types are taken; empty otherwise.
     format: str = ""
     nullable: bool = False
     preserves_unknown: bool = False
@@ -54,7 +48,7 @@ class Structural:
     list_type: str = ""
     list_map_keys: tuple[str, ...] = ()
     default: Any = None
-    rules: tuple[dict[str, Any], ...] = ()
+    rules: tuple[JsonObject, ...] = ()
 
     @property
     def values(self) -> "Structural | None":
@@ -62,34 +56,34 @@ class Structural:
         return self.additional if isinstance(self.additional, Structural) else None
 
     def child(self, name: str) -> "Structural | None":
-        """Give the node of a field, declared or not."""
+        """Return the node of a field, declared or not."""
         return self.properties.get(name) or self.values
 
     def walk(self) -> Iterator["Structural"]:
-        """Give this node and all value nodes inside; not those of `allOf`, `anyOf`, `oneOf` and `not`."""
+        """Yield this node and all value nodes inside, without those of `allOf`, `anyOf`, `oneOf` and `not`."""
         yield self
         for node in (*self.properties.values(), self.values, self.items):
             if node is not None:
                 yield from node.walk()
 
 
-def _types(schema: dict[str, Any]) -> tuple[str, ...]:
+def _types(schema: JsonObject) -> tuple[str, ...]:
     if schema.get("x-kubernetes-int-or-string"):
         return INT_OR_STRING
     return (schema["type"],) if schema.get("type") else ()
 
 
-def _format(schema: dict[str, Any]) -> str:
+def _format(schema: JsonObject) -> str:
     name: str = schema.get("format") or ""
     return name if name and is_known_format(name, schema.get("type") or "") else ""
 
 
-def _additional(schema: dict[str, Any], depth: int) -> Structural | bool | None:
+def _additional(schema: JsonObject, depth: int) -> Structural | bool | None:
     value = schema.get("additionalProperties")
     return parse_schema(value, depth + 1) if value.__class__ is dict else value
 
 
-def parse_schema(schema: dict[str, Any], depth: int = 0) -> Structural:
+def parse_schema(schema: JsonObject, depth: int = 0) -> Structural:
     """Read the JSON of a schema; raises `DecodeError` if it nests too deeply."""
     if depth > MAX_DEPTH:
         raise DecodeError(f"the schema nests deeper than {MAX_DEPTH} levels")

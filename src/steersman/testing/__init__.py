@@ -1,4 +1,12 @@
-"""What authors of operators test with."""
+"""Tools for testing operators: an embedded cluster, a fake clock, faults and crashes.
+
+Start with `cluster`: `Cluster` is an API server in this process with a client, and runs operators against it. `faults`
+injects failures between operator and server, `permissions` compares what operators do with their RBAC roles, `failures`
+fails a test whose reconciles fail. `fake_clock` and `eventually` replace sleeping.
+
+`crashes/` checks that an operator survives a crash at any of its writes. `served_cluster` serves a cluster on a port,
+`transcripts` runs the console blocks of a README, and `pytest_plugin` provides the fixtures.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,54 +14,60 @@ from steersman.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from steersman.testing.cluster import Cluster
-    from steersman.testing.crashes import Story, dying_once, dying_once_at_each_write, run_until_crash, survive_crashes
+    from steersman.testing.crashes.crash_switch import Crash, CrashAtEachWrite, CrashSwitch, Moment
+    from steersman.testing.crashes.process_crashes import PROCESS_CRASHES_VARIABLE, survive_process_crashes
+    from steersman.testing.crashes.scenarios import (
+        Scenario,
+        crash_once,
+        crash_once_at_each_write,
+        run_until_crash,
+        survive_crashes,
+    )
     from steersman.testing.fake_clock import FakeClock
     from steersman.testing.faults import Before, Lose, Refuse, Reset
-    from steersman.testing.fuse import Crash, EachOnce, Fuse, Moment
-    from steersman.testing.kills import VARIABLE, survive_kills
     from steersman.testing.round_trips import assert_round_trips
     from steersman.testing.served_cluster import served
     from steersman.testing.transcripts import console_blocks, replay
 
 __all__ = [
-    "VARIABLE",
+    "PROCESS_CRASHES_VARIABLE",
     "Before",
     "Cluster",
     "Crash",
-    "EachOnce",
+    "CrashAtEachWrite",
+    "CrashSwitch",
     "FakeClock",
-    "Fuse",
     "Lose",
     "Moment",
     "Refuse",
     "Reset",
-    "Story",
+    "Scenario",
     "assert_round_trips",
     "console_blocks",
-    "dying_once",
-    "dying_once_at_each_write",
+    "crash_once",
+    "crash_once_at_each_write",
     "replay",
     "run_until_crash",
     "served",
     "survive_crashes",
-    "survive_kills",
+    "survive_process_crashes",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "steersman.testing.cluster": ("Cluster",),
-        "steersman.testing.crashes": (
-            "Story",
-            "dying_once",
-            "dying_once_at_each_write",
+        "steersman.testing.crashes.scenarios": (
+            "Scenario",
+            "crash_once",
+            "crash_once_at_each_write",
             "run_until_crash",
             "survive_crashes",
         ),
         "steersman.testing.fake_clock": ("FakeClock",),
         "steersman.testing.faults": ("Before", "Lose", "Refuse", "Reset"),
-        "steersman.testing.fuse": ("Crash", "EachOnce", "Fuse", "Moment"),
-        "steersman.testing.kills": ("VARIABLE", "survive_kills"),
+        "steersman.testing.crashes.crash_switch": ("Crash", "CrashAtEachWrite", "CrashSwitch", "Moment"),
+        "steersman.testing.crashes.process_crashes": ("PROCESS_CRASHES_VARIABLE", "survive_process_crashes"),
         "steersman.testing.round_trips": ("assert_round_trips",),
         "steersman.testing.served_cluster": ("served",),
         "steersman.testing.transcripts": ("console_blocks", "replay"),

@@ -13,7 +13,7 @@ from types import CodeType, FrameType
 
 from steersman.clock import RealClock
 from steersman.manager.operator import Operator
-from steersman.manager.watchdog import log_stall, watch_event_loop
+from steersman.manager.process.watchdog import log_stall, watch_event_loop
 
 
 class BlockingCallWarning(RuntimeWarning):
@@ -21,7 +21,7 @@ class BlockingCallWarning(RuntimeWarning):
 
 
 class BlockingCalls:
-    """What blocked the event loop in functions of some operators."""
+    """Records which functions of some operators blocked the event loop."""
 
     def __init__(self, operators: Sequence[Operator]) -> None:
         self._codes = set(_codes_of(operators))
@@ -46,7 +46,7 @@ class BlockingCalls:
 
 @asynccontextmanager
 async def watching_for_blocking_calls(operators: Sequence[Operator], limit: float) -> AsyncIterator[None]:
-    """Warn at the end of the block of functions that did not let the event loop turn for ``limit`` seconds in it."""
+    """Warn at the end of the block about functions that blocked the event loop for ``limit`` seconds in it."""
     calls = BlockingCalls(operators)
     try:
         async with watch_event_loop(RealClock(), limit=limit, on_stall=calls.note):

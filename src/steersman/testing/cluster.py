@@ -7,44 +7,81 @@ from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from steersman.apiserver.access.service_account_tokens import service_account_user
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.resources.request_context import User
 from steersman.apiserver.server import ApiServer
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.client.client import Client
 from steersman.clock import Clock, RealClock
 from steersman.concurrency import background, wait_ready
-from steersman.controller.failures import FailureListener, ReconcileFailure, ignore_failure
+from steersman.controller.reports.observer import FailureListener, ReconcileFailure, ignore_failure
 from steersman.errors import WaitTimeout
 from steersman.informer.informer import Informer, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.manager.definitions import definitions_of
 from steersman.manager.install import install_definitions
 from steersman.manager.manager import Manager, ManagerOptions
 from steersman.manager.operator import Operator
-from steersman.objects.resource import KubeObject
-from steersman.protocol.http import App
+from steersman.objects.codec import decode_list
+from steersman.objects.resource import KubeObject, resource_of
+from steersman.protocol.http import App, Peer, Response, Stream, Upgraded
+from steersman.protocol.options import ListOptions
+from steersman.protocol.requests import Requests
+from steersman.protocol.responses import body_of
 from steersman.randomness import Randomness
 from steersman.testing.blocking_calls import watching_for_blocking_calls
 from steersman.testing.eventually import Condition, eventually
 from steersman.testing.failures import Expected, Failures
 from steersman.testing.fake_clock import FakeClock
 from steersman.testing.faults import Faults
-from steersman.testing.rights import Rights
-from steersman.testing.sync_reading import list_now
+from steersman.testing.permissions import PermissionTracker
 from steersman.testing.webhook_calls import WebhookCalls
-from steersman.testing.webhook_front import InProcessFront
+from steersman.testing.webhook_listener import InProcessListener
 from steersman.transport.in_memory import InMemoryTransport
 from steersman.transport.services import HttpServices
 
 K = TypeVar("K", bound=KubeObject)
 
-#: Steps of the event loop without a change that count as rest under a real clock, and seconds between looks.
+
+class _Answer:
+    """An exchange that keeps the response."""
+
+    def __init__(self) -> None:
+        self.response: Response | None = None
+
+    @property
+    def peer(self) -> Peer:
+        return Peer("in-memory")
+
+    def respond(self, response: Response) -> None:
+        self.response = response
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
+        raise TypeError(f"a list was answered by a stream ({status}, {headers})")
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> Upgraded:
+        raise TypeError(f"a list was answered by an upgrade ({headers})")
+
+    def reset(self) -> None:
+        self.response = None
+
+
+def list_now(server: ApiServer, kind: type[K], *, namespace: str = "", selector: str = "") -> list[K]:
+    """Return the current objects of a server."""
+    answer = _Answer()
+    request = Requests(resource_of(kind)).list(namespace, ListOptions(label_selector=selector))
+    server.handle(request, answer)
+    if answer.response is None:
+        raise RuntimeError(f"the server did not answer {request.target} at once")
+    return decode_list(kind, body_of(answer.response)).items
+
+
+#: Checks in a row without a change that count as rest under a real clock, and seconds between checks.
 _REST_LOOKS, _REST_PAUSE = 3, 0.002
 
 
 class Worker(Protocol):
-    """Somebody who works on a cluster, and can tell when there is nothing left to do."""
+    """A component that works on a cluster, and knows when it has nothing left to do."""
 
     @property
     def is_idle(self) -> bool:
@@ -52,10 +89,11 @@ class Worker(Protocol):
 
 
 class Cluster:
-    """A server of its own for one test. Everything is in this process: nothing listens on a port.
+    """An API server for one test. Everything runs in this process: nothing listens on a port.
 
-    Housekeeping is on, as in a real cluster: what nobody owns any more is collected, a namespace takes its content with
-    it, and each has its default ServiceAccount. It happens right after the write that causes it, in no virtual time.
+    Background tasks run as in a real cluster: objects without owners are collected, a deleted namespace takes its
+    content with it, and each namespace has its default ServiceAccount. They run right after the write that causes them,
+    in no virtual time.
     """
 
     def __init__(self, *, clock: Clock | None = None, seed: int | None = None) -> None:
@@ -67,18 +105,18 @@ class Cluster:
         self.server = ApiServer(
             clock=self.clock,
             randomness=self.randomness,
-            housekeeping=HousekeepingOptions(),
+            controllers=ControllerOptions(),
             webhooks=WebhookOptions(caller=self.webhooks, services=self._webhook_services),
         )
-        #: What came to the server from the client and the operators, and where faults are injected.
+        #: Requests of the client and the operators; faults are injected here.
         self.faults = Faults(self.server)
         self.transport = InMemoryTransport(self.faults, clock=self.clock)
         self.client = Client(self.transport, clock=self.clock, randomness=self.randomness)
         #: What operators may do, and what they did.
-        self.rights = Rights(self.server)
-        #: What operators call beside the cluster: over HTTP, or in this process (see `serve_http`).
+        self.permissions = PermissionTracker(self.server)
+        #: Services that operators call besides the cluster: over HTTP, or in this process (see `serve_http`).
         self.services = HttpServices(self.clock)
-        #: Seconds that ``eventually`` and ``settle`` wait unless told otherwise; other processes may need more.
+        #: Default timeout of ``eventually`` and ``settle`` in seconds; other processes may need more.
         self.patience = 5.0
         #: Seconds of real time for which an operator's function may block the event loop without a warning.
         self.blocking_limit = 1.0
@@ -89,7 +127,7 @@ class Cluster:
     @classmethod
     @asynccontextmanager
     async def start(cls, *, clock: Clock | None = None, seed: int | None = None) -> AsyncIterator[Self]:
-        """Start a cluster; it is gone after the block."""
+        """Start a cluster for the block."""
         cluster = cls(clock=clock, seed=seed)
         try:
             yield cluster
@@ -104,16 +142,17 @@ class Cluster:
     async def running(
         self, *operators: Operator, options: ManagerOptions | None = None, expect_failures: Expected = ()
     ) -> AsyncIterator[Manager]:
-        """Run operators inside the block, with the definitions of their custom kinds installed, and their webhooks.
+        """Run operators inside the block, with their CRDs and webhooks installed.
 
-        Operators may do what the roles allow that ``steer manifests`` would write for them; one that needs more fails
-        the block with an ``AssertionError`` that says what to declare. A reconcile that raises fails the block as well,
-        unless the exception is one of ``expect_failures`` or comes of an injected fault; ``Retry``, ``Permanent`` and
-        conflicts are not failures. A change of the object's spec, labels or annotations, which is never sent, fails the
-        block too. A function that blocks the event loop gives a ``BlockingCallWarning``.
+        Operators may do what the roles allow that ``steer manifests`` would write for them; an operator that needs more
+        fails the block with an ``AssertionError`` that names the missing permission. A reconcile that raises fails the
+        block as well, unless the exception is one of ``expect_failures`` or results from an injected fault; ``Retry``,
+        ``Permanent`` and conflicts are not failures. A reconciler that changes the object's spec, labels or
+        annotations, which are never sent, fails the block too. A function that blocks the event loop causes a
+        ``BlockingCallWarning``.
         """
         options = options if options is not None else ManagerOptions()
-        here = InProcessFront(f"webhooks-{len(self._webhook_services)}", self.serve_webhooks)
+        here = InProcessListener(f"webhooks-{len(self._webhook_services)}", self.serve_webhooks)
         options = replace(
             options,
             install_crds=True,
@@ -121,8 +160,8 @@ class Cluster:
             webhooks=options.webhooks or here,
             on_failure=self._listener(options.on_failure),
         )
-        # What prepares the run is no part of it: faults neither strike nor record it.
-        user = await self.rights.grant(InMemoryTransport(self.server, clock=self.clock), operators, options)
+        # The preparation is not part of the run: faults neither strike nor record it.
+        user = await self.permissions.grant(InMemoryTransport(self.server, clock=self.clock), operators, options)
         transport = InMemoryTransport(self.faults.around(self.server.acting_as(user)), clock=self.clock)
         manager = Manager(
             operators,
@@ -132,14 +171,14 @@ class Cluster:
             randomness=self.randomness,
             services=self.services,
         )
-        with self.judging(expect_failures), self.rights.judging(operators, options):
+        with self.checking(expect_failures), self.permissions.checking(operators, options):
             async with (
                 watching_for_blocking_calls(operators, self.blocking_limit),
                 background(manager.run(), name="manager") as task,
             ):
                 await self.drive(wait_ready(manager.wait_ready(), task))
                 try:
-                    with self.attended(manager):
+                    with self.waiting_for(manager):
                         yield manager
                 finally:
                     task.cancel()
@@ -153,9 +192,9 @@ class Cluster:
         """Every reconcile that failed so far, expected or not, in order."""
         return self._failures.all
 
-    def judging(self, expect_failures: Expected) -> AbstractContextManager[None]:
+    def checking(self, expect_failures: Expected) -> AbstractContextManager[None]:
         """Fail at the end of the block if a reconcile failed unexpectedly in it; see ``running``."""
-        return self._failures.judging(expect_failures)
+        return self._failures.checking(expect_failures)
 
     def record_failure(self, failure: ReconcileFailure) -> None:
         """Record a reconcile that failed; a `FailureListener` for managers that a test runs itself."""
@@ -169,13 +208,13 @@ class Cluster:
         return on_failure
 
     def assert_rbac_minimal(self, operator: Operator) -> None:
-        """Fail if an operator that ran here was refused something, or has a right that it never used; name each."""
-        if found := self.rights.findings(operator):
-            raise AssertionError("\n".join([f"the rights of operator {operator.name!r} are not minimal:", *found]))
+        """Fail if an operator that ran here was denied a request, or has a permission that it never used; list each."""
+        if found := self.permissions.violations(operator):
+            raise AssertionError("\n".join([f"the permissions of operator {operator.name!r} are not minimal:", *found]))
 
     @contextmanager
-    def attended(self, worker: Worker) -> Iterator[None]:
-        """Let ``settle`` wait for somebody's work too, inside the block."""
+    def waiting_for(self, worker: Worker) -> Iterator[None]:
+        """Make ``settle`` wait for a worker inside the block too."""
         self._workers.append(worker)
         try:
             yield
@@ -183,21 +222,21 @@ class Cluster:
             self._workers.remove(worker)
 
     async def install(self, *kinds: type[KubeObject]) -> None:
-        """Install the definitions of custom kinds without running an operator."""
+        """Install the CRDs of custom kinds without running an operator."""
         await self.drive(install_definitions(self.client, definitions_of(kinds)))
 
     def informer(self, kind: type[K], selection: Selection | None = None) -> Informer[K]:
-        """Make an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
-        return Informer(kind, Link(self.transport, self.clock, self.randomness), selection or Selection())
+        """Return an informer of a kind: ``async with cluster.informer(Pod) as pods``."""
+        return Informer(kind, ApiConnection(self.transport, self.clock, self.randomness), selection or Selection())
 
-    # Acting as somebody else, and having a say.
+    # Other users, and servers in this process.
 
     def client_as(self, name: str, *groups: str) -> Client:
-        """Give a client of a user who may only do what roles allow; ``cluster.client`` may everything."""
+        """Return a client of a user who may only do what roles allow; ``cluster.client`` may do everything."""
         return self._client_of(User(name, (*groups, "system:authenticated")))
 
     def client_of_account(self, namespace: str, name: str) -> Client:
-        """Give a client of a service account: what an operator may do in a cluster, it may do with this one."""
+        """Return a client with the permissions of a service account, such as that of an operator in a cluster."""
         return self._client_of(service_account_user(namespace, name))
 
     def _client_of(self, user: User) -> Client:
@@ -205,22 +244,22 @@ class Cluster:
         return Client(transport, clock=self.clock, randomness=self.randomness)
 
     def serve_webhooks(self, namespace: str, service: str, app: App) -> None:
-        """Let an app answer for a Service that webhook configurations and definitions refer to."""
+        """Serve a Service that webhook configurations and CRDs refer to with an app of this process."""
         self._webhook_services[f"{namespace}/{service}"] = "127.0.0.1:443"
         self.webhooks.serve(f"{service}.{namespace}.svc", app)
 
     def serve_http(self, url: str, app: App) -> None:
-        """Let an app answer for the server of a URL that operators call by ``ctx.http``."""
+        """Serve a URL that operators call through ``ctx.http`` with an app of this process."""
         self.services.serve(url, app)
 
-    # Looking.
+    # Reading and waiting.
 
     def list(self, kind: type[K], *, namespace: str = "", selector: str = "") -> list[K]:
-        """Give the objects that the server has now, in all namespaces unless told otherwise."""
+        """Return the current objects of a kind, of all namespaces by default."""
         return list_now(self.server, kind, namespace=namespace, selector=selector)
 
     async def eventually(self, condition: Condition, *, within: float | None = None, message: str = "") -> None:
-        """Wait until a condition holds: it returns something true, and raises no ``AssertionError``.
+        """Wait until a condition returns a true value without raising ``AssertionError``.
 
         The ``WaitTimeout`` names the condition's source and last value, and the last reconcile that failed.
         """
@@ -249,10 +288,10 @@ class Cluster:
         raise WaitTimeout(f"no rest within {within:g} s: {self._workers}")
 
     def _version(self) -> str:
-        return str(self.server.ledger.version)
+        return str(self.server.objects.version)
 
     async def drive(self, work: Awaitable[None]) -> None:
-        """Wait for something that may need time to pass; a fake clock is moved until it is done."""
+        """Wait for something that may need time to pass; a fake clock is advanced until it is done."""
         if not isinstance(self.clock, FakeClock):
             await work
             return

@@ -1,7 +1,7 @@
-"""Where a test's condition stands and what it compares, so that a wait that failed explains itself.
+"""Finds the source of a test's condition and the values it compares, so that a failed wait explains itself.
 
-A condition is mostly a lambda, whose value is only ``False``. Its source is found by its code object, and the operands
-of its comparisons are evaluated once more, as the condition itself is with each look.
+A condition is usually a lambda whose value is just ``False``. Its source is found by its code object, and the operands
+of its comparisons are evaluated again, as the condition itself is at each check.
 """
 
 import ast
@@ -25,7 +25,7 @@ class ConditionSource:
 
     @property
     def name(self) -> str:
-        """The condition as its author knows it: the body of a lambda, or the name of a function."""
+        """The condition as written: the body of a lambda, or the name of a function."""
         if self._lambda is not None:
             return f"`{ast.unparse(self._lambda.body)}`"
         name = getattr(self._function, "__name__", "<lambda>")
@@ -40,7 +40,7 @@ class ConditionSource:
         return f"{_short(code.co_filename)}:{code.co_firstlineno}"
 
     def values(self) -> list[str]:
-        """Evaluate what the condition compares, as ``expression was value``; nothing for what cannot be evaluated."""
+        """Evaluate what the condition compares, as ``expression was value``; skip what cannot be evaluated."""
         if self._lambda is None or self._function is None:
             return []
         names = {**self._function.__globals__, **_names_of(self._function)}
@@ -105,7 +105,7 @@ def _operands(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _names_of(function: FunctionType) -> dict[str, Any]:
-    """Return what a function sees besides its globals: its closure, and the defaults of its parameters."""
+    """Return the names that a function sees besides its globals: its closure, and the defaults of its parameters."""
     code = function.__code__
     parameters = code.co_varnames[: code.co_argcount]
     defaults = function.__defaults__ or ()

@@ -1,4 +1,4 @@
-"""Waiting for something to become true, under a real clock or one that a test moves."""
+"""Waits for a condition, under a real clock or one that a test advances."""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -8,10 +8,10 @@ from steersman.errors import WaitTimeout
 from steersman.testing.condition_source import ConditionSource
 from steersman.testing.fake_clock import FakeClock
 
-#: Holds when it returns something true; an ``AssertionError`` counts as not yet.
+#: Holds when it returns a true value; an ``AssertionError`` counts as not yet.
 Condition = Callable[[], object | Awaitable[object]]
 
-#: Seconds between looks under a real clock: at first, and at most.
+#: Seconds between checks under a real clock: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.0005, 0.02
 
 
@@ -27,9 +27,9 @@ async def eventually(
     message: str = "",
     explain: Callable[[], str] = _nothing_more,
 ) -> None:
-    """Wait until a condition holds; the ``WaitTimeout`` names its source, its last value and what ``explain`` returns.
+    """Wait until a condition holds; the ``WaitTimeout`` has its source, its last value and the text of ``explain``.
 
-    Under a ``FakeClock`` time is moved from timer to timer, at most ``within`` seconds of it.
+    A ``FakeClock`` is advanced from timer to timer, by at most ``within`` seconds.
     """
     started = clock.monotonic()
     pause = _FIRST_LOOK
@@ -47,7 +47,7 @@ async def eventually(
 
 
 async def _look(condition: Condition) -> str | None:
-    """Return what stands in the way; ``None`` if the condition holds."""
+    """Return why the condition does not hold; ``None`` if it does."""
     try:
         seen = condition()
         if inspect.isawaitable(seen):

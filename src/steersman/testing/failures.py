@@ -1,7 +1,7 @@
-"""`Failures`: reconciles that crashed in a test, and the end of a test that did not expect them.
+"""`Failures`: the failed reconciles of a test, and the failure of a test that did not expect them.
 
-A controller survives whatever a reconciler raises and tries again, so a test whose last attempt succeeds would never
-know. What a test injected itself (``cluster.faults``) is expected.
+A controller survives whatever a reconciler raises and retries, so a test whose last attempt succeeds would not notice.
+Faults that a test injected itself (``cluster.faults``) are expected.
 """
 
 import traceback
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from steersman.controller.failures import ReconcileFailure
+from steersman.controller.reports.observer import ReconcileFailure
 
 #: Exceptions that a test expects its reconcilers to raise, as for ``isinstance``.
 Expected: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
@@ -35,13 +35,13 @@ class Failures:
         self.all.append(failure)
 
     def last_text(self) -> str:
-        """Return the last failed reconcile in words; empty if none failed."""
+        """Return a description of the last failed reconcile; empty if none failed."""
         if not self.all:
             return ""
         return f"last failed reconcile (of {len(self.all)}): {_described(self.all[-1])}"
 
     @contextmanager
-    def judging(self, expected: Expected) -> Iterator[None]:
+    def checking(self, expected: Expected) -> Iterator[None]:
         """Raise at the end of the block if a reconcile failed in it unexpectedly; add it to the block's own error."""
         begin = len(self.all)
 
@@ -85,5 +85,5 @@ def _place(error: BaseException) -> str:
     own = next((one for one in frames if not any(part in one.filename for part in _FOREIGN)), None)
     if own is not None:
         return f"{own.filename}:{own.lineno} in {own.name}"
-    # A time limit raises its own error; where the author's code stood is known to the cancellation behind it.
+    # A timeout raises its own error; the position in the author's code is known to the cancellation behind it.
     return _place(error.__cause__) if error.__cause__ is not None else ""

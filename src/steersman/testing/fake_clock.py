@@ -1,7 +1,7 @@
-"""A clock that stands still until a test moves it: timeouts, retries and back-off without waiting.
+"""A clock that stands still until a test advances it: timeouts, retries and back-off without waiting.
 
-Timers run in the order of their time, equal ones in the order in which they were set. Between two of them everything
-that can go on without time passing does go on.
+Timers run in the order of their time, equal ones in the order in which they were set. Between two timers, all work that
+needs no time to pass is done.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from datetime import UTC, datetime, timedelta
 
 from steersman.clock import Clock, Timer
 
-#: Steps after which a test that never comes to rest is taken to hang.
+#: Steps after which a test that never comes to rest is considered to hang.
 _MOST_STEPS = 100_000
-#: Steps given to event loops that do not show whether work is left.
+#: Steps granted to event loops that do not show whether work is left.
 _BLIND_STEPS = 50
 
 
@@ -25,12 +25,12 @@ class _FakeTimer:
         self.callback: Callable[[], object] | None = callback
 
     def cancel(self) -> None:
-        """Never run."""
+        """Cancel the timer."""
         self.callback = None
 
 
 class FakeClock(Clock):
-    """Time that moves only by ``advance``."""
+    """A clock that moves only by ``advance``."""
 
     def __init__(self, now: datetime = datetime(2030, 1, 1, tzinfo=UTC)) -> None:
         self._start = now
@@ -42,11 +42,11 @@ class FakeClock(Clock):
         return f"<FakeClock +{self._elapsed:g} s timers={self.timers}>"
 
     def now(self) -> datetime:
-        """Give the wall-clock time: the start plus what was advanced."""
+        """Return the wall-clock time: the start plus the seconds advanced."""
         return self._start + timedelta(seconds=self._elapsed)
 
     def monotonic(self) -> float:
-        """Give the seconds advanced so far."""
+        """Return the seconds advanced so far."""
         return self._elapsed
 
     def call_later(self, seconds: float, callback: Callable[[], object]) -> Timer:
@@ -57,16 +57,16 @@ class FakeClock(Clock):
 
     @property
     def timers(self) -> int:
-        """How many callbacks wait for their time."""
+        """Number of callbacks that wait for their time."""
         return sum(timer.callback is not None for _, _, timer in self._timers)
 
     def next_timer(self) -> float | None:
-        """Say in how many seconds the next callback is due."""
+        """Return the seconds until the next callback is due; ``None`` without one."""
         self._drop_cancelled()
         return max(self._timers[0][0] - self._elapsed, 0.0) if self._timers else None
 
     async def advance(self, seconds: float) -> None:
-        """Let that much time pass, with everything that is due meanwhile in its order."""
+        """Advance the clock, and run every timer that is due meanwhile, in order."""
         target = self._elapsed + seconds
         await self.settle()
         while (left := self.next_timer()) is not None and self._elapsed + left <= target:
@@ -79,7 +79,7 @@ class FakeClock(Clock):
         self._elapsed = target
 
     async def settle(self) -> None:
-        """Let everything go on that needs no time to pass; what waits for a socket or a thread is not waited for."""
+        """Run all work that needs no time to pass, without waiting for sockets or threads."""
         loop = asyncio.get_running_loop()
         ready = getattr(loop, "_ready", None)  # the standard loop's queue; others do not show theirs
         if ready is None:

@@ -1,4 +1,4 @@
-"""Between an operator and its server: records every request, lets chosen ones fail, and has a tap on every watch."""
+"""`Faults`: an app between an operator and its server that records requests, injects faults and controls watches."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -8,8 +8,89 @@ from typing import TypeAlias
 from steersman.errors import ApiError, ConnectionLost
 from steersman.objects.codec import encode_json
 from steersman.protocol.confidential import CREDENTIAL_HEADERS, is_confidential
-from steersman.protocol.http import App, Exchange, Request, Response
-from steersman.testing.taps import TappedExchange, TappedStream
+from steersman.protocol.http import App, Exchange, Peer, Request, Response, Stream, Upgraded
+
+
+@dataclass(slots=True, eq=False)
+class WatchControl:
+    """The stream of a watch. While it is held, what the server writes waits."""
+
+    inner: Stream
+    target: str
+    is_held: bool = False
+    waiting: list[bytes] = field(default_factory=list, repr=False)
+
+    def write(self, chunk: bytes) -> None:
+        """Send a chunk, or keep it while the stream is held."""
+        if self.is_held:
+            self.waiting.append(chunk)
+        else:
+            self.inner.write(chunk)
+
+    def release(self) -> None:
+        """Send the chunks that were kept, and stop holding."""
+        self.is_held = False
+        waiting, self.waiting = self.waiting, []
+        for chunk in waiting:
+            self.inner.write(chunk)
+
+    def close(self) -> None:
+        """End the response properly."""
+        self.inner.close()
+
+    def abort(self) -> None:
+        """Break the connection in the middle of the response."""
+        self.inner.abort()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the peer may still receive."""
+        return self.inner.is_open
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether the peer keeps up."""
+        return self.inner.is_writable
+
+    def on_writable(self, callback: Callable[[], None]) -> None:
+        """Call back each time the peer has caught up."""
+        self.inner.on_writable(callback)
+
+    def on_close(self, callback: Callable[[], None]) -> None:
+        """Call back once when the peer has disconnected or the response has ended."""
+        self.inner.on_close(callback)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlledExchange:
+    """An exchange whose stream is put under control."""
+
+    inner: Exchange
+    target: str
+    on_stream: Callable[[WatchControl], None]
+
+    @property
+    def peer(self) -> Peer:
+        """The peer of the request."""
+        return self.inner.peer
+
+    def respond(self, response: Response) -> None:
+        """Respond with a complete body."""
+        self.inner.respond(response)
+
+    def stream(self, status: int, headers: list[tuple[str, str]]) -> Stream:
+        """Begin a streamed response."""
+        tapped = WatchControl(self.inner.stream(status, headers), self.target)
+        self.on_stream(tapped)
+        return tapped
+
+    def upgrade(self, headers: list[tuple[str, str]]) -> Upgraded:
+        """Switch protocols."""
+        return self.inner.upgrade(headers)
+
+    def reset(self) -> None:
+        """Break the connection without a response."""
+        self.inner.reset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +105,7 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Lose:
-    """Carry the request out, but lose the answer: the connection breaks."""
+    """Carry out the request, but lose the response: the connection breaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +125,18 @@ Fault: TypeAlias = Refuse | Lose | Reset | Before
 
 @dataclass(slots=True)
 class Injection:
-    """A fault, and which requests it strikes."""
+    """A fault, and the requests it strikes."""
 
     fault: Fault
     method: str = ""
-    #: A pattern that must be found in the request's target.
+    #: A regular expression that must match somewhere in the request's target.
     path: str = ""
-    #: How often it strikes; ``None`` for ever.
+    #: How often it strikes; ``None`` means always.
     times: int | None = 1
     struck: int = 0
 
     def strikes(self, request: Request) -> bool:
-        """Tell whether it strikes this request."""
+        """Return whether the fault strikes a request."""
         if self.times is not None and self.struck >= self.times:
             return False
         if self.method and request.method != self.method:
@@ -65,76 +146,76 @@ class Injection:
 
 @dataclass(slots=True)
 class Faults:
-    """An app around an app. ``requests`` is what came, in order, without credentials and the content of Secrets."""
+    """An app that wraps an app. ``requests`` are those received, without credentials and the content of Secrets."""
 
     app: App
     requests: list[Request] = field(default_factory=list)
     injections: list[Injection] = field(default_factory=list)
-    #: Watches that are open, oldest first.
-    streams: list[TappedStream] = field(default_factory=list)
-    #: Faults that struck so far, each once; ``clear`` keeps them.
+    #: Open watches, oldest first.
+    streams: list[WatchControl] = field(default_factory=list)
+    #: Faults that struck so far, without duplicates; ``clear`` keeps them.
     struck: list[Fault] = field(default_factory=list)
 
     def inject(self, fault: Fault, *, method: str = "", path: str = "", times: int | None = 1) -> Injection:
-        """Let requests fail: those of a method, whose target matches a pattern, so many times."""
+        """Inject a fault into requests with this method whose target matches a pattern, ``times`` times."""
         injection = Injection(fault, method, path, times)
         self.injections.append(injection)
         return injection
 
     def clear(self) -> None:
-        """Let nothing fail any more, and forget what came."""
+        """Remove all faults, and forget the recorded requests."""
         self.injections.clear()
         self.requests.clear()
 
     def count(self, method: str = "", path: str = "") -> int:
-        """Give how many requests came, of a method and with a matching target."""
+        """Return the number of requests with this method and a matching target."""
         return sum((not method or one.method == method) and bool(re.search(path, one.target)) for one in self.requests)
 
     def writes(self) -> list[str]:
-        """Give every request that is no read, as ``PATCH /api/…``."""
+        """Return every request that is not a read, as ``PATCH /api/…``."""
         return [f"{one.method} {one.target.partition('?')[0]}" for one in self.requests if one.method != "GET"]
 
-    def watches(self, path: str = "") -> list[TappedStream]:
-        """Give the open watches whose target matches a pattern."""
+    def watches(self, path: str = "") -> list[WatchControl]:
+        """Return the open watches whose target matches a pattern."""
         return [stream for stream in self.streams if re.search(path, stream.target)]
 
     def hold(self, path: str = "") -> None:
-        """Let open watches fall behind: what the server tells them waits for ``release``."""
+        """Hold back what the server sends to open watches, until ``release``."""
         for stream in self.watches(path):
             stream.is_held = True
 
     def release(self, path: str = "") -> None:
-        """Let held watches catch up."""
+        """Deliver what held watches missed."""
         for stream in self.watches(path):
             stream.release()
 
     def drop(self, path: str = "") -> None:
-        """Break the connections of open watches; what they held is lost."""
+        """Break the connections of open watches; what they held back is lost."""
         for stream in self.watches(path):
             stream.abort()
 
-    def say(self, data: bytes, path: str = "") -> None:
-        """Let open watches receive bytes that the server never sent."""
+    def send(self, data: bytes, path: str = "") -> None:
+        """Send bytes to open watches that the server never sent."""
         for stream in self.watches(path):
             stream.write(data)
 
     def explains(self, error: BaseException) -> bool:
-        """Return whether a fault that struck leads to such an error at its caller."""
+        """Return whether a fault that struck can cause such an error at the caller."""
         return any(_leads_to(fault, error) for fault in self.struck)
 
     def around(self, app: App) -> App:
-        """Stand before another app too, such as the same server as somebody else sees it."""
+        """Wrap another app too, such as the same server for another user."""
         return _Branch(self, app)
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Record, and pass on unless a fault strikes."""
+        """Record a request, and pass it on unless a fault strikes."""
         return self.pass_on(self.app, request, exchange)
 
     def pass_on(self, app: App, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Record, and pass on to an app unless a fault strikes."""
+        """Record a request, and pass it on to an app unless a fault strikes."""
         self.requests.append(_recorded(request))
         if request.method == "GET" and "watch=" in request.target:
-            exchange = TappedExchange(exchange, request.target, self._tap)
+            exchange = ControlledExchange(exchange, request.target, self._control)
         injection = next((one for one in self.injections if one.strikes(request)), None)
         if injection is None:
             return app.handle(request, exchange)
@@ -143,25 +224,25 @@ class Faults:
             self.struck.append(injection.fault)
         return _strike(injection.fault, app, request, exchange)
 
-    def _tap(self, stream: TappedStream) -> None:
+    def _control(self, stream: WatchControl) -> None:
         self.streams.append(stream)
         stream.on_close(lambda: self.streams.remove(stream))
 
 
 @dataclass(frozen=True, slots=True)
 class _Branch:
-    """One more app behind the same faults."""
+    """Another app behind the same faults."""
 
     faults: Faults
     app: App
 
     def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
-        """Pass on what no fault strikes."""
+        """Pass a request on unless a fault strikes."""
         return self.faults.pass_on(self.app, request, exchange)
 
 
 def _recorded(request: Request) -> Request:
-    """Give a request as it is kept: without credentials, and without a body that may carry secrets."""
+    """Return a request without credentials, and without a body that may contain secrets."""
     if CREDENTIAL_HEADERS.isdisjoint(request.headers) and not (request.body and is_confidential(request.target)):
         return request
     headers = {name: value for name, value in request.headers.items() if name not in CREDENTIAL_HEADERS}
@@ -175,7 +256,7 @@ def _strike(fault: Fault, app: App, request: Request, exchange: Exchange) -> Awa
         case Reset():
             exchange.reset()
         case Lose():
-            return app.handle(request, _Deaf(exchange))
+            return app.handle(request, _LostResponse(exchange))
         case Before(action):
             action()
             return app.handle(request, exchange)
@@ -208,8 +289,8 @@ def _refusal(fault: Refuse) -> Response:
     return Response(fault.code, headers, encode_json(body))
 
 
-class _Deaf:
-    """An exchange whose answer never arrives."""
+class _LostResponse:
+    """An exchange whose response never arrives."""
 
     def __init__(self, inner: Exchange) -> None:
         self._inner = inner

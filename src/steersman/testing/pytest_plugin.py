@@ -1,7 +1,7 @@
-"""The pytest plugin: a fresh ``cluster`` for each test, a ``fake_clock``, and ``async def`` tests without further help.
+"""The pytest plugin: a fresh ``cluster`` for each test, a ``fake_clock``, and support for ``async def`` tests.
 
-A test that asks for both ``cluster`` and ``fake_clock`` moves the cluster's time itself. With ``async_test_timeout`` in
-pytest's configuration a coroutine test that hangs for so many seconds fails, and shows where each of its tasks waits.
+A test that uses both ``cluster`` and ``fake_clock`` advances the cluster's time itself. With ``async_test_timeout`` in
+pytest's configuration, a coroutine test that hangs for so many seconds fails, and shows where each of its tasks waits.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _TIMEOUT = "async_test_timeout"
 
 @pytest.fixture
 def fake_clock() -> "FakeClock":
-    """Give a clock that stands still until the test moves it."""
+    """Return a clock that stands still until the test advances it."""
     from steersman.testing.fake_clock import FakeClock  # noqa: PLC0415 - see above
 
     return FakeClock()
@@ -32,7 +32,7 @@ def fake_clock() -> "FakeClock":
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest) -> "Cluster":
-    """Give a cluster of the test's own: an API server in this process, a client, and a way to run operators."""
+    """Return a cluster for this test: an API server in this process, a client, and a way to run operators."""
     from steersman.testing.cluster import Cluster  # noqa: PLC0415 - see above
 
     wants_fake = "fake_clock" in request.fixturenames
@@ -40,19 +40,19 @@ def cluster(request: pytest.FixtureRequest) -> "Cluster":
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what can be configured."""
+    """Add the options of the configuration file."""
     text = "Seconds of real time after which a coroutine test fails with the stacks of its tasks; 0 for no limit."
     parser.addini(_TIMEOUT, text, default="0")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker of tests that take longer than others."""
+    """Register the marker of slow tests."""
     config.addinivalue_line("markers", f"{_TIMEOUT}(seconds): time limit of this coroutine test")
 
 
 @pytest.hookimpl
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a coroutine test on an event loop of its own; fail it if it leaves tasks behind."""
+    """Run a coroutine test in its own event loop; fail it if it leaves tasks behind."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     # As pytest does it: the signature would evaluate the annotations, which need not exist at run time.
@@ -97,7 +97,7 @@ async def _within(limit: float, test: Awaitable[None]) -> None:
 
 
 def _stacks() -> Iterator[str]:
-    """Yield where each task waits: its coroutine, and whatever that awaits, down to the last."""
+    """Yield where each task waits: its coroutine, and what that awaits, down to the innermost."""
     for task in asyncio.all_tasks():
         frames: list[tuple[FrameType, int]] = []
         waiting: object = task.get_coro()

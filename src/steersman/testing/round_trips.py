@@ -1,4 +1,4 @@
-"""`assert_round_trips`: the versions of a kind lose nothing on the way from any of them to any other and back."""
+"""`assert_round_trips`: conversion between any two versions of a kind and back loses nothing."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ def assert_round_trips(
 ) -> None:
     """Fail with the field that gets lost between two versions of a kind.
 
-    Objects are made up from the schemas, the same ones for the same seed; ``examples`` are tried first. An operator
+    Objects are generated from the schemas, the same ones for the same seed; ``examples`` are tried first. An operator
     does the same with fewer objects when it starts.
     """
     found = losses(Versions(kinds), count=count, seed=seed, examples=[to_json(example) for example in examples])

@@ -1,4 +1,4 @@
-"""A test's cluster on a port of this machine: for kubectl, and for operators that are processes of their own."""
+"""Serves a test's cluster on a port of this machine, for kubectl and operators in other processes."""
 
 import base64
 import secrets
@@ -17,14 +17,14 @@ from steersman.testing.cluster import Cluster
 
 @asynccontextmanager
 async def served(cluster: Cluster, app: App | None = None) -> AsyncIterator[Path]:
-    """Serve a cluster inside the block; give the path of a kubeconfig for it.
+    """Serve a cluster inside the block; yield the path of a kubeconfig for it.
 
-    The cluster's clock must be a real one, because other processes have no other. ``app`` stands in front of it if
-    given, such as a ``Fuse``.
+    The cluster's clock must be a real one, because other processes use real time. ``app``, such as a ``CrashSwitch``,
+    receives the requests instead of the cluster if given.
     """
     token = secrets.token_urlsafe(24)
     gate = _Gate(app if app is not None else cluster.faults, token)
-    # HTTPS: kubectl shows a token to nobody else.
+    # HTTPS, because kubectl sends a token only over TLS.
     authority = CertificateAuthority.create("test", clock=cluster.clock)
     serving = authority.issue_server(["127.0.0.1"])
     listen = Listen(tls=server_context(certificate=serving.certificate, key=serving.key))
@@ -37,7 +37,7 @@ async def served(cluster: Cluster, app: App | None = None) -> AsyncIterator[Path
 
 
 class _Gate:
-    """Lets only those in who know the token: the server behind it takes everyone for the admin."""
+    """Admits only requests with the token: the server behind it treats every client as the admin."""
 
     def __init__(self, app: App, token: str) -> None:
         self._app = app

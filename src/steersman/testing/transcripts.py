@@ -1,9 +1,9 @@
-"""Replays what somebody typed and saw: the console blocks of a guide, run in a real shell.
+"""Runs transcripts, such as the console blocks of a README, in a real shell, and compares the output.
 
-A transcript is text. ``$ command`` is typed; the lines below it are what must be seen. In them ``…`` stands for
-anything, alone in a line for any number of lines. A command is repeated until its output is as told, because a cluster
-needs its moment; one that ends in ``&`` goes on until the end, and the next is typed when it has said its first word,
-unless that goes to a file; ``$ export NAME=value`` holds for the commands below it.
+``$ command`` is a command; the lines below it are its expected output. In them ``…`` matches any text, and alone in a
+line any number of lines. A command is repeated until its output matches, because a cluster needs a moment. A command
+that ends in ``&`` runs until the end; the next command starts when it has printed something, unless its output goes to
+a file. ``$ export NAME=value`` applies to the commands below it.
 """
 
 import asyncio
@@ -27,31 +27,34 @@ _EXPORT = re.compile(r"export (\w+)=(\S+)")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command and what must be seen."""
+    """A command and its expected output."""
 
     command: str
     expected: tuple[str, ...] = ()
 
     def fits(self, output: str) -> bool:
-        """Tell whether an output is as told; how wide its columns are does not matter."""
+        """Return whether an output matches; the width of its columns does not matter."""
         lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
         seen = "".join(f"{line}\n" for line in lines)
         return re.fullmatch("".join(map(_pattern, self.expected)), seen) is not None
 
 
 def _pattern(told: str) -> str:
-    """Give the pattern of one line, or of any number of them."""
+    """Return the regular expression of one expected line, or of any number of lines."""
     words = " ".join(told.split())
     return "(?:.*\n)*" if words == "…" else re.escape(words).replace("…", ".*") + "\n"
 
 
 def console_blocks(markdown: str) -> list[str]:
-    """Give the console blocks of a page."""
+    """Return the console blocks of a Markdown page."""
     return [found[1] for found in _BLOCK.finditer(markdown)]
 
 
 def steps_of(transcript: str) -> list[Step]:
-    """Give the commands of a transcript with what must be seen after each. A ``>`` goes on with the command above."""
+    """Return the commands of a transcript with their expected output.
+
+    A line that starts with ``>`` continues a command.
+    """
     steps: list[Step] = []
     for line in filter(str.strip, transcript.splitlines()):
         if line.startswith("$ "):
@@ -68,9 +71,10 @@ def steps_of(transcript: str) -> list[Step]:
 async def replay(
     transcript: str, *, folder: Path, environment: Mapping[str, str] | None = None, within: float = 60.0
 ) -> None:
-    """Type the commands of a transcript in a folder; ``WaitTimeout`` tells the first whose output is another one.
+    """Run the commands of a transcript in a folder; ``WaitTimeout`` names the first whose output does not match.
 
-    Commands find the programs of this Python first, kubectl and ``steer`` among them. Their home is the folder.
+    The programs of this Python environment come first in ``PATH``, kubectl and ``steer`` among them. The home directory
+    is the folder.
     """
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     known = {"PATH": path, "HOME": str(folder), **(environment or {})}
@@ -114,7 +118,7 @@ async def _output(command: str, folder: Path, environment: Mapping[str, str]) ->
 
 @asynccontextmanager
 async def _background(command: str, folder: Path, environment: Mapping[str, str], within: float) -> AsyncIterator[None]:
-    """Run a command beside the others; at the end it and all that it started are interrupted, as by Ctrl-C."""
+    """Run a command in the background; at the end interrupt it and its children, as Ctrl-C does."""
     with TemporaryFile() as said:
         process = await asyncio.create_subprocess_shell(
             f"exec {command}",
@@ -130,12 +134,12 @@ async def _background(command: str, folder: Path, environment: Mapping[str, str]
                 lambda: ">" in command or os.fstat(said.fileno()).st_size or process.returncode is not None,
                 clock=RealClock(),
                 within=within,
-                message=f"$ {command}& says nothing",
+                message=f"$ {command}& prints nothing",
             )
             yield
         finally:
             if process.returncode is None:
-                # A program that was started in the background ignores SIGINT, and so does everything that it starts.
+                # A background program ignores SIGINT, and so do its children, unless the handler is restored.
                 is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
                 os.killpg(process.pid, signal.SIGTERM if is_ignored else signal.SIGINT)
             await process.wait()

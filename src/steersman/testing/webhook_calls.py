@@ -1,6 +1,6 @@
-"""`WebhookCalls`: how an embedded API server calls webhooks: over HTTPS, or in this process.
+"""`WebhookCalls`: how an embedded API server calls webhooks, over HTTPS or in this process.
 
-The server itself knows no client; whoever runs it hands this in (``WebhookOptions.caller``).
+The server itself has no client; it is handed in (``WebhookOptions.caller``).
 """
 
 from urllib.parse import urlsplit
@@ -16,12 +16,12 @@ from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 from steersman.transport.limits import Limits
 
-#: What a webhook may answer at most: somewhat more than the largest object, twice.
+#: Limit of a webhook's response: somewhat more than the largest object, twice.
 _LIMITS = Limits(connect=10.0, body=8 << 20)
 
 
 class WebhookCalls:
-    """Calls webhooks, and keeps connections to those it called. Close it when done."""
+    """Calls webhooks, and keeps connections open until closed."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -32,11 +32,11 @@ class WebhookCalls:
         return f"<WebhookCalls connected to {len(self._transports)}, in this process {len(self._apps)}>"
 
     def serve(self, server_name: str, app: App) -> None:
-        """Let an app of this process answer for a server: nothing is sent anywhere then."""
+        """Serve a server name with an app of this process, without any network."""
         self._apps[server_name] = InMemoryTransport(app, clock=self._clock)
 
     async def __call__(self, target: Target, body: bytes, seconds: float) -> Reply:
-        """Call a webhook once; it is called again by whoever needs its answer again."""
+        """Call a webhook once, without retries."""
         parts = urlsplit(target.url)
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         headers = {"content-type": "application/json", "accept": "application/json"}

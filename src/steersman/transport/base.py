@@ -1,7 +1,7 @@
-"""What carries requests to an API server: the one border between the client and the network.
+"""`Transport`: sends requests to an API server; the border between the client and the network.
 
 Implementations: ``http`` (a real server) and ``in_memory`` (an app in the same process). Above this border there are no
-sockets, and the only failures are those of the ``TransportError`` family; an answer of any status is an answer.
+sockets, and the only failures are those of the ``TransportError`` family; a response with any status is a success.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -10,7 +10,7 @@ from typing import Protocol
 from steersman.protocol.http import Request, Response, Upgraded
 from steersman.transport.stream import ResponseStream
 
-#: Seconds that one call may take, retries included. A Kubernetes API server gives up on its own after 60.
+#: Timeout of one call in seconds, retries included. A Kubernetes API server gives up after 60 itself.
 DEFAULT_TIMEOUT = 120.0
 #: Seconds without a byte after which a stream is taken for dead.
 DEFAULT_IDLE = 70.0
@@ -34,16 +34,16 @@ class Transport(Protocol):
     def stream(
         self, request: Request, *, idle: float | None = DEFAULT_IDLE
     ) -> AbstractAsyncContextManager[ResponseStream]:
-        """Send, and hand over the answer as it arrives: for watches and logs.
+        """Send a request, and yield the response as it arrives: for watches and logs.
 
-        Raises ``NoAnswer`` after ``idle`` seconds without a byte (``None``: wait for ever). Only a 401 is answered by
-        trying again; what else to do about a failure is for the caller, who knows what has been seen so far.
+        Raises ``NoAnswer`` after ``idle`` seconds without a byte (``None``: wait forever). Only a 401 is retried; other
+        failures are left to the caller, who knows what has been received so far.
         """
 
     def upgrade(self, request: Request, *, protocol: str) -> AbstractAsyncContextManager[Upgraded | Response]:
-        """Ask for another protocol, such as ``websocket``, on a connection of its own.
+        """Request another protocol, such as ``websocket``, on a separate connection.
 
-        Gives the raw connection, or the server's answer when it does not agree.
+        Yields the raw connection, or the server's response if it does not agree.
         """
 
     async def ping(self) -> None:

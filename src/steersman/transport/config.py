@@ -1,4 +1,4 @@
-"""How to reach one cluster: a value that says everything and does nothing.
+"""How to reach one cluster: a plain value.
 
 It comes from a kubeconfig, from inside a pod, or is written by hand. Nothing is read from a home directory unless a
 caller asks for the default kubeconfig by one of the constructors here.
@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError
-from steersman.transport.auth.credentials import Credentials, Fixed, Impersonation, TokenFile, basic, bearer
+from steersman.transport.auth.credentials import Credentials, Impersonation, StaticCredentials, TokenFile, basic, bearer
 from steersman.transport.auth.exec_plugin import ExecPlugin, PluginPolicy
 from steersman.transport.auth.secret import Secret
 from steersman.transport.endpoint import Endpoint, Proxy
@@ -58,7 +58,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
     tls: TlsConfig = field(default_factory=TlsConfig)
     authentication: Authentication = field(default_factory=Anonymous)
     impersonation: Impersonation = field(default_factory=Impersonation)
-    #: Where objects without a namespace of their own go.
+    #: The default namespace of objects.
     namespace: str = "default"
     proxy: Proxy | None = None
     #: Whether to ask for compressed answers.
@@ -89,7 +89,7 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
     def in_cluster(
         cls, *, environ: Mapping[str, str] = os.environ, directory: Path = SERVICE_ACCOUNT
     ) -> "ClusterConfig":
-        """Use the service account of the pod this runs in."""
+        """Return the configuration of the service account of the pod this runs in."""
         host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
         if not host or not port:
             raise ConfigError("not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set")
@@ -120,20 +120,20 @@ class ClusterConfig(Struct, frozen=True, kw_only=True):
         return cls.from_kubeconfig(path, context=context, plugins=plugins)
 
     def route_proxy(self, environ: Mapping[str, str] = os.environ) -> Proxy | None:
-        """Give the proxy to go through: the configured one, else what the environment says."""
+        """Return the proxy: the configured one, otherwise that of the environment."""
         return self.proxy or proxy_from_environment(Endpoint.parse(self.server), environ)
 
     def credentials(self, clock: Clock) -> Credentials:
-        """Make the source of identities that this configuration describes."""
+        """Return the source of identities that this configuration describes."""
         match self.authentication:
             case Anonymous():
-                return Fixed()
+                return StaticCredentials()
             case Token(token):
-                return Fixed(bearer(token))
+                return StaticCredentials(bearer(token))
             case TokenFromFile(path, initial):
                 return TokenFile(path, clock=clock, initial=initial)
             case Login(username, password):
-                return Fixed(basic(username, password))
+                return StaticCredentials(basic(username, password))
             case ExecPlugin():
                 from steersman.transport.auth.exec_credentials import ExecCredentials  # noqa: PLC0415 - only who has a plugin
 

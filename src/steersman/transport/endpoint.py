@@ -21,7 +21,7 @@ class Endpoint(Struct, frozen=True):
 
     @classmethod
     def parse(cls, url: str) -> "Endpoint":
-        """Read an ``http`` or ``https`` URL; a bare ``host:port`` means ``https``."""
+        """Parse an ``http`` or ``https`` URL; a bare ``host:port`` means ``https``."""
         url = url if "://" in url else f"https://{url}"
         scheme, host, port, _ = _split(url)
         parts = urlsplit(url)
@@ -53,7 +53,7 @@ class Proxy(Struct, frozen=True):
 
     @classmethod
     def parse(cls, url: str) -> "Proxy":
-        """Read an ``http`` or ``https`` URL; a bare ``host:port`` means ``http``."""
+        """Parse an ``http`` or ``https`` URL; a bare ``host:port`` means ``http``."""
         url = url if "://" in url else f"http://{url}"
         scheme, host, port, login = _split(url)
         return cls(Endpoint(is_tls=scheme == "https", host=host, port=port), login)
@@ -76,7 +76,7 @@ def _split(url: str) -> tuple[str, str, int, Secret | None]:
 
 
 def _shown(url: str) -> str:
-    """Quote a URL in a message: whatever stands before an @ may be a password, and in a query a token."""
+    """Return a URL for a message without what may be secret: a password before the @, a token in the query."""
     scheme, _, rest = url.rpartition("://")
     place = rest.rpartition("@")[2]
     return repr(f"{scheme}://{place.partition('?')[0]}{'?…' if '?' in place else ''}")

@@ -39,7 +39,7 @@ class FencedTransport:
         return request if request.method in SAFE_METHODS else replace(request, fence=self._fence)
 
     async def ping(self) -> None:
-        """Ask the server for a sign of life."""
+        """Check that the server responds."""
         await self._inner.ping()
 
     async def close(self) -> None:

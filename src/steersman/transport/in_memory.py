@@ -1,7 +1,7 @@
 """A transport without a network: the request goes straight to an app in the same process.
 
-What an app answers over HTTP it answers here: statuses, headers, streams and their breaking off, upgrades, retries.
-There are no bytes to parse, so it is also the fastest transport; it still never runs the app inside the caller's step.
+An app responds here as over HTTP: statuses, headers, streams and broken streams, upgrades, retries. There are no bytes
+to parse, so it is also the fastest transport; it still never runs the app inside the caller's step.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ class InMemoryTransport:
 
     @asynccontextmanager
     async def upgrade(self, request: Request, *, protocol: str) -> AsyncIterator[Upgraded | Response]:
-        """Ask for another protocol; see ``Transport``."""
+        """Request another protocol; see ``Transport``."""
         headers = {**request.headers, "connection": "upgrade", "upgrade": protocol}
         exchange = self._begin(Request(request.method, request.target, headers, request.body, request.fence))
         try:
@@ -73,7 +73,7 @@ class InMemoryTransport:
         """Return at once: an app in the same process cannot be out of reach."""
 
     async def close(self) -> None:
-        """Break all exchanges off."""
+        """Break all exchanges."""
         self._closed = True
         for exchange in list(self._running):
             exchange.break_off(ConnectionLost("the transport was closed"))
@@ -82,7 +82,7 @@ class InMemoryTransport:
         exchange = self._begin(request)
         timer = None
         if deadline is not None:
-            late = NoAnswer("the answer was not complete within the time limit")
+            late = NoAnswer("the response was not complete within the timeout")
             left = deadline - self._clock.monotonic()
             timer = self._clock.call_later(max(left, 0.0), lambda: exchange.break_off(late))
         try:
@@ -136,7 +136,7 @@ class InMemoryTransport:
             exchange.respond(_INTERNAL_ERROR)
 
     async def _end(self, exchange: InMemoryExchange) -> None:
-        """Hang up; an app still at work is cancelled and waited for."""
+        """Disconnect; an app still at work is cancelled and waited for."""
         task = self._running.pop(exchange, None)
         exchange.hang_up()
         if task is not None and not task.done():
@@ -146,7 +146,7 @@ class InMemoryTransport:
 
 def _as_stream(answer: Response | InMemoryUpgraded) -> ResponseStream:
     if not isinstance(answer, Response):
-        raise ConnectionLost("the app switched protocols although nobody asked for it")
+        raise ConnectionLost("the app switched protocols without a request for it")
     stream = ResponseStream(answer.status, answer.headers)
     if answer.body:
         stream.feed(answer.body)
@@ -161,4 +161,4 @@ async def _as_whole(answer: Response | ResponseStream | InMemoryUpgraded) -> Res
         case ResponseStream():
             return Response(answer.status, answer.headers, b"".join([chunk async for chunk in answer]))
         case InMemoryUpgraded():
-            raise ConnectionLost("the app switched protocols although nobody asked for it")
+            raise ConnectionLost("the app switched protocols without a request for it")

@@ -13,7 +13,7 @@ _SWITCHING_PROTOCOLS = 101
 
 
 class InMemoryStream:
-    """An answer whose end is not known yet; see ``Stream``."""
+    """A response whose end is not known yet; see ``Stream``."""
 
     def __init__(self, buffer: ResponseStream, on_activity: Callable[[], None]) -> None:
         self._buffer = buffer
@@ -35,33 +35,33 @@ class InMemoryStream:
         return self._is_open and not self._buffer.is_full
 
     def write(self, chunk: bytes) -> None:
-        """Send one chunk; a no-op once the peer is gone."""
+        """Send one chunk; a no-op once the peer has disconnected."""
         if self._is_open and chunk:
             self._buffer.feed(chunk)
             self._was_full = self._was_full or self._buffer.is_full
             self._on_activity()
 
     def close(self) -> None:
-        """End the answer properly."""
+        """End the response properly."""
         self.end(None)
 
     def abort(self) -> None:
-        """Break the connection in the middle of the answer."""
-        self.end(ConnectionLost("the connection was lost in the middle of the answer"))
+        """Break the connection in the middle of the response."""
+        self.end(ConnectionLost("the connection was lost in the middle of the response"))
 
     def on_writable(self, callback: Callable[[], None]) -> None:
         """Call back each time the peer has caught up."""
         self._on_writable.append(callback)
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call back once when the peer is gone or the answer was ended."""
+        """Call back once when the peer has disconnected or the response has ended."""
         if self._is_open:
             self._on_close.append(callback)
         else:
             callback()
 
     def end(self, failure: TransportError | None) -> None:
-        """End it in whatever way, once."""
+        """End it once, in whatever way."""
         if self._is_open:
             self._is_open = False
             self._buffer.finish(failure)
@@ -96,7 +96,7 @@ class InMemoryUpgraded:
         self._incoming.finish()
 
     async def drain(self) -> None:
-        """Wait until the peer keeps up, or is gone."""
+        """Wait until the peer keeps up, or has disconnected."""
         while self._outgoing.is_full and not self._outgoing.is_ended:
             writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._writers.append(writer)
@@ -114,7 +114,7 @@ class InMemoryUpgraded:
 
 
 class InMemoryExchange:
-    """One request inside the process; ``answer`` resolves with what the app gives."""
+    """One request inside the process; ``answer`` resolves with the response of the app."""
 
     def __init__(
         self, peer: Peer, answer: "asyncio.Future[Response | ResponseStream | InMemoryUpgraded]", *, is_head: bool
@@ -129,16 +129,16 @@ class InMemoryExchange:
 
     @property
     def peer(self) -> Peer:
-        """Who is asking."""
+        """The client of the request."""
         return self._peer
 
     def respond(self, response: Response) -> None:
-        """Answer at once with a whole body."""
+        """Respond with a complete body."""
         body = b"" if self._is_head else response.body
         self._settle(Response(response.status, response.headers, body))
 
     def stream(self, status: int, headers: list[tuple[str, str]]) -> InMemoryStream:
-        """Begin an answer whose end is not known yet."""
+        """Begin a response whose end is not known yet."""
         buffer = ResponseStream(status, headers, high_water=_HIGH_WATER)
         self._stream = InMemoryStream(buffer, self._active)
         if self.answer.cancelled():
@@ -154,8 +154,8 @@ class InMemoryExchange:
         return self._upgraded
 
     def reset(self) -> None:
-        """Break the connection without an answer, or in the middle of it."""
-        self.break_off(ConnectionLost("the connection was lost before an answer came"))
+        """Break the connection without a response, or in the middle of it."""
+        self.break_off(ConnectionLost("the connection was lost before a response arrived"))
 
     def break_off(self, error: TransportError) -> None:
         """Fail the call under way."""
@@ -166,7 +166,7 @@ class InMemoryExchange:
             self.answer.set_exception(error)
 
     def hang_up(self) -> None:
-        """Take note that the caller is gone."""
+        """Note that the caller has disconnected."""
         self.is_answered = True
         if self._stream is not None:
             self._stream.end(None)
@@ -182,10 +182,10 @@ class InMemoryExchange:
         if self.answer.cancelled():  # the caller is gone; over HTTP the bytes would go nowhere
             return
         if self.is_answered:
-            raise RuntimeError("this request has been answered already")
+            raise RuntimeError("this request already has a response")
         self.is_answered = True
         self.answer.set_result(answer)
 
 
 def _nothing() -> None:
-    """No one listens for activity."""
+    """Do nothing."""

@@ -10,11 +10,11 @@ class Limits(Struct, frozen=True, kw_only=True):
     connect: float = 30.0
     #: Seconds for a TLS handshake.
     handshake: float = 10.0
-    #: Seconds without a byte after which a request under way is given up.
+    #: Seconds without a byte after which a request is given up.
     idle: float = 70.0
-    #: Seconds within which a server answers when it is asked for a sign of life.
+    #: Timeout of a liveness check in seconds.
     ping: float = 10.0
-    #: Seconds that an unused connection is kept; less than servers keep theirs (90), so that we hang up first.
+    #: Seconds that an unused connection is kept; less than servers keep theirs (90), so that this side closes first.
     keep_alive: float = 60.0
     #: Connections for whole requests at one time; more requests wait. Streams have their own and are not counted.
     connections: int = 100

@@ -1,7 +1,7 @@
-"""HTTP services that are no Kubernetes API: what operators call beside their cluster.
+"""HTTP services other than the Kubernetes API: what operators call besides their cluster.
 
-Connections are kept alive, one set for each server, and closed together. In a test an app of the same process answers
-for a URL, so that nothing listens and time can stand still.
+Connections are kept alive, one set for each server, and closed together. In a test an app of the same process can serve
+a URL, so that nothing listens and time can stand still.
 """
 
 import re
@@ -20,7 +20,7 @@ from steersman.transport.http.transport import HttpTransport
 from steersman.transport.in_memory import InMemoryTransport
 from steersman.transport.limits import Limits
 
-#: Seconds that one call may take unless told otherwise, retries included.
+#: Default timeout of one call in seconds, retries included.
 SERVICE_TIMEOUT = 30.0
 _LIMITS = Limits(connect=10.0, body=64 << 20)
 
@@ -44,10 +44,10 @@ class HttpService:
         headers: Mapping[str, str] | None = None,
         timeout: float = SERVICE_TIMEOUT,  # noqa: ASYNC109 - measured by the injected clock, retries included
     ) -> Response:
-        """Send a request to the URL, or to a path below it, with a JSON body if one is given; give the whole answer.
+        """Send a request to the URL, or to a path below it, with an optional JSON body; return the whole response.
 
-        It is repeated only where that is safe: reads whose connection broke, and what the server asks to repeat by
-        ``Retry-After``. Whoever writes repeats by himself, with a key that makes it the same write.
+        It is retried only where that is safe: reads whose connection broke, and what the server asks to repeat by
+        ``Retry-After``. Callers repeat writes themselves, with a key that makes it the same write.
         """
         sent = {"accept": "application/json"}
         body = b""
@@ -78,7 +78,7 @@ class HttpServices:
         self._around: Callable[[App], App] = lambda app: app
 
     def at(self, url: str, *, fence: WriteFence | None = None) -> HttpService:
-        """Return the service that a URL names; nothing is sent yet. A text that is not a URL is a ``ConfigError``.
+        """Return the service at a URL; nothing is sent yet. Raises ``ConfigError`` if it is not a URL.
 
         The fence is checked before each attempt of a request that may change something.
         """
@@ -95,11 +95,11 @@ class HttpServices:
         return HttpTransport(ClusterConfig(server=str(endpoint)), clock=self._clock, limits=_LIMITS)
 
     def serve(self, url: str, app: App) -> None:
-        """Let an app of this process answer for the server of a URL: nothing is sent anywhere then."""
+        """Serve a URL with an app of this process, without any network."""
         self._apps[_server_of(url)] = app
 
     def beside(self, clock: Clock, around: Callable[[App], App]) -> "HttpServices":
-        """Give the services of somebody with a clock of his own, who sees the same apps, each behind something."""
+        """Return services with another clock that see the same apps, each wrapped."""
         other = HttpServices(clock)
         other._apps, other._around = self._apps, around
         return other
@@ -114,7 +114,7 @@ class HttpServices:
 
 
 def _server_of(url: str) -> Endpoint:
-    # What is wrong with a URL is said without quoting it: it may be a secret, or a secret that was mistaken for one.
+    # Messages never quote the URL: it may contain a secret, or be a secret that was mistaken for one.
     scheme, separator, rest = url.partition("://")
     if not separator:
         raise ConfigError("not a URL: it has no scheme, such as https://")

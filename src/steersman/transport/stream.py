@@ -1,4 +1,4 @@
-"""An answer that arrives bit by bit: a buffer between whoever receives bytes and the one task that reads them."""
+"""A response that arrives piece by piece: a buffer between the connection and the task that reads it."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from typing import Self
 from steersman.errors import BadAnswer, TransportError
 from steersman.transport.http.inflate import Inflater
 
-#: Plain bytes that one read gives at most from a compressed answer.
+#: Maximum of plain bytes that one read returns from a compressed response.
 _INFLATE_AT_ONCE = 256 * 1024
 
 
 class ResponseStream:
-    """Status and headers at once, then the body by ``async for``: each step gives all bytes that came meanwhile.
+    """Status and headers at once, then the body by ``async for``: each step yields all bytes that arrived meanwhile.
 
     What arrived before a failure is delivered before the failure is raised. One reader at a time.
     """
@@ -35,7 +35,7 @@ class ResponseStream:
         return f"<ResponseStream {self.status} {state} buffered={self._size}>"
 
     def header(self, name: str, default: str = "") -> str:
-        """Give the first value of a header."""
+        """Return the first value of a header."""
         return next((value for key, value in self.headers if key == name), default)
 
     # What the receiving side calls; nothing here suspends.
@@ -68,10 +68,10 @@ class ResponseStream:
             self._failure = failure
             self._wake()
             if self._on_drained is not None:
-                self._on_drained()  # whoever waits to write need not wait any more
+                self._on_drained()  # the writer may continue
 
     def on_drained(self, callback: Callable[[], None]) -> None:
-        """Call back each time the reader has taken all that was buffered."""
+        """Call back each time the reader has consumed the buffer."""
         self._on_drained = callback
 
     # What the reader calls.
@@ -92,19 +92,19 @@ class ResponseStream:
             await self._wait()
 
     def interrupt(self) -> None:
-        """Let a read that waits raise ``TimeoutError``; reading can go on, and nothing is lost."""
+        """Raise ``TimeoutError`` in a waiting read; reading can continue, and nothing is lost."""
         if self._reader is not None and not self._reader.done():
             self._is_interrupted = True
             self._wake()
 
     async def read(self, limit: int = 4 * 1024 * 1024) -> bytes:
-        """Give the rest of the body at once: for answers that turn out to be an error message."""
+        """Return the rest of the body at once: for answers that turn out to be an error message."""
         parts: list[bytes] = []
         size = 0
         async for chunk in self:
             size += len(chunk)
             if size > limit:
-                raise BadAnswer(f"the answer exceeds {limit} bytes")
+                raise BadAnswer(f"the response exceeds {limit} bytes")
             parts.append(chunk)
         return b"".join(parts)
 

@@ -1,4 +1,4 @@
-"""The events of one watch, read from a transport until the server ends it or it is taken for dead."""
+"""The events of one watch, read from a transport until the server ends it or it is considered dead."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -10,7 +10,7 @@ from steersman.errors import ConnectionFailed, NoAnswer, TransportError
 from steersman.protocol.http import Request, Response
 from steersman.protocol.responses import error_of
 from steersman.protocol.watch_frames import RawEvent, WatchFrames
-from steersman.protocol.watch_liveness import OPENING, AskForLife, GiveUp, KeepWaiting, WatchLiveness
+from steersman.protocol.watch_liveness import OPENING, GiveUp, KeepWaiting, ProbeServer, WatchLiveness
 from steersman.transport.base import Transport
 from steersman.transport.stream import ResponseStream
 
@@ -19,14 +19,14 @@ from steersman.transport.stream import ResponseStream
 async def open_watch(
     transport: Transport, request: Request, *, clock: Clock, lasts: float | None
 ) -> AsyncIterator["WatchStream"]:
-    """Open a watch for the block; a refusal is raised as an ``ApiError``, a late answer as ``NoAnswer``.
+    """Open a watch for the block; a rejection raises ``ApiError``, a late response ``NoAnswer``.
 
     ``lasts`` is the number of seconds after which the server was asked to end it.
     """
     async with AsyncExitStack() as stack:
         try:
             async with clock.timeout(OPENING):
-                # Bytes have no time limit of their own: events have.
+                # Bytes have no timeout: events have one.
                 body = await stack.enter_async_context(transport.stream(request, idle=None))
                 if body.status != HTTPStatus.OK:
                     raise error_of(Response(body.status, body.headers, await body.read()))
@@ -38,7 +38,7 @@ async def open_watch(
 
 
 class WatchStream:
-    """Events by ``async for``: each step gives all events that one read completed, at least one.
+    """Events by ``async for``: each step yields all events that one read completed, at least one.
 
     Raises ``NoAnswer`` when the watch is dead by the rules of ``watch_liveness``, ``ConnectionFailed`` when it is quiet
     and the server is out of reach, and ``ConnectionLost`` when it ended in the middle of an event.
@@ -76,7 +76,7 @@ class WatchStream:
                     self._deadline.set_at(now + seconds)
                     with suppress(TimeoutError):
                         return await anext(self._body, None)
-                case AskForLife():
+                case ProbeServer():
                     await self._ask_for_life()
                 case GiveUp(reason):
                     raise NoAnswer(reason)
@@ -89,10 +89,10 @@ class WatchStream:
         except TransportError as error:
             if self._body.is_empty:  # else the watch itself has shown life meanwhile
                 raise ConnectionFailed(f"the watch is quiet and the server does not answer: {error}") from None
-        self._liveness.showed_life(self._clock.monotonic())
+        self._liveness.server_responded(self._clock.monotonic())
 
     def close(self) -> None:
-        """Leave no timer behind."""
+        """Cancel the timer."""
         self._deadline.cancel()
 
     def __repr__(self) -> str:

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
+
 from steersman.errors import Cause
 from steersman.golang.text import float_text, json_text, quoted
 
 
 class ErrorType(enum.Enum):
-    """What is wrong; the value is the word that starts the message and the reason of the cause."""
+    """The kind of an error; the value is the word that starts the message and the reason of the cause."""
 
     NOT_FOUND = ("Not found", "FieldValueNotFound")
     REQUIRED = ("Required value", "FieldValueRequired")
@@ -85,63 +87,65 @@ class FieldError:
 
 
 def required(field: str, detail: str = "") -> FieldError:
-    """Say that a field must be there."""
+    """Return the error that a required field is missing."""
     return FieldError(ErrorType.REQUIRED, field, "", detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    """Say that a value breaks a rule."""
+    """Return the error that a value breaks a rule."""
     return FieldError(ErrorType.INVALID, field, value, detail)
 
 
-def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    """Say that a value is of the wrong type."""
-    return FieldError(ErrorType.TYPE_INVALID, field, value, detail)
-
-
 def duplicate(field: str, value: Any) -> FieldError:
-    """Say that a value is there twice."""
+    """Return the error that a value occurs twice."""
     return FieldError(ErrorType.DUPLICATE, field, value)
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """Say that a field may not be set."""
+    """Return the error that a field may not be set."""
     return FieldError(ErrorType.FORBIDDEN, field, "", detail)
 
 
 def not_supported(field: str, value: Any, supported: Iterable[str]) -> FieldError:
-    """Say that a value is none of those that are allowed; they are named in the order given."""
+    """Return the error that a value is not one of the allowed ones, which are listed in the given order."""
     return FieldError(
         ErrorType.NOT_SUPPORTED, field, value, "supported values: " + ", ".join(quoted(text) for text in supported)
     )
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    """Say that a text is too long; Kubernetes says bytes even where it counts characters."""
+    """Return the error that a text is too long; Kubernetes says bytes even where it counts characters."""
     unit = "byte" if limit == 1 else "bytes"
     detail = f"may not be more than {limit} {unit}" if limit >= 0 else "value is too long"
     return FieldError(ErrorType.TOO_LONG, field, "", detail)
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:
-    """Say that there are too many items."""
+    """Return the error that there are too many items."""
     unit = "item" if limit == 1 else "items"
     detail = f"must have at most {limit} {unit}" if limit >= 0 else "has too many items"
     return FieldError(ErrorType.TOO_MANY, field, actual, detail)
 
 
 def internal(field: str, detail: str) -> FieldError:
-    """Say that the server itself could not check a field."""
+    """Return the error that the server itself could not check a field."""
     return FieldError(ErrorType.INTERNAL, field, "", detail)
 
 
 def aggregate(errors: Sequence[FieldError]) -> str:
-    """Join errors as one text; the same text is said once."""
+    """Join errors into one text without duplicates."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def invalid_message(errors: Sequence[FieldError], *, kind: str, group: str = "", name: str = "") -> str:
-    """Give the message of the 422 answer: ``Widget.demo.dev "a" is invalid: …``."""
+    """Return the message of the 422 answer: ``Widget.demo.dev "a" is invalid: …``."""
     qualified = f"{kind}.{group}" if group else kind
     return f'{qualified} "{name}" is invalid: {aggregate(errors)}'
+
+
+class ValidationResult(Struct, frozen=True):
+    """The errors and warnings about an object. It is valid without errors; warnings are sent with the response."""
+
+    errors: list[FieldError]
+    warnings: list[str]

@@ -13,7 +13,7 @@ from typing import Final
 
 from steersman.validation.names import label_faults, subdomain_faults
 
-#: Says whether a text is of the format.
+#: Returns whether a text has the format.
 Format = Callable[[str], bool]
 
 _HEX = "[0-9A-Fa-f]"
@@ -42,14 +42,14 @@ def _is_date(text: str) -> bool:
         return False
     year, month, day = (int(part) for part in parts.groups())
     try:
-        # Go knows a year 0, a leap year; Python does not.
+        # Go has a year 0, which is a leap year; Python does not.
         dt.date(year or 4, month, day)
     except ValueError:
         return False
     return True
 
 
-#: Days up to the 28th, which every month has, are told apart from those that need a calendar.
+#: Days up to the 28th, which every month has, are distinguished from those that need a calendar.
 _DATE_TIME = re.compile(
     r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8]|(3[01]|29))[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:.\d+)?"
     r"(?:[Zz]|[+-]\d\d:\d\d)",
@@ -66,14 +66,14 @@ _GO_TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d):(\d\d):(\d\d)([.,]\d+)?(Z|[+-]\
 
 
 def is_go_time(text: str) -> bool:
-    """Say whether a text is an RFC 3339 time as Go's parser demands it: upper case, in range."""
+    """Return whether a text is an RFC 3339 time as Go's parser demands it: upper case, in range."""
     parts = _GO_TIME.fullmatch(text)
     return parts is not None and _is_date(parts[1]) and parts[2] <= "23" and parts[3] <= "59" and parts[4] <= "59"
 
 
 _GO_DURATION = re.compile(r"[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
 _WORDED_DURATION = re.compile(r"\d+\s*([A-Za-zµ]+)", re.ASCII)
-#: Units by name; the last name of each may go on (`hours`), the others may not.
+#: Units by name; the last name of each may have a suffix (`hours`), the others may not.
 _UNITS: Final = (
     ("ns", "nano"),
     ("us", "µs", "micro"),
@@ -98,7 +98,7 @@ def _is_duration(text: str) -> bool:
 
 
 def _lenient_ip(text: str) -> bool:
-    """Say whether a text is an address; leading zeros in IPv4 are fine, as they are to Kubernetes."""
+    """Return whether a text is an address; leading zeros in IPv4 are fine, as they are to Kubernetes."""
     if ":" in text:
         head, colon, tail = text.rpartition(":")
         text = head + colon + _without_zeros(tail) if "." in tail else text
@@ -193,7 +193,7 @@ def _is_host_char(char: str) -> bool:
 
 
 def _is_lone_host(label: str) -> bool:
-    """Say whether a label may be a whole host name: a dash may stand in its second place only."""
+    """Return whether a label may be a whole host name: a dash may stand in its second place only."""
     rest = label[2:] if label[1:2] == "-" else label[1:]
     return _is_host_char(label[0]) and all(map(_is_host_char, rest))
 
@@ -228,7 +228,7 @@ def _is_authority(text: str) -> bool:
 
 
 def _is_uri(text: str) -> bool:
-    """Say whether a text is a URI that may stand in a request: with a scheme, or starting with a slash."""
+    """Return whether a text is a URI that may stand in a request: with a scheme, or starting with a slash."""
     if not text or any(char < " " or char == "\x7f" for char in text):
         return False
     scheme = _SCHEME.fullmatch(text)
@@ -280,12 +280,12 @@ _NUMBER_FORMATS: Final = frozenset({"int32", "int64", "uint32", "uint64", "float
 
 
 def string_format(name: str) -> Format | None:
-    """Give the check of a format, or nothing if Kubernetes does not know it."""
+    """Return the check of a format; ``None`` if Kubernetes does not define it."""
     return _FORMATS.get(name.replace("-", ""))
 
 
 def is_known_format(name: str, type_name: str) -> bool:
-    """Say whether a format means something for a type; others are accepted with a warning."""
+    """Return whether a format is defined for a type; others are accepted with a warning."""
     if type_name in ("integer", "number"):
         return name in _NUMBER_FORMATS
     return string_format(name) is not None

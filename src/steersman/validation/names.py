@@ -1,6 +1,6 @@
-"""Which names Kubernetes allows, and what it says about the others.
+"""The names that Kubernetes allows, and its messages about others.
 
-Each function gives the list of complaints about a name; an empty list means that the name is good.
+Each function returns the list of messages about a name; an empty list means that the name is valid.
 """
 
 import re
@@ -66,7 +66,7 @@ def _size(text: str) -> int:
 
 
 def label_faults(name: str) -> list[str]:
-    """Complain about a name that is not an RFC 1123 label: a namespace, a container."""
+    """Return errors unless a name is an RFC 1123 label: a namespace, a container."""
     faults: list[str] = []
     if len(name) <= LABEL_LIMIT and _IS_LABEL(name):  # what matches has as many bytes as characters
         return faults
@@ -78,7 +78,7 @@ def label_faults(name: str) -> list[str]:
 
 
 def subdomain_faults(name: str) -> list[str]:
-    """Complain about a name that is not an RFC 1123 subdomain: most object names, API groups."""
+    """Return errors unless a name is an RFC 1123 subdomain: most object names, API groups."""
     faults: list[str] = []
     if len(name) <= SUBDOMAIN_LIMIT and _IS_SUBDOMAIN(name):  # as above
         return faults
@@ -90,7 +90,7 @@ def subdomain_faults(name: str) -> list[str]:
 
 
 def dns1035_faults(name: str) -> list[str]:
-    """Complain about a name that is not a DNS-1035 label: a plural, a version, a Service."""
+    """Return errors unless a name is a DNS-1035 label: a plural, a version, a Service."""
     faults = []
     if _size(name) > LABEL_LIMIT:
         faults.append(f"must be no more than {LABEL_LIMIT} bytes")
@@ -100,13 +100,13 @@ def dns1035_faults(name: str) -> list[str]:
 
 
 def kind_faults(name: str) -> list[str]:
-    """Complain about a kind: a DNS-1035 label, but for its case."""
+    """Return errors unless a kind is a DNS-1035 label, ignoring its case."""
     faults = dns1035_faults(name.lower())
     return [f"may have mixed case, but should otherwise match: {','.join(faults)}"] if faults else []
 
 
 def path_segment_faults(name: str, *, prefix: bool = False) -> list[str]:
-    """Complain about a name that cannot stand in a URL; a prefix may be what a whole name may not."""
+    """Return errors if a name cannot be part of a URL; a prefix may be what a whole name may not."""
     if not prefix and name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{char}'" for char in ("/", "%") if char in name]
@@ -128,7 +128,7 @@ _KEY_LIMIT = SUBDOMAIN_LIMIT + 1 + LABEL_LIMIT
 
 
 def qualified_name_faults(key: str) -> list[str]:
-    """Complain about a key of labels or annotations, or a finalizer: ``name`` or ``domain/name``."""
+    """Return errors about a key of labels or annotations, or a finalizer: ``name`` or ``domain/name``."""
     if len(key) <= _KEY_LIMIT and _is_known_key(key):
         return []
     return _qualified_name_faults(key)
@@ -136,7 +136,7 @@ def qualified_name_faults(key: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _is_known_key(key: str) -> bool:
-    """Say whether a key is good; the same few keys stand on all objects of a cluster."""
+    """Return whether a key is good; the same few keys stand on all objects of a cluster."""
     return not _qualified_name_faults(key)
 
 
@@ -158,7 +158,7 @@ def _qualified_name_faults(key: str) -> list[str]:
 
 
 def label_value_faults(value: str) -> list[str]:
-    """Complain about the value of a label."""
+    """Return errors about the value of a label."""
     faults: list[str] = []
     if len(value) <= LABEL_LIMIT and _IS_VALUE(value):  # as above
         return faults

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from steersman.golang.text import GoStruct, quoted
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, forbidden, invalid, required, too_long
 from steersman.validation.formats import is_go_time
 from steersman.validation.names import (
@@ -39,7 +40,7 @@ _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionT
 _FILLED_IN: Final = frozenset(_IMMUTABLE) - {"name"}
 _STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
-#: Complains about a name; the flag says that only its beginning is known.
+#: Returns errors about a name; the flag is set if only its beginning is known.
 NameFaults = Callable[[str, bool], list[str]]
 
 _OWNER = Record(
@@ -108,12 +109,12 @@ class _PlainManaged(msgspec.Struct, forbid_unknown_fields=True):
     apiVersion: str  # noqa: N815 - the name on the wire
     time: str
     fieldsType: str  # noqa: N815 - the name on the wire
-    fieldsV1: dict[str, Any]  # noqa: N815 - the name on the wire
+    fieldsV1: JsonObject  # noqa: N815 - the name on the wire
     subresource: str = ""
 
 
 class _PlainMeta(msgspec.Struct, forbid_unknown_fields=True):
-    """Metadata as it nearly always is: every field known and of its type, no nulls, nothing left out inside."""
+    """Metadata in its usual form: every field known and of its type, no nulls, nothing missing inside."""
 
     name: str = ""
     generateName: str = ""  # noqa: N815 - the name on the wire
@@ -132,7 +133,7 @@ class _PlainMeta(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _is_plain(value: Any) -> bool:
-    """Say quickly that metadata is what the typed structure would make of it, but for empty fields."""
+    """Return whether the typed structure would keep metadata unchanged, apart from empty fields."""
     try:
         plain = msgspec.convert(value, _PlainMeta)
     except (msgspec.ValidationError, RecursionError):
@@ -143,8 +144,8 @@ def _is_plain(value: Any) -> bool:
     return all(map(is_go_time, times))
 
 
-def read_object_meta(value: Any, path: str = "metadata") -> tuple[dict[str, Any], list[str]]:
-    """Read ``metadata`` as the server's typed structure: what is kept of it, and the paths of unknown fields.
+def read_object_meta(value: Any, path: str = "metadata") -> tuple[JsonObject, list[str]]:
+    """Read ``metadata`` as the server's typed structure; return what is kept, and the paths of unknown fields.
 
     Raises `WireTypeError` with the decoder's message for a wrong type.
     """
@@ -160,32 +161,32 @@ def read_object_meta(value: Any, path: str = "metadata") -> tuple[dict[str, Any]
 
 
 def subdomain_name_faults(name: str, prefix: bool) -> list[str]:
-    """Complain about the name of most kinds: a DNS subdomain; of a prefix, a trailing dash is fine."""
+    """Return errors unless a name is a DNS subdomain, as for most kinds; a prefix may end in a dash."""
     if prefix and name.endswith("-") and len(name) > 1:
         name = name[:-1] + "a"
     return subdomain_faults(name)
 
 
 def label_name_faults(name: str, prefix: bool) -> list[str]:
-    """Complain about the name of kinds whose names stand alone in DNS."""
+    """Return errors unless a name is a DNS label, for kinds whose names appear alone in DNS."""
     faults = label_faults(name[:-1] + "a" if prefix and name.endswith("-") else name)
     return [fault.replace("63 bytes", "63 characters") for fault in faults]
 
 
 def url_name_faults(name: str, prefix: bool) -> list[str]:
-    """Complain about the name of kinds that allow whatever a URL can carry."""
+    """Return errors unless a name can be part of a URL, for kinds that allow any other character."""
     return path_segment_faults(name, prefix=prefix)
 
 
 def annotation_errors(annotations: dict[str, str], path: str) -> list[FieldError]:
-    """Complain about annotations: bad keys, too much text."""
+    """Return errors about annotations: invalid keys, too much text."""
     errors = [invalid(path, key, fault) for key in annotations for fault in qualified_name_faults(key.lower())]
     size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     return [*errors, too_long(path, ANNOTATIONS_LIMIT)] if size > ANNOTATIONS_LIMIT else errors
 
 
 def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
-    """Complain about labels: bad keys, bad values."""
+    """Return errors about labels: invalid keys, invalid values."""
     errors: list[FieldError] = []
     for key, value in labels.items():
         if faults := qualified_name_faults(key):
@@ -195,7 +196,7 @@ def label_errors(labels: dict[str, str], path: str) -> list[FieldError]:
     return errors
 
 
-def _owner_errors(owner: dict[str, Any], path: str) -> list[FieldError]:
+def _owner_errors(owner: JsonObject, path: str) -> list[FieldError]:
     group, _, version = owner["apiVersion"].rpartition("/")
     errors = []
     if not version or "/" in group:
@@ -209,8 +210,8 @@ def _owner_errors(owner: dict[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
-def owner_reference_errors(owners: Sequence[dict[str, Any]], path: str) -> list[FieldError]:
-    """Complain about owner references: empty parts, more than one controller."""
+def owner_reference_errors(owners: Sequence[JsonObject], path: str) -> list[FieldError]:
+    """Return errors about owner references: empty parts, more than one controller."""
     errors = [error for owner in owners for error in _owner_errors(owner, path)]
     controllers = [f"{owner['kind']}/{owner['name']}" for owner in owners if owner.get("controller")]
     text_ = 'Only one reference can have Controller set to true. Found "true" in references for {} and {}'
@@ -220,7 +221,7 @@ def owner_reference_errors(owners: Sequence[dict[str, Any]], path: str) -> list[
 
 
 def finalizer_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
-    """Complain about finalizers: bad names, and two that contradict each other."""
+    """Return errors about finalizers: invalid names, and two that contradict each other."""
     errors = [invalid(path, name, fault) for name in finalizers for fault in qualified_name_faults(name)]
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text_ = "finalizer orphan and foregroundDeletion cannot be both set"
@@ -229,7 +230,7 @@ def finalizer_errors(finalizers: Sequence[str], path: str) -> list[FieldError]:
 
 
 def finalizer_warnings(finalizers: Sequence[str], path: str = "metadata.finalizers") -> list[str]:
-    """Warn about finalizers without a domain, which may collide with those of others."""
+    """Return warnings about finalizers without a domain, which may collide with those of other controllers."""
     return [
         f'{path}: "{name}": prefer a domain-qualified finalizer name to avoid accidental conflicts with other '
         "finalizer writers"
@@ -238,7 +239,7 @@ def finalizer_warnings(finalizers: Sequence[str], path: str = "metadata.finalize
     ]
 
 
-def _name_errors(meta: dict[str, Any], name_faults: NameFaults, path: str) -> list[FieldError]:
+def _name_errors(meta: JsonObject, name_faults: NameFaults, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     prefix = meta.get("generateName", "")
     if prefix:
@@ -251,7 +252,7 @@ def _name_errors(meta: dict[str, Any], name_faults: NameFaults, path: str) -> li
     return errors
 
 
-def _namespace_errors(meta: dict[str, Any], path: str, *, namespaced: bool) -> list[FieldError]:
+def _namespace_errors(meta: JsonObject, path: str, *, namespaced: bool) -> list[FieldError]:
     namespace = meta.get("namespace", "")
     if not namespaced:
         return [forbidden(f"{path}.namespace", "not allowed on this type")] if namespace else []
@@ -261,7 +262,7 @@ def _namespace_errors(meta: dict[str, Any], path: str, *, namespaced: bool) -> l
     return [invalid(f"{path}.namespace", namespace, fault) for fault in faults] if faults else []
 
 
-def _common_errors(meta: dict[str, Any], path: str) -> list[FieldError]:
+def _common_errors(meta: JsonObject, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if labels := meta.get("labels"):
         errors += label_errors(labels, f"{path}.labels")
@@ -273,7 +274,7 @@ def _common_errors(meta: dict[str, Any], path: str) -> list[FieldError]:
 
 
 def validate_object_meta(
-    meta: dict[str, Any],
+    meta: JsonObject,
     *,
     namespaced: bool,
     name_faults: NameFaults = subdomain_name_faults,
@@ -291,8 +292,8 @@ def validate_object_meta(
     return errors
 
 
-def validate_object_meta_update(meta: dict[str, Any], old: dict[str, Any], path: str = "metadata") -> list[FieldError]:
-    """Check metadata that replaces other metadata: who an object is never changes, nor does a deletion."""
+def validate_object_meta_update(meta: JsonObject, old: JsonObject, path: str = "metadata") -> list[FieldError]:
+    """Validate metadata that replaces other metadata: identity and deletion never change."""
     errors = _late_finalizer_errors(meta, old, path) if old.get("deletionTimestamp") else []
     errors += [
         invalid(f"{path}.{name}", meta.get(name), "field is immutable")
@@ -302,7 +303,7 @@ def validate_object_meta_update(meta: dict[str, Any], old: dict[str, Any], path:
     return errors + _common_errors(meta, path)
 
 
-def _late_finalizer_errors(meta: dict[str, Any], old: dict[str, Any], path: str) -> list[FieldError]:
+def _late_finalizer_errors(meta: JsonObject, old: JsonObject, path: str) -> list[FieldError]:
     added = [name for name in meta.get("finalizers") or () if name not in (old.get("finalizers") or ())]
     if not added:
         return []
@@ -311,7 +312,7 @@ def _late_finalizer_errors(meta: dict[str, Any], old: dict[str, Any], path: str)
     return [forbidden(f"{path}.finalizers", text_)]
 
 
-def validate_any_change(meta: dict[str, Any], old: dict[str, Any], *, namespaced: bool) -> list[FieldError]:
-    """Check changed metadata by the rules of all kinds; those of most kinds look at it again."""
+def validate_any_change(meta: JsonObject, old: JsonObject, *, namespaced: bool) -> list[FieldError]:
+    """Validate changed metadata by the rules of all kinds; most kinds validate it again by their own."""
     whole = validate_object_meta(meta, namespaced=namespaced, name_faults=url_name_faults)
     return whole + validate_object_meta_update(meta, old)

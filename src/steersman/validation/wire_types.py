@@ -1,8 +1,8 @@
-"""Reading JSON into the typed structures of Kubernetes: what is kept, what is unknown, what is refused.
+"""Reads JSON into the typed structures of Kubernetes: what is kept, what is unknown, what is rejected.
 
-A type is described once as a value (`Record`, `Listed`, `Mapped`, a scalar …); `read` then gives the JSON value as the
-server's own structures would write it again (nulls and empty optional fields gone, fields in their declared order), the
-paths of unknown fields, and for a wrong type the message of Go's decoder. It does not judge values.
+A type is described once as a value (`Record`, `Listed`, `Mapped`, a scalar …). `read` returns the JSON value as the
+server's own structures would write it again (without nulls and empty optional fields, fields in their declared order),
+the paths of unknown fields, and for a wrong type the message of Go's decoder. It does not validate values.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from steersman.golang.text import json_number, json_string
+from steersman.json_types import JsonObject
 from steersman.validation.formats import is_go_time
 
 _INT64 = range(-(2**63), 2**63)
@@ -21,23 +22,23 @@ _JSON_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list
 
 
 class WireTypeError(Exception):
-    """A value does not fit its type; the text is what Go's decoder says."""
+    """A value does not fit its type; the text is that of Go's decoder."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """Where a reader stands, and what it has met that the type does not know."""
+    """Position of a reader, and the unknown fields it has met."""
 
     unknown: list[str] = field(default_factory=list)
     #: The struct whose field is being read, and the names of the fields down to it: Go names both.
     record: str = ""
     trail: tuple[str, ...] = ()
-    #: Whether empty maps and lists that would not be written are kept all the same; and whether there was one.
+    #: Whether empty maps and lists that would not be written are kept nevertheless, and whether there was one.
     keeps_empty: bool = False
     has_empty: bool = False
 
     def refuse(self, value: Any, wanted: str) -> WireTypeError:
-        """Give the error for a value that is not of the wanted Go type."""
+        """Return the error for a value that is not of the wanted Go type."""
         word = _JSON_WORDS[value.__class__]
         if wanted in ("int64", "int32") and word == "number":
             word = f"number {json_number(value) if value.__class__ is float else value}"
@@ -45,7 +46,7 @@ class Reading:
         return WireTypeError(f"json: cannot unmarshal {word} into {where} of type {wanted}")
 
 
-#: Reads one value: gives what is kept of it. The path is the one that unknown fields are named by.
+#: Reads one value and returns what is kept of it. The path is the one by which unknown fields are named.
 Reader = Callable[[Any, str, Reading], Any]
 
 
@@ -61,7 +62,7 @@ class WireType:
 
 @dataclass(frozen=True, slots=True)
 class WireField:
-    """A field of a record; an optional one is left out when empty, others are written as their type's zero."""
+    """A field of a record; an optional one is left out when empty, others are written as their type's zero value."""
 
     type: WireType
     optional: bool = True
@@ -81,7 +82,7 @@ def _scalar(go_name: str, accepts: Callable[[Any], bool], zero: Any) -> WireType
 
 
 def text(go_name: str = "string") -> WireType:
-    """Describe a string, under the name of its Go type."""
+    """Return the type of a string, under the name of its Go type."""
     return _scalar(go_name, lambda value: value.__class__ is str, "")
 
 
@@ -91,7 +92,7 @@ INT64: Final = _scalar("int64", lambda value: value.__class__ is int and value i
 INT32: Final = _scalar("int32", lambda value: value.__class__ is int and value in _INT32, 0)
 FLOAT64: Final = _scalar("float64", lambda value: value.__class__ in (int, float), 0)
 
-#: Any JSON value, kept as it is.
+#: Any JSON value, kept unchanged.
 JSON: Final = WireType("v1.JSON", lambda value, _path, _reading: value)
 
 
@@ -112,7 +113,7 @@ TIME: Final = WireType("v1.Time", _read_time)
 
 
 def listed(item: WireType) -> WireType:
-    """Describe a list of one type."""
+    """Return the type of a list of one type."""
     go_name = f"[]{item.go_name}"
 
     def read(value: Any, path: str, reading: Reading) -> Any:
@@ -126,7 +127,7 @@ def listed(item: WireType) -> WireType:
 
 
 def mapped(item: WireType) -> WireType:
-    """Describe a map from strings to one type."""
+    """Return the type of a map from strings to one type."""
     go_name = f"map[string]{item.go_name}"
 
     def read(value: Any, path: str, reading: Reading) -> Any:
@@ -157,7 +158,7 @@ class Record:
         self.restarts = restarts
         self.type = WireType(f"v1.{name}", self.read)
 
-    def read(self, value: Any, path: str, reading: Reading) -> dict[str, Any] | None:
+    def read(self, value: Any, path: str, reading: Reading) -> JsonObject | None:
         """Read an object; unknown fields are noted and dropped, in the order in which Go finds them."""
         if value is None:
             return None
@@ -166,7 +167,7 @@ class Record:
         before = reading.record, reading.trail
         trail = () if self.restarts else before[1]
         reading.record = self.name
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for key, part in value.items():
             spec = self.fields.get(key)
             here = f"{path}.{key}" if path else key
@@ -178,7 +179,7 @@ class Record:
         reading.record, reading.trail = before
         return self._written(found)
 
-    def _written(self, found: dict[str, Any]) -> dict[str, Any]:
+    def _written(self, found: JsonObject) -> JsonObject:
         written = {}
         for name, spec in self.fields.items():
             value = found.get(name, None if spec.pointer else spec.type.zero)

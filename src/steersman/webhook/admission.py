@@ -1,4 +1,4 @@
-"""`Admission`: the circumstances of a write that a function is asked about."""
+"""`Admission`: what a webhook function knows about a write besides the object."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,17 +6,17 @@ from typing import Final, Generic, TypeVar
 
 from steersman.client.client import Client
 from steersman.objects.resource import KubeObject
-from steersman.webhook.review import AdmissionRequest, Operation
+from steersman.webhook.reviews.admission_review import AdmissionRequest, Operation
 
 K = TypeVar("K", bound=KubeObject)
 
-#: Letters of a warning that the API server passes on for certain; it cuts longer ones.
+#: Characters of a warning; the API server truncates longer ones.
 _LONGEST_WARNING: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks for a write, as the API server knows them."""
+    """The user who makes the request, as the API server authenticated them."""
 
     name: str
     groups: frozenset[str] = frozenset()
@@ -25,40 +25,40 @@ class User:
 
 
 class Admission(Generic[K]):
-    """One write that somebody asks for: who, what, and the object as it was."""
+    """One write under review: the user, the operation and the old object."""
 
     def __init__(self, request: AdmissionRequest, old: K | None, client: Client) -> None:
         self._request = request
         self._warnings: list[str] = []
-        #: The object as it is stored; ``None`` when it is new.
+        #: The stored object; ``None`` for a create.
         self.old = old
-        #: For looking at other objects; what it may read must be permitted (``operator.permit``).
+        #: Client for reading other objects; it needs RBAC permissions (``operator.permit``).
         self.client = client
-        told = request.user_info
-        self.user = User(told.username, frozenset(told.groups), told.uid, told.extra)
+        info = request.user_info
+        self.user = User(info.username, frozenset(info.groups), info.uid, info.extra)
 
     @property
     def operation(self) -> Operation:
-        """What is asked for: ``CREATE``, ``UPDATE`` or ``DELETE``."""
+        """Requested operation: ``CREATE``, ``UPDATE`` or ``DELETE``."""
         return self._request.operation
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing will be stored: change nothing outside either."""
+        """Whether the write is a dry run: the webhook must have no side effects then."""
         return bool(self._request.dry_run)
 
     @property
     def uid(self) -> str:
-        """The uid of this request, for log lines; a write that is asked about again has another."""
+        """Uid of this review, for log lines; a retried write has another one."""
         return self._request.uid
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was said so far."""
+        """Warnings so far."""
         return tuple(self._warnings)
 
     def warn(self, text: str) -> None:
-        """Tell whoever writes something; kubectl prints it. One line, at most 256 letters."""
+        """Add a warning for the user, which kubectl prints: one line of at most 256 characters."""
         line = " ".join(text.split())
         self._warnings.append(line if len(line) <= _LONGEST_WARNING else f"{line[: _LONGEST_WARNING - 1]}…")
 

@@ -1,4 +1,4 @@
-"""What an author declares: a function that judges or completes the objects of a kind before they are written."""
+"""`Webhook`: a declared function that validates or defaults the objects of a kind before they are written."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ from steersman.objects.identity import ApiResource
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.validation.names import label_faults
 from steersman.webhook.admission import Admission
-from steersman.webhook.review import Operation
+from steersman.webhook.reviews.admission_review import Operation
 
 K = TypeVar("K", bound=KubeObject)
 
-#: The author's function. A plain ``def`` is called as it is, so it must not wait; what waits is an ``async def``.
+#: The author's function. A plain ``def`` runs on the event loop, so it must not block; use ``async def`` to wait.
 AdmissionFunction: TypeAlias = Callable[[K, Admission[K]], Awaitable[None] | None]
-#: What happens to a write when the function cannot be asked, or fails.
+#: What the API server does with a write when the function fails or does not answer.
 FailurePolicy: TypeAlias = Literal["Fail", "Ignore"]
 
-#: Seconds that the API server waits at most, whatever it is told.
+#: The API server accepts no longer timeout, in seconds.
 _LONGEST: Final = 30
 
 
-class Role(Enum):
-    """What a function is for; the value stands in its path."""
+class WebhookRole(Enum):
+    """Purpose of a webhook; the value is part of its path."""
 
     VALIDATE = "validate"
     DEFAULT = "default"
@@ -32,11 +32,11 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookOptions:
-    """When a function is asked, and what happens if it cannot be."""
+    """Which operations call a webhook, and what happens if it fails."""
 
     on: tuple[Operation, ...] = ("CREATE", "UPDATE")
     failure: FailurePolicy = "Fail"
-    #: Seconds that a write waits for the function.
+    #: Seconds that the API server waits for the webhook.
     timeout: int = 10
 
     def __post_init__(self) -> None:
@@ -50,18 +50,18 @@ class WebhookOptions:
 
 
 class Webhook(Generic[K]):
-    """A declared function. It can be called as the function that it was made from."""
+    """A declared webhook. Calling it calls the author's function."""
 
     def __init__(
-        self, role: Role, name: str, kind: type[K], function: AdmissionFunction[K], options: WebhookOptions
+        self, role: WebhookRole, name: str, kind: type[K], function: AdmissionFunction[K], options: WebhookOptions
     ) -> None:
         if faults := label_faults(name):
-            raise DeclarationError(f"a webhook cannot be named {name!r}: {faults[0]}; name= it otherwise")
-        if role is Role.DEFAULT and "DELETE" in options.on:
-            raise DeclarationError(f"{name}: what is deleted cannot be completed; on= takes CREATE and UPDATE")
+            raise DeclarationError(f"a webhook cannot be named {name!r}: {faults[0]}; pass another name=")
+        if role is WebhookRole.DEFAULT and "DELETE" in options.on:
+            raise DeclarationError(f"{name}: a deleted object cannot be defaulted; on= takes CREATE and UPDATE")
         self.role = role
         self.name = name
-        #: As functions have one: a declared function can be declared once more, for another purpose.
+        #: Functions have one, so that a webhook can be decorated again for another purpose.
         self.__name__ = name.replace("-", "_")
         self.kind = kind
         self.resource: ApiResource = resource_of(kind)
@@ -69,11 +69,11 @@ class Webhook(Generic[K]):
         self.options = options
 
     def __call__(self, obj: K, admission: Admission[K]) -> Awaitable[None] | None:
-        """Call the author's function itself."""
+        """Call the author's function."""
         return self.function(obj, admission)
 
     def path(self, operator: str) -> str:
-        """Give where the function is asked."""
+        """Return the URL path of the webhook."""
         return f"/{operator}/{self.role.value}/{self.name}"
 
     def __repr__(self) -> str:
@@ -81,5 +81,5 @@ class Webhook(Generic[K]):
 
 
 def name_of(function: Callable[..., object], given: str) -> str:
-    """Name a webhook: by its function, unless it was given a name."""
+    """Return the name of a webhook: the given one, or that of its function."""
     return given or function.__name__.strip("_").replace("_", "-").lower()

@@ -1,7 +1,7 @@
-"""How long to wait before trying again: longer for a key that keeps failing, and few at once overall.
+"""Back-off of failed keys, and a rate limit for all of them; ``retries`` combines the two.
 
-Pure: time is a number that the caller hands in. The defaults are client-go's: 5 ms doubling to 1000 s for each key, and
-10 per second with a burst of 100 overall. How the two go together is the business of ``retries``.
+Pure: the caller passes the time as a number. The defaults are client-go's: 5 ms doubling to 1000 s for each key, and 10
+per second with a burst of 100 overall.
 """
 
 import math
@@ -14,7 +14,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Exponential(Struct, frozen=True, kw_only=True):
-    """Seconds that double with every failure, up to a limit."""
+    """A wait that doubles with every failure, up to a limit."""
 
     base: float = 0.005
     limit: float = 1000.0
@@ -24,23 +24,23 @@ class Exponential(Struct, frozen=True, kw_only=True):
             raise ValueError(f"need 0 < base ≤ limit, got {self}")
 
     def after(self, failures: int) -> float:
-        """Return the wait after that many earlier failures; any number is safe."""
-        # Beyond this exponent the limit is reached anyway, and a float would overflow.
+        """Return the wait after that many failures; any number is safe."""
+        # Above this exponent the limit is reached anyway, and a float would overflow.
         enough = math.ceil(math.log2(self.limit / self.base)) + 1
         return min(self.base * 2.0 ** min(failures, enough), self.limit)
 
 
 class _Failing(Struct):
     failures: int
-    #: When the retry that was granted last is due.
+    #: When the last retry is due.
     until: float
 
 
 class Backoff(Generic[K]):
-    """Counts the failures of each key.
+    """Count the failures of each key.
 
-    A failure that comes before the wait of the last one is over does not count: work that was triggered meanwhile by
-    something unrelated must not make the retries rarer.
+    A failure before the wait of the last one is over does not count: a run that was triggered by something unrelated
+    must not delay the retries.
     """
 
     def __init__(self, wait: Exponential | None = None) -> None:
@@ -62,11 +62,11 @@ class Backoff(Generic[K]):
         return seconds
 
     def forget(self, key: K) -> None:
-        """Forget the failures of a key: it succeeded, or it is gone."""
+        """Forget the failures of a key: it succeeded, or its object was deleted."""
         self._failing.pop(key, None)
 
     def failures(self, key: K) -> int:
-        """Return how often a key has failed since it was last forgotten."""
+        """Return the failures of a key since it was last forgotten."""
         known = self._failing.get(key)
         return known.failures if known else 0
 

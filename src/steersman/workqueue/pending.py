@@ -1,13 +1,14 @@
-"""The rules of the work queue, without waiting: which key may be worked on next, and why it must be.
+"""The rules of the work queue, without waiting: which key is worked on next, and why.
 
-Promises: a key is in the queue at most once and never worked on twice at the same time; what is added while its key is
-being worked on is not lost; among keys of one priority the first comes first; no level starves another for ever.
-Time is a number that the caller hands in.
+Promises: a key is in the queue at most once and never worked on twice at the same time; a request for a key that is
+being worked on is not lost; keys of one priority are handed out in order of arrival; no priority starves another
+forever. The caller passes the time as a number.
 """
 
 import heapq
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from msgspec import Struct
 K = TypeVar("K", bound=Hashable)
 C = TypeVar("C", bound=Hashable)
 
-#: The priority of whatever is not said to be urgent or unimportant.
+#: The default priority.
 NORMAL = 0
 #: The priority of retries, and of retries of keys that failed often: they never keep a change waiting.
 RETRY, REPEATED = -10, -20
@@ -23,17 +24,17 @@ RETRY, REPEATED = -10, -20
 LOW = -100
 
 
-class Want(Struct, Generic[C]):
-    """How urgently a key is wanted, and why: the union of all that was asked for it."""
+class PendingRequest(Struct, Generic[C]):
+    """The union of all requests for a key: the highest priority and all causes."""
 
     priority: int
     #: Distinct, in the order of their first appearance.
     causes: tuple[C, ...] = ()
-    #: How many more causes there were than are kept.
+    #: Number of causes that were not kept.
     dropped: int = 0
 
-    def merge(self, other: "Want[C]", keep: int) -> None:
-        """Take over what another asked for; at most ``keep`` causes are remembered."""
+    def merge(self, other: "PendingRequest[C]", keep: int) -> None:
+        """Add another request; at most ``keep`` causes are kept."""
         self.priority = max(self.priority, other.priority)
         self.dropped += other.dropped
         fresh = [cause for cause in other.causes if cause not in self.causes]
@@ -43,8 +44,16 @@ class Want(Struct, Generic[C]):
             self.dropped += len(fresh[room:])
 
 
-class Taken(Struct, Generic[K, C], frozen=True):
-    """A key that was handed out to be worked on; ``done`` must follow."""
+class Place(StrEnum):
+    """Where a key is in the queue."""
+
+    READY = "ready"
+    RUNNING = "running"
+    DELAYED = "delayed"
+
+
+class WorkItem(Struct, Generic[K, C], frozen=True):
+    """A key that was handed out; ``done`` must follow."""
 
     key: K
     priority: int
@@ -53,53 +62,53 @@ class Taken(Struct, Generic[K, C], frozen=True):
 
 
 class Pending(Generic[K, C]):
-    """Keys that want work, keys that are being worked on, and keys that will want work later."""
+    """Keys that are ready, keys that are being worked on, and keys that will be ready later."""
 
     def __init__(self, *, keep_causes: int = 16, patience: int = 64) -> None:
         if keep_causes < 1 or patience < 1:
             raise ValueError(f"need keep_causes ≥ 1 and patience ≥ 1, got {keep_causes} and {patience}")
         self._keep = keep_causes
-        #: How often in a row a waiting level may be passed over.
+        #: How often in a row a priority may be passed over.
         self._patience = patience
-        #: How often each level was passed over since a key of it was taken.
+        #: How often each priority was passed over since a key of it was taken.
         self._passed_over: dict[int, int] = {}
-        #: What was asked for each key that wants work. Invariant: ready ⊆ wanted, and wanted - ready ⊆ running.
-        self._wanted: dict[K, Want[C]] = {}
-        #: Keys to hand out, by priority, oldest first. Invariant: no level is empty; ready ∩ running = ∅.
+        #: The requests for each key. Invariant: ready ⊆ requested, and requested - ready ⊆ running.
+        self._requested: dict[K, PendingRequest[C]] = {}
+        #: Keys to hand out, by priority, oldest first. Invariant: no priority is empty; ready ∩ running = ∅.
         self._ready: dict[int, OrderedDict[K, None]] = {}
         #: Keys handed out and not done.
         self._running: set[K] = set()
-        #: When each delayed key is due, and what was asked. Invariant: each has an entry of that time in the heap.
-        self._delayed: dict[K, tuple[float, Want[C]]] = {}
+        #: When each delayed key is due, and its requests. Invariant: each has an entry of that time in the heap.
+        self._delayed: dict[K, tuple[float, PendingRequest[C]]] = {}
         #: (time, serial, key); entries that no longer agree with ``_delayed`` are stale and skipped.
         self._heap: list[tuple[float, int, K]] = []
         self._serial = 0
         self._closed = False
 
     def add(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> bool:
-        """Ask for work on a key now; answer whether there is one key more to hand out."""
+        """Add a key now; return whether there is one more key to hand out."""
         if self._closed:
             return False
-        return self.want(key, self.new_want(priority, causes))
+        return self.request(key, self.new_request(priority, causes))
 
     def add_at(self, key: K, when: float, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> None:
-        """Ask for work on a key at a time; of several times for one key the earliest counts."""
+        """Add a key at a time; of several times for one key the earliest counts."""
         if self._closed:
             return
-        want = self.new_want(priority, causes)
+        request = self.new_request(priority, causes)
         known = self._delayed.get(key)
         if known is not None:
-            known[1].merge(want, self._keep)
+            known[1].merge(request, self._keep)
             if known[0] <= when:
                 return
-            want = known[1]
-        self._delayed[key] = (when, want)
+            request = known[1]
+        self._delayed[key] = (when, request)
         self._serial += 1
         heapq.heappush(self._heap, (when, self._serial, key))
         self._shrink_heap()
 
     def promote(self, now: float) -> list[K]:
-        """Let every delayed key whose time has come want work; give those that can now be handed out."""
+        """Make every delayed key ready whose time has come; return those that can now be handed out."""
         more: list[K] = []
         while self._heap and self._heap[0][0] <= now:
             when, _, key = heapq.heappop(self._heap)
@@ -107,12 +116,12 @@ class Pending(Generic[K, C]):
             if known is None or known[0] != when:
                 continue
             del self._delayed[key]
-            if self.want(key, known[1]):
+            if self.request(key, known[1]):
                 more.append(key)
         return more
 
     def next_due(self) -> float | None:
-        """Give the time at which ``promote`` will next have something to do."""
+        """Return the time at which ``promote`` will next have something to do."""
         while self._heap:
             when, _, key = self._heap[0]
             known = self._delayed.get(key)
@@ -121,8 +130,8 @@ class Pending(Generic[K, C]):
             heapq.heappop(self._heap)
         return None
 
-    def take(self) -> Taken[K, C] | None:
-        """Hand out the next key, if there is one."""
+    def take(self) -> WorkItem[K, C] | None:
+        """Return the next key, if there is one, and mark it as being worked on."""
         if not self._ready:
             return None
         level = self._next_level()
@@ -130,33 +139,33 @@ class Pending(Generic[K, C]):
         key, _ = keys.popitem(last=False)
         if not keys:
             del self._ready[level]
-        want = self._wanted.pop(key)
+        request = self._requested.pop(key)
         self._running.add(key)
-        return Taken(key, want.priority, want.causes, want.dropped)
+        return WorkItem(key, request.priority, request.causes, request.dropped)
 
     def done(self, key: K) -> bool:
-        """End the work on a key; answer whether it wants work again, so that there is one key more to hand out."""
+        """End the work on a key; return whether it was requested again, so that there is one more key to hand out."""
         self._running.discard(key)
-        want = self._wanted.get(key)
-        if want is None or self._is_ready(key, want):
+        request = self._requested.get(key)
+        if request is None or self._is_ready(key, request):
             return False
-        self._enqueue(key, want)
+        self._enqueue(key, request)
         return True
 
     def close(self) -> None:
-        """Refuse whatever is added from now on and forget what is delayed; what is ready is still handed out."""
+        """Reject new keys and drop delayed ones; ready keys are still handed out."""
         self._closed = True
         self._delayed.clear()
         self._heap.clear()
 
     def discard(self) -> None:
-        """Forget every key that was not handed out; those under way are not wanted again."""
+        """Drop every key that was not handed out, and requests for keys that were."""
         self._ready.clear()
-        self._wanted.clear()
+        self._requested.clear()
 
     @property
     def is_closed(self) -> bool:
-        """Whether it refuses new keys."""
+        """Whether new keys are rejected."""
         return self._closed
 
     @property
@@ -164,58 +173,71 @@ class Pending(Generic[K, C]):
         """Whether nothing is ready and nothing is being worked on."""
         return not self._ready and not self._running
 
+    def place_of(self, key: K) -> Place | None:
+        """Return where a key is; ``None`` for one that wants nothing. A running key may be wanted again."""
+        if key in self._running:
+            return Place.RUNNING
+        if key in self._requested:
+            return Place.READY
+        return Place.DELAYED if key in self._delayed else None
+
+    def due_at(self, key: K) -> float | None:
+        """Return the time until which a key is delayed."""
+        delayed = self._delayed.get(key)
+        return None if delayed is None else delayed[0]
+
     def depths(self) -> dict[int, int]:
-        """Give how many keys are ready, by priority."""
+        """Return the number of ready keys, by priority."""
         return {level: len(keys) for level, keys in sorted(self._ready.items())}
 
     @property
     def ready_count(self) -> int:
-        """How many keys can be handed out now."""
+        """Number of keys that can be handed out now."""
         return sum(map(len, self._ready.values()))
 
     @property
     def running_count(self) -> int:
-        """How many keys are being worked on."""
+        """Number of keys that are being worked on."""
         return len(self._running)
 
     @property
     def delayed_count(self) -> int:
-        """How many keys will want work later."""
+        """Number of keys that will be ready later."""
         return len(self._delayed)
 
-    def new_want(self, priority: int, causes: Iterable[C]) -> Want[C]:
-        """Return what is asked for a key, with as many causes as are kept."""
+    def new_request(self, priority: int, causes: Iterable[C]) -> PendingRequest[C]:
+        """Return a request for a key, with as many causes as are kept."""
         distinct = tuple(dict.fromkeys(causes))
-        return Want(priority, distinct[: self._keep], max(len(distinct) - self._keep, 0))
+        return PendingRequest(priority, distinct[: self._keep], max(len(distinct) - self._keep, 0))
 
-    def merge(self, known: Want[C], want: Want[C]) -> None:
-        """Add what is asked for a key to what was asked before."""
-        known.merge(want, self._keep)
+    def merge(self, known: PendingRequest[C], request: PendingRequest[C]) -> None:
+        """Add a request for a key to an earlier one."""
+        known.merge(request, self._keep)
 
-    def want(self, key: K, want: Want[C]) -> bool:
-        """Ask for work on a key now; return whether there is one key more to hand out."""
-        known = self._wanted.get(key)
+    def request(self, key: K, request: PendingRequest[C]) -> bool:
+        """Add a request for a key now; return whether there is one more key to hand out."""
+        known = self._requested.get(key)
         if known is None:
-            self._wanted[key] = want
+            self._requested[key] = request
             if key in self._running:
                 return False
-            self._enqueue(key, want)
+            self._enqueue(key, request)
             return True
         before = known.priority
-        known.merge(want, self._keep)
+        known.merge(request, self._keep)
         if known.priority > before and key not in self._running:
-            # Raised: it goes last in its new level, as if it had just come.
+            # A higher priority: it goes last in its new priority, as if it had just arrived.
             self._remove(key, before)
             self._enqueue(key, known)
         return False
 
-    def _is_ready(self, key: K, want: Want[C]) -> bool:
-        return key in self._ready.get(want.priority, ())
+    def _is_ready(self, key: K, request: PendingRequest[C]) -> bool:
+        return key in self._ready.get(request.priority, ())
 
-    def _enqueue(self, key: K, want: Want[C]) -> None:
-        level = self._ready.get(want.priority)
+    def _enqueue(self, key: K, request: PendingRequest[C]) -> None:
+        level = self._ready.get(request.priority)
         if level is None:
-            level = self._ready[want.priority] = OrderedDict()
+            level = self._ready[request.priority] = OrderedDict()
         level[key] = None
 
     def _remove(self, key: K, level: int) -> None:
@@ -236,7 +258,7 @@ class Pending(Generic[K, C]):
         return level
 
     def _shrink_heap(self) -> None:
-        """Drop stale entries once they are the majority, so that re-scheduling for ever needs no memory."""
+        """Drop stale entries once they are the majority, so that endless re-scheduling needs no memory."""
         if len(self._heap) > 2 * len(self._delayed) + 64:
             self._heap = [(when, n, key) for n, (key, (when, _)) in enumerate(self._delayed.items())]
             self._serial = len(self._heap)

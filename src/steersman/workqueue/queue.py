@@ -1,6 +1,6 @@
-"""The work queue: workers wait here for keys. ``pending`` and ``retries`` have the rules; this only waits.
+"""`WorkQueue`: workers wait here for keys. The rules are in ``pending`` and ``retries``; this only waits.
 
-Everything but ``get`` and ``drain`` is immediate. Use it from one event loop.
+Everything except ``get`` and ``drain`` is immediate. Use it on one event loop.
 """
 
 import asyncio
@@ -11,35 +11,35 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from steersman.clock import Clock, Timer
-from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, Taken, Want
+from steersman.workqueue.pending import NORMAL, REPEATED, RETRY, Pending, PendingRequest, Place, WorkItem
 from steersman.workqueue.retries import Retries
 
 K = TypeVar("K", bound=Hashable)
 C = TypeVar("C", bound=Hashable)
 
 
-#: Failures of a key up to which its retries go before those of keys that failed more often.
+#: Up to this number of failures, retries of a key go before those of keys that failed more often.
 FEW_FAILURES = 3
 
 
 class QueueObserver(Protocol):
-    """What wants to know of each step of a queue, to count it."""
+    """Notified of each step of a queue; must neither block nor raise."""
 
     def added(self) -> None:
-        """Tell that work was asked for."""
+        """Record that a key was added."""
 
     def taken(self, waited: float) -> None:
-        """Tell that a key was handed out, and how many seconds it had been ready."""
+        """Record that a key was handed out after it was ready for this many seconds."""
 
     def finished(self, worked: float) -> None:
-        """Tell that a key was done, and how many seconds that took."""
+        """Record that the work on a key ended after this many seconds."""
 
     def retried(self) -> None:
-        """Tell that a key was added with back-off."""
+        """Record that a key was added with back-off."""
 
 
 class QueueStatistics(Struct, frozen=True):
-    """How a queue stands at one moment."""
+    """State of a queue at one moment."""
 
     ready: dict[int, int]
     running: int
@@ -66,7 +66,7 @@ class _NoObserver:
 
 
 class WorkQueue(Generic[K, C]):
-    """Keys that want work, for any number of workers; a key is never with two of them."""
+    """Keys for any number of workers; no two workers have the same key."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class WorkQueue(Generic[K, C]):
     ) -> None:
         self._clock = clock
         self._retries = retries if retries is not None else Retries[K].default()
-        #: What is wanted of each key that waits for its retry.
-        self._retried: dict[K, Want[C]] = {}
+        #: The request of each key that waits for its retry.
+        self._retried: dict[K, PendingRequest[C]] = {}
         self._observer = observer if observer is not None else _NoObserver()
         self._pending = Pending[K, C]()
-        #: Workers that found nothing, first come first. A resolved future is one permission to look again.
+        #: Waiting workers, in order of arrival. A resolved future is one permission to call ``take`` again.
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._drained: list[asyncio.Future[None]] = []
         self._released = False
@@ -90,9 +90,11 @@ class WorkQueue(Generic[K, C]):
         self._timer_at = 0.0
         self._ready_since: dict[K, float] = {}
         self._running_since: dict[K, float] = {}
+        #: Seconds that each key which is being worked on was ready before.
+        self._waited: dict[K, float] = {}
 
     def add(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> None:
-        """Ask for work on a key now; dropped after ``shut_down``."""
+        """Add a key now; dropped after ``shut_down``."""
         if self._pending.is_closed:
             return
         self._observer.added()
@@ -101,7 +103,7 @@ class WorkQueue(Generic[K, C]):
             self._wake_one()
 
     def add_after(self, key: K, seconds: float, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> None:
-        """Ask for work on a key after some seconds; zero or less is now. The earliest of several times counts."""
+        """Add a key after some seconds; zero or less is now. The earliest of several times counts."""
         if seconds <= 0:
             self.add(key, priority=priority, causes=causes)
             return
@@ -109,31 +111,31 @@ class WorkQueue(Generic[K, C]):
         self._arm()
 
     def add_rate_limited(self, key: K, *, priority: int = NORMAL, causes: Iterable[C] = ()) -> float:
-        """Ask for work on a key that failed, after its back-off; return the seconds that it waits at least.
+        """Add a key that failed, after its back-off; return the minimum seconds that it waits.
 
-        A retry goes behind whatever has just changed, and behind the first retries of other keys if it failed often.
+        A retry goes behind keys with new changes, and behind the first retries of other keys if it failed often.
         """
         self._observer.retried()
         if self._pending.is_closed:
             return 0.0
         seconds = self._retries.failed(key, self._clock.monotonic())
         level = RETRY if self._retries.failures(key) <= FEW_FAILURES else REPEATED
-        want = self._pending.new_want(min(priority, level), causes)
-        known = self._retried.setdefault(key, want)
-        if known is not want:
-            self._pending.merge(known, want)
+        request = self._pending.new_request(min(priority, level), causes)
+        known = self._retried.setdefault(key, request)
+        if known is not request:
+            self._pending.merge(known, request)
         self._arm()
         return seconds
 
     def forget(self, key: K) -> None:
-        """Forget the failures of a key; it does not take the key out of the queue."""
+        """Forget the failures of a key; the key stays in the queue."""
         self._retries.forget(key)
 
     def failures(self, key: K) -> int:
         """Return how often a key has failed since it was last forgotten."""
         return self._retries.failures(key)
 
-    async def get(self) -> Taken[K, C] | None:
+    async def get(self) -> WorkItem[K, C] | None:
         """Wait for a key; ``None`` once the queue is shut down and empty. ``done`` must follow every key."""
         while True:
             taken = self._pending.take()
@@ -145,9 +147,10 @@ class WorkQueue(Generic[K, C]):
             await self._wait()
 
     def done(self, key: K) -> None:
-        """End the work on a key; if it was asked for meanwhile it is ready again."""
+        """End the work on a key; if it was added meanwhile it is ready again."""
         now = self._clock.monotonic()
         since = self._running_since.pop(key, None)
+        self._waited.pop(key, None)
         if since is not None:
             self._observer.finished(now - since)
         if self._pending.done(key):
@@ -156,7 +159,7 @@ class WorkQueue(Generic[K, C]):
         self._check_drained()
 
     def shut_down(self) -> None:
-        """Refuse new keys and drop the delayed ones; ready ones are still handed out.
+        """Reject new keys and drop the delayed ones; ready ones are still handed out.
 
         Calling it again releases a ``drain`` that waits for a worker which never ends.
         """
@@ -173,7 +176,7 @@ class WorkQueue(Generic[K, C]):
         self._check_drained()
 
     def abandon(self) -> None:
-        """Shut down and forget what is ready too: workers finish what they have and get nothing more."""
+        """Shut down and drop the ready keys, too: workers finish their keys and get no more."""
         self._pending.discard()
         if not self._pending.is_closed:
             self.shut_down()
@@ -197,8 +200,22 @@ class WorkQueue(Generic[K, C]):
         """Whether nothing is ready and nothing is being worked on; delayed keys do not count."""
         return self._pending.is_idle
 
+    def place_of(self, key: K) -> Place | None:
+        """Return where a key is; ``None`` for one that wants nothing."""
+        place = self._pending.place_of(key)
+        return Place.DELAYED if place is None and key in self._retried else place
+
+    def due_at(self, key: K) -> float | None:
+        """Return the time of the clock at which a delayed key is ready again, or can be at the earliest."""
+        times = [at for at in (self._pending.due_at(key), self._retries.due_at(key)) if at is not None]
+        return min(times, default=None)
+
+    def waited(self, key: K) -> float:
+        """Return how many seconds a key that is being worked on was ready before."""
+        return self._waited.get(key, 0.0)
+
     def statistics(self) -> QueueStatistics:
-        """Show how the queue stands now."""
+        """Return the current state of the queue."""
         now = self._clock.monotonic()
         working = [now - since for since in self._running_since.values()]
         return QueueStatistics(
@@ -212,7 +229,8 @@ class WorkQueue(Generic[K, C]):
     def _note_taken(self, key: K) -> None:
         now = self._clock.monotonic()
         self._running_since[key] = now
-        self._observer.taken(now - self._ready_since.pop(key, now))
+        self._waited[key] = waited = now - self._ready_since.pop(key, now)
+        self._observer.taken(waited)
 
     async def _wait(self) -> None:
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -221,7 +239,7 @@ class WorkQueue(Generic[K, C]):
             await waiter
         except asyncio.CancelledError:
             if waiter.done() and not waiter.cancelled():
-                # The permission to look must not die with this worker.
+                # Pass the permission on: it must not be lost with this worker.
                 self._wake_one()
             else:
                 self._waiters.remove(waiter)
@@ -250,7 +268,7 @@ class WorkQueue(Generic[K, C]):
         now = self._clock.monotonic()
         ready = self._pending.promote(now)
         for key in self._retries.release(now):
-            if self._pending.want(key, self._retried.pop(key)):
+            if self._pending.request(key, self._retried.pop(key)):
                 ready.append(key)
         for key in ready:
             self._observer.added()

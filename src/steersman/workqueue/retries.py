@@ -1,16 +1,16 @@
-"""Keys that failed and are to be tried again: each after its own back-off, few at once overall, none much later.
+"""Retries of failed keys: each after its own back-off, limited overall, and none delayed much by the others.
 
-The overall limit is applied when retries are handed out, not when they are asked for. A key that reserved its place in
-line when it failed would wait for all that failed before it: with 10,000 failing objects, the single retry of a healthy
-one came 1,000 s later. Promises instead:
+The overall limit is applied when retries are handed out, not when they are requested. A key that reserved its place
+when it failed would wait for all that failed before it: with 10,000 failing objects, the single retry of a healthy one
+came 1,000 s later. Promises instead:
 
 - No retry comes before the key's own back-off is over.
-- Of the retries that are due, the keys that failed least often go first, and of those the one that failed last: an
-  object that is well but for a moment does not wait for a crowd that has been failing for long.
-- The others delay a key by no more than its patience: a second for the first failure, doubled with each further one. A
-  crowd may exceed the overall limit for that; each of its keys then waits longer by itself.
+- Of the retries that are due, the keys with the fewest failures go first, and of those the one that failed last: a
+  healthy object with one failure does not wait for many objects that have been failing for long.
+- Other keys delay a key by no more than its patience: a second after the first failure, doubled with each further one.
+  Many keys may exceed the overall limit for that; each of them then waits longer by itself.
 
-Pure: time is a number that the caller hands in.
+Pure: the caller passes the time as a number.
 """
 
 import heapq
@@ -23,12 +23,12 @@ from steersman.workqueue.backoff import Backoff, Bucket, Exponential
 
 K = TypeVar("K", bound=Hashable)
 
-#: Seconds that other keys may delay a retry, by how often its key has failed.
+#: Seconds that other keys may delay a retry, by the number of failures of its key.
 PATIENCE = Exponential(base=1.0, limit=1000.0)
 
 
 class _Retry(Struct):
-    """A key that waits; heap entries with another serial are stale and skipped."""
+    """A waiting key; heap entries with another serial are stale and skipped."""
 
     serial: int
     failures: int
@@ -37,7 +37,7 @@ class _Retry(Struct):
 
 
 class Retries(Generic[K]):
-    """Decides when each key that failed is tried again. Without a bucket only the back-off of the key counts."""
+    """Decide when each failed key is retried. Without a bucket only the back-off of the key counts."""
 
     def __init__(
         self, backoff: Backoff[K] | None = None, bucket: Bucket | None = None, patience: Exponential = PATIENCE
@@ -56,11 +56,11 @@ class Retries(Generic[K]):
 
     @classmethod
     def default(cls) -> "Retries[K]":
-        """Return client-go's numbers."""
+        """Return retries with client-go's settings."""
         return cls(Backoff(), Bucket())
 
     def failed(self, key: K, now: float) -> float:
-        """Let a key that failed wait for its retry; return the seconds of its own back-off that are left."""
+        """Schedule the retry of a failed key; return the remaining seconds of its own back-off."""
         seconds = self._backoff.failed(key, now)
         due = now + seconds
         known = self._waiting.get(key)
@@ -73,8 +73,13 @@ class Retries(Generic[K]):
         self._shrink()
         return seconds
 
+    def due_at(self, key: K) -> float | None:
+        """Return the time at which the back-off of a key ends; ``None`` if it waits for no retry."""
+        waiting = self._waiting.get(key)
+        return None if waiting is None else waiting.due
+
     def release(self, now: float) -> list[K]:
-        """Return the keys that are to be tried again now; they wait no longer."""
+        """Return the keys to retry now, and remove them."""
         self._admit(now)
         released = []
         while (key := self._next_latest(now)) is not None:
@@ -92,15 +97,15 @@ class Retries(Generic[K]):
         return min(times, default=None)
 
     def forget(self, key: K) -> None:
-        """Forget the failures of a key; a retry that it waits for still comes."""
+        """Forget the failures of a key; a scheduled retry stays."""
         self._backoff.forget(key)
 
     def failures(self, key: K) -> int:
-        """Return how often a key has failed since it was last forgotten."""
+        """Return the failures of a key since it was last forgotten."""
         return self._backoff.failures(key)
 
     def clear(self) -> None:
-        """Let no key wait any more."""
+        """Drop all scheduled retries."""
         self._waiting.clear()
         self._drop_stale()
 
@@ -139,14 +144,14 @@ class Retries(Generic[K]):
         return retry if retry is not None and retry.serial == serial else None
 
     def _drop_stale(self) -> None:
-        """Take entries from the top of the heaps whose keys do not wait any more."""
+        """Drop stale entries from the top of the heaps."""
         heaps: tuple[list[Any], ...] = (self._early, self._due, self._latest)
         for heap in heaps:
             while heap and self._current(heap[0][-1], heap[0][-2]) is None:
                 heapq.heappop(heap)
 
     def _shrink(self) -> None:
-        """Drop stale entries once they are the majority: a key that left by one heap is still in another."""
+        """Drop stale entries once they are the majority: a key that left one heap is still in another."""
         if len(self._latest) > 2 * len(self._waiting) + 64:
             self._latest = [entry for entry in self._latest if self._current(entry[-1], entry[-2]) is not None]
             heapq.heapify(self._latest)

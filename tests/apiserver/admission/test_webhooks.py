@@ -92,13 +92,13 @@ async def test_a_write_that_overtakes_the_webhook_is_shown_to_it() -> None:
             seen.append(request["oldObject"]["data"]["count"])
             if len(seen) == 1:
                 # Somebody else is faster, while this webhook thinks.
-                record = api.server.ledger.store.get("configmaps", "default", "a")
+                record = api.server.objects.store.get("configmaps", "default", "a")
                 assert record is not None
                 served = api.server.catalog.find("", "v1", "configmaps")
                 assert served is not None
-                obj = api.server.ledger.document(served, record)
+                obj = api.server.objects.document(served, record)
                 obj["data"]["count"] = "2"
-                api.server.ledger.put(served, obj)
+                api.server.objects.put(served, obj)
         return _answer(body)
 
     api = HookedApi(hook)
@@ -175,13 +175,13 @@ async def test_a_webhook_whose_object_always_changes_does_not_run_for_ever() -> 
     """Someone who writes on every call must not keep a request alive without end."""
 
     async def hook(body: bytes) -> bytes:
-        record = api.server.ledger.store.get("configmaps", "default", "a")
+        record = api.server.objects.store.get("configmaps", "default", "a")
         served = api.server.catalog.find("", "v1", "configmaps")
         assert record is not None
         assert served is not None
-        obj = api.server.ledger.document(served, record)
+        obj = api.server.objects.document(served, record)
         obj["data"] = {"count": str(api.calls)}
-        api.server.ledger.put(served, obj)
+        api.server.objects.put(served, obj)
         return _answer(body)
 
     api = HookedApi(hook)

@@ -27,7 +27,7 @@ def read(document: Any) -> tuple[Any, list[str]]:
     return DEPLOYMENT.read(document, "", reading), reading.unknown
 
 
-def test_what_is_no_pointer_is_always_written() -> None:
+def test_a_field_that_is_not_a_pointer_is_always_written() -> None:
     """`kubectl get -o yaml` shows an empty strategy and status, and a null selector."""
     made, unknown = read({"spec": {"template": {}}})
     assert made["status"] == {}
@@ -37,8 +37,8 @@ def test_what_is_no_pointer_is_always_written() -> None:
     assert unknown == []
 
 
-def test_unknown_fields_are_named_and_dropped() -> None:
-    """Strict clients are refused because of them, others are warned."""
+def test_unknown_fields_are_recorded_and_dropped() -> None:
+    """They are errors for strict clients and warnings for others."""
     made, unknown = read({"spec": {"template": {"spec": {"containers": [{"name": "c", "zz": 1}]}}, "yy": 2}})
     assert unknown == ["spec.template.spec.containers[0].zz", "spec.yy"]
     assert "yy" not in made["spec"]
@@ -49,14 +49,14 @@ def test_unknown_fields_are_named_and_dropped() -> None:
     [("0.5", "500m"), ("1000m", "1"), (2, "2"), ("1.5Gi", "1536Mi"), ("1e3", "1e3"), (0.5, "500m")],
 )
 def test_quantities_have_one_form(given: Any, written: str) -> None:
-    """Equal amounts must be equal, or every apply of the same manifest would be a change."""
+    """Equal quantities need the same text, or every apply of the same manifest would be a change."""
     pod = {"spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": given}}}]}}
     made = POD.read(pod, "", Reading())
     assert made["spec"]["containers"][0]["resources"]["limits"]["cpu"] == written
 
 
-def test_a_wrong_type_is_told_as_go_tells_it() -> None:
-    """The field is named by its structure and its path."""
+def test_a_wrong_type_has_the_error_message_of_go() -> None:
+    """It names the field by its struct and its path."""
     with pytest.raises(WireTypeError) as caught:
         read({"spec": {"replicas": "3"}})
     assert str(caught.value) == (
@@ -65,7 +65,7 @@ def test_a_wrong_type_is_told_as_go_tells_it() -> None:
 
 
 @given(VALUES)
-def test_reading_what_was_read_changes_nothing(value: Any) -> None:
+def test_reading_a_read_object_again_changes_nothing(value: Any) -> None:
     """Objects are read on every write: nothing may drift."""
     try:
         once, _ = read(value)
@@ -93,8 +93,8 @@ def test_reading_what_was_read_changes_nothing(value: Any) -> None:
         ("ä", 0),
     ],
 )
-def test_bad_base64_is_told_by_the_place_at_which_go_stops(text: str, place: int) -> None:
-    """Refusals are compared with those of a real server, word by word; the places are those of Go's decoder."""
+def test_the_error_for_invalid_base64_has_the_position_at_which_go_stops(text: str, place: int) -> None:
+    """Error messages are compared with those of a real server; the positions are those of Go's decoder."""
     secret = struct(message_of(GroupVersionKind("", "v1", "Secret")))
     with pytest.raises(WireTypeError, match=f"illegal base64 data at input byte {place}$"):
         secret.read({"data": {"k": text}}, "", Reading())

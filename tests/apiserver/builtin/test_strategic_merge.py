@@ -21,7 +21,7 @@ REWRITTEN = ("sp-bad-docs/13", "sp-bad-docs/14", "sp-bad-docs/15", "sp-bad-docs/
 
 
 def is_shown(merged: Any, answer: Any) -> bool:
-    """Tell whether a merged object is in the answer; defaults come on top, quantities are rewritten."""
+    """Return whether the answer contains a merged object; defaults are added and quantities rewritten."""
     if isinstance(merged, dict):
         return isinstance(answer, dict) and all(
             is_shown(value, answer[key]) if key in answer else not value or key.startswith("$")
@@ -34,7 +34,7 @@ def is_shown(merged: Any, answer: Any) -> bool:
 
 
 def visible_part(step: Step, merged: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what the endpoint resets."""
+    """Return the object without the fields that the endpoint resets."""
     if step.target.subresource == "status":
         return {"status": merged.get("status")}
     return {key: value for key, value in merged.items() if key != "status"}
@@ -42,7 +42,7 @@ def visible_part(step: Step, merged: dict[str, Any]) -> dict[str, Any]:
 
 def test_recorded_strategic_patches_have_the_recorded_result() -> None:
     """Results and messages, odd ones included, are those of the real server."""
-    merged = refused = 0
+    merged = rejected = 0
     for step in steps("strategic_patch"):
         if step.content_type != "application/strategic-merge-patch+json" or not step.live or not step.is_known:
             continue
@@ -54,17 +54,17 @@ def test_recorded_strategic_patches_have_the_recorded_result() -> None:
             with pytest.raises(PatchError) as caught:
                 apply_strategic_merge_patch(step.live, step.body, gvk)
             assert str(caught.value) == message, step.name
-            refused += 1
+            rejected += 1
         elif step.status == 200 and step.name.split()[0] not in REWRITTEN:
             result = apply_strategic_merge_patch(step.live, step.body, gvk)
             assert is_shown(visible_part(step, result), step.response), step.name
             merged += 1
     assert merged > 300
-    assert refused > 80
+    assert rejected > 80
 
 
-def test_new_items_stand_before_the_others() -> None:
-    """Without an order directive the server puts what is new first."""
+def test_new_items_come_before_the_others() -> None:
+    """Without an order directive the server puts new items first."""
     pod = {"spec": {"containers": [{"name": "a"}, {"name": "b", "image": "1"}]}}
     patch = {"spec": {"containers": [{"name": "n"}, {"name": "b", "image": "2"}]}}
     merged = apply_strategic_merge_patch(pod, patch, POD)
@@ -80,7 +80,7 @@ def test_the_order_directive_orders_the_list() -> None:
 
 
 def test_deleting_a_port_by_its_merge_key_deletes_all_with_that_key() -> None:
-    """The merge key of service ports is the number alone, although the protocol tells ports apart."""
+    """The merge key of service ports is the number alone, although ports also differ in their protocol."""
     service = {"spec": {"ports": [{"port": 80, "protocol": "TCP"}, {"port": 80, "protocol": "UDP"}, {"port": 81}]}}
     patch = {"spec": {"ports": [{"port": 80, "$patch": "delete"}]}}
     assert apply_strategic_merge_patch(service, patch, SERVICE) == {"spec": {"ports": [{"port": 81}]}}
@@ -110,7 +110,7 @@ def test_the_input_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(("patch", "kind"), [([], "array"), ("x", "string"), (5, "number"), (True, "bool")])
-def test_what_is_no_object_is_malformed(patch: Any, kind: str) -> None:
+def test_a_patch_that_is_not_an_object_is_malformed(patch: Any, kind: str) -> None:
     """The text is that of the JSON decoder of the real server."""
     with pytest.raises(MalformedPatch, match=f"cannot unmarshal {kind} into Go value"):
         apply_strategic_merge_patch({}, patch, POD)
@@ -146,7 +146,7 @@ parts = st.recursive(
 @settings(deadline=None)
 @given(st.lists(parts, max_size=3) | parts, st.lists(parts, max_size=3) | parts, parts)
 def test_any_patch_gives_an_object_or_a_patch_error(live: Any, changes: Any, order: Any) -> None:
-    """Whatever a client sends, nothing but a PatchError comes of it, and the live object stays as it is."""
+    """Any input returns an object or raises PatchError, and the live object is not changed."""
     pod = {"metadata": {"finalizers": ["a"]}, "spec": {"containers": live, "volumes": [{"name": "a"}]}}
     patch = {"spec": {"containers": changes, "volumes": changes, "$setElementOrder/containers": order}}
     before = repr((pod, patch))

@@ -8,8 +8,8 @@ DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 
-def test_all_definitions_are_there() -> None:
-    """The server answers for every built-in kind, in OpenAPI too."""
+def test_every_kind_has_a_definition() -> None:
+    """The server serves every built-in kind, and its OpenAPI schema."""
     assert len(load_types()) == 771
     assert definition_of(DEPLOYMENT) == "io.k8s.api.apps.v1.Deployment"
     with pytest.raises(KeyError):
@@ -26,7 +26,7 @@ def test_every_reference_leads_to_a_definition() -> None:
 
 
 def test_lists_have_their_keys_with_defaults() -> None:
-    """Ports without a protocol are TCP ports, and owned as such."""
+    """A port without a protocol is owned under the default protocol TCP."""
     pod_spec = type_of(GroupVersionKind("", "v1", "Pod")).map
     assert pod_spec is not None
     containers = pod_spec.fields["spec"].map.fields["containers"].list  # type: ignore[union-attr]  # a pod has a spec
@@ -47,8 +47,8 @@ def test_recursive_definitions_become_cyclic_types() -> None:
         checked_fields_of({"spec": {"versions": [{**version, "name": 1}]}}, type_of(CRD))
 
 
-def test_an_empty_object_has_what_is_always_there() -> None:
-    """Nobody owns a part that Go's encoder writes even when nothing was set."""
+def test_an_empty_object_has_the_fields_that_are_always_written() -> None:
+    """No manager owns a field that Go's encoder writes even when nothing was set."""
     assert empty_object(DEPLOYMENT) == {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

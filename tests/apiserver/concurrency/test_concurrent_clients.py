@@ -34,7 +34,7 @@ async def _in_memory() -> AsyncIterator[Connect]:
 @asynccontextmanager
 async def _over_https() -> AsyncIterator[Connect]:
     # Nobody but the clients writes here.
-    async with local_server(LocalOptions(housekeeping=False)) as server:
+    async with local_server(LocalOptions(controllers=False)) as server:
         config = ClusterConfig(
             server=server.access.url,
             tls=TlsConfig(ca=server.access.authority.decode()),

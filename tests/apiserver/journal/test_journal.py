@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.journal.database import Gone, Row
 from steersman.apiserver.journal.durable_app import DurableApp
 from steersman.apiserver.journal.journal import Journal
@@ -143,7 +143,7 @@ async def test_answers_reads_and_watches_wait_for_the_disk(tmp_path: Path) -> No
     """What one client cannot rely on yet, no other may see."""
     clock = RealClock()
     with kept_cluster(tmp_path, clock) as kept:
-        api = ApiServer(clock=clock, ledger=kept.ledger)
+        api = ApiServer(clock=clock, objects=kept.objects)
         transport = InMemoryTransport(DurableApp(api, kept.journal), clock=clock)
         await _eventually(lambda: kept.journal.is_idle)
         database = SlowDatabase(asyncio.get_running_loop())
@@ -173,7 +173,7 @@ async def test_a_failing_disk_breaks_answers_off_and_refuses_what_comes_later(tm
     """A client without an answer asks again; one that was told of a success would not."""
     clock = RealClock()
     with kept_cluster(tmp_path, clock) as kept:
-        api = ApiServer(clock=clock, ledger=kept.ledger)
+        api = ApiServer(clock=clock, objects=kept.objects)
         transport = InMemoryTransport(DurableApp(api, kept.journal), clock=clock)
         await _eventually(lambda: kept.journal.is_idle)
         database = SlowDatabase(asyncio.get_running_loop())
@@ -197,13 +197,13 @@ async def test_a_server_ends_when_its_disk_fails(tmp_path: Path) -> None:
 
 async def _serve_until_the_disk_fails(data: Path) -> None:
     async with local_server(LocalOptions(data=data)) as server:
-        owners = [getattr(observer, "__self__", None) for observer in server.api.ledger.observers]
+        owners = [getattr(observer, "__self__", None) for observer in server.api.objects.observers]
         (journal,) = [owner for owner in owners if isinstance(owner, Journal)]
         await _eventually(lambda: journal.is_idle)
         journal._database._connection.execute("DROP TABLE state")
         namespaces = server.api.catalog.find("", "v1", "namespaces")
         assert namespaces is not None
-        server.api.ledger.put(namespaces, {"metadata": {"name": "n", "uid": "u"}})
+        server.api.objects.put(namespaces, {"metadata": {"name": "n", "uid": "u"}})
         await asyncio.Event().wait()
 
 
@@ -212,16 +212,16 @@ async def test_a_server_is_known_by_the_same_token_and_authority_after_a_restart
     options = LocalOptions(data=tmp_path / "data")
     async with local_server(options) as server:
         first = server.access
-        version = server.api.ledger.version
-        uid = server.api.ledger.store.get("namespaces", "", "default")
+        version = server.api.objects.version
+        uid = server.api.objects.store.get("namespaces", "", "default")
         keys = server.api.tokens.keys()
     async with local_server(options) as server:
         assert (server.access.token, server.access.authority) == (first.token, first.authority)
-        again = server.api.ledger.store.get("namespaces", "", "default")
+        again = server.api.objects.store.get("namespaces", "", "default")
         assert uid is not None
         assert again is not None
         assert again.uid == uid.uid
-        assert server.api.ledger.version == version
+        assert server.api.objects.version == version
         assert server.api.tokens.keys() == keys
     async with local_server(LocalOptions(data=tmp_path / "data", token="mine")) as server:
         assert server.access.token == "mine"
@@ -231,7 +231,7 @@ async def test_a_write_that_follows_at_once_from_another_is_kept_in_its_place(tm
     """Rules of aggregated roles are written inside of the write that causes them: the later one must win."""
     clock = RealClock()
     with kept_cluster(tmp_path, clock) as kept:
-        api = ApiServer(clock=clock, ledger=kept.ledger, housekeeping=HousekeepingOptions())
+        api = ApiServer(clock=clock, objects=kept.objects, controllers=ControllerOptions())
         transport = InMemoryTransport(api, clock=clock)
         selector = {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}
         part = {"metadata": {"name": "part", "labels": {"part": "yes"}}, "rules": [RULE]}
@@ -241,6 +241,6 @@ async def test_a_write_that_follows_at_once_from_another_is_kept_in_its_place(tm
             assert answer.status == 201, answer.body
         await transport.close()
     with kept_cluster(tmp_path, clock) as kept:
-        record = kept.ledger.store.get("clusterroles.rbac.authorization.k8s.io", "", "whole")
+        record = kept.objects.store.get("clusterroles.rbac.authorization.k8s.io", "", "whole")
         assert record is not None
         assert record.decode()["rules"] == [RULE]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from steersman.apiserver.access.authentication import ADMIN
-from steersman.apiserver.background.housekeeping import HousekeepingOptions
+from steersman.apiserver.background.controllers import ControllerOptions
 from steersman.apiserver.journal.directory import DataDirectory
 from steersman.apiserver.journal.durable_app import DurableApp
 from steersman.apiserver.journal.kept_cluster import kept_cluster
@@ -17,7 +17,7 @@ from steersman.protocol.http import Request
 from steersman.randomness import Randomness
 from steersman.testing.fake_clock import FakeClock
 from steersman.transport.in_memory import InMemoryTransport
-from tests.apiserver.housekeeping.kept import CONFIG_MAPS, DEFINITIONS, definition
+from tests.apiserver.background.kept import CONFIG_MAPS, DEFINITIONS, definition
 
 Document = dict[str, Any]
 WIDGETS = "/apis/demo.dev/v1/namespaces/default/widgets"
@@ -47,7 +47,7 @@ class Life:
 
 
 @asynccontextmanager
-async def life(path: Path, *, housekeeping: bool = True) -> AsyncIterator[Life]:
+async def life(path: Path, *, controllers: bool = True) -> AsyncIterator[Life]:
     """Start a server on a directory."""
     clock = FakeClock()
     with kept_cluster(path, clock) as kept:
@@ -55,8 +55,8 @@ async def life(path: Path, *, housekeeping: bool = True) -> AsyncIterator[Life]:
             clock=clock,
             randomness=Randomness(),
             tokens={"admin": ADMIN},
-            ledger=kept.ledger,
-            housekeeping=HousekeepingOptions() if housekeeping else None,
+            objects=kept.objects,
+            controllers=ControllerOptions() if controllers else None,
         )
         transport = InMemoryTransport(DurableApp(api, kept.journal), clock=clock)
         yield Life(api, transport)
@@ -79,9 +79,9 @@ async def test_custom_resources_are_served_after_a_restart_as_before(tmp_path: P
         assert "demo.dev" in names
 
 
-async def test_housekeeping_finishes_after_a_restart_what_it_had_not_begun(tmp_path: Path) -> None:
+async def test_controllers_finish_after_a_restart_what_they_had_not_begun(tmp_path: Path) -> None:
     """The server may be killed between a delete and what follows from it."""
-    async with life(tmp_path, housekeeping=False) as server:
+    async with life(tmp_path, controllers=False) as server:
         owner = await server.send("POST", CONFIG_MAPS, {"metadata": {"name": "o"}})
         uid = owner["metadata"]["uid"]
         reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": uid}
@@ -116,10 +116,10 @@ async def test_a_restart_writes_nothing_by_itself(tmp_path: Path) -> None:
     """A cluster at rest stays as it is, however often its server starts."""
     async with life(tmp_path) as server:
         await server.send("POST", DEFINITIONS, definition("Widget", "widgets"))
-        version = server.api.ledger.version
+        version = server.api.objects.version
     for _ in range(3):
         async with life(tmp_path) as server:
-            assert server.api.ledger.version == version
+            assert server.api.objects.version == version
 
 
 def keep_only(path: Path, name: str) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from steersman.cli.dev.file_watch import LOOK_EVERY, FileWatch
-from steersman.cli.dev.project_files import ProjectFiles, changed_files
+from steersman.cli.dev.project_files import LOOK_EVERY, FileWatch, ProjectFiles, changed_files
 from steersman.concurrency import background
 from steersman.testing.fake_clock import FakeClock
 

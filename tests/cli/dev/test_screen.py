@@ -6,29 +6,40 @@ from collections.abc import Iterable
 import pytest
 from rich.console import Console
 
-from steersman.cli.dev.board import Board
-from steersman.cli.dev.reports import Changed, Failed, Kind, Loaded, Printed, Queue, Queues, Reconciled, Running, Said
-from steersman.cli.dev.screen import Screen, Surroundings
-from steersman.cli.dev.tally import Count
+from steersman.cli.dev.reports import (
+    Changed,
+    Failed,
+    Kind,
+    Loaded,
+    LogLine,
+    Printed,
+    Queue,
+    Queues,
+    Reconciled,
+    Running,
+)
+from steersman.cli.dev.view.dashboard_state import DashboardState
+from steersman.cli.dev.view.object_counts import Count
+from steersman.cli.dev.view.screen import Screen, ServerAddress
 
-SURROUNDINGS = Surroundings("https://127.0.0.1:41877", "export KUBECONFIG=/home/somebody/custompod/.steer/kubeconfig")
+SURROUNDINGS = ServerAddress("https://127.0.0.1:41877", "export KUBECONFIG=/home/somebody/custompod/.steer/kubeconfig")
 COUNTS = [("CustomPod", Count(1)), ("Pod", Count(3, 3, 2))]
 
 
-def busy_board() -> Board:
+def busy_board() -> DashboardState:
     """Give a board on which everything has happened, and more than fits."""
-    board = Board("folder")
-    board.take(Loaded("custompod", ["custompod"], [Kind("CustomPod", "custompods.mock.com")]))
-    board.take(Running(0.0, "custompod"))
+    dashboard = DashboardState("folder")
+    dashboard.take(Loaded("custompod", ["custompod"], [Kind("CustomPod", "custompods.mock.com")]))
+    dashboard.take(Running(0.0, "custompod"))
     for number in range(300):
         key = f"default/a-rather-long-name-{number}"
         why = [f"Pod {key}-x7f2c created", f"CustomPod {key} changed (spec)"]
-        board.take(Reconciled(number, "custompod", "CustomPod", key, "success", 0.003, why))
-        board.take(Said(number, "info", "made pods", {"kind": "CustomPod", "key": key, "names": ["a b", "c"]}))
-    board.take(Printed(300.0, "[red]no markup[/red] of the author's"))
-    board.take(Queues({"custompod": Queue(5, 1, 2)}))
-    board.take(
-        Said(
+        dashboard.take(Reconciled(number, "custompod", "CustomPod", key, "success", 0.003, why))
+        dashboard.take(LogLine(number, "info", "made pods", {"kind": "CustomPod", "key": key, "names": ["a b", "c"]}))
+    dashboard.take(Printed(300.0, "[red]no markup[/red] of the author's"))
+    dashboard.take(Queues({"custompod": Queue(5, 1, 2)}))
+    dashboard.take(
+        LogLine(
             301.0,
             "error",
             "failed",
@@ -36,11 +47,16 @@ def busy_board() -> Board:
             "m.py:3",
         )
     )
-    return board
+    return dashboard
 
 
 def lines(
-    board: Board, width: int, height: int, *, colour: bool = False, counts: Iterable[tuple[str, Count]] = COUNTS
+    dashboard: DashboardState,
+    width: int,
+    height: int,
+    *,
+    colour: bool = False,
+    counts: Iterable[tuple[str, Count]] = COUNTS,
 ) -> list[str]:
     """Draw on a terminal of that size."""
     file = io.StringIO()
@@ -48,7 +64,7 @@ def lines(
     console = Console(
         file=file, width=width, height=height, force_terminal=colour, color_system=colours, legacy_windows=False
     )
-    console.print(Screen(board, SURROUNDINGS, list(counts), 3723.0), end="")
+    console.print(Screen(dashboard, SURROUNDINGS, list(counts), 3723.0), end="")
     return file.getvalue().splitlines()
 
 
@@ -57,7 +73,7 @@ def lines(
 def test_it_fills_the_terminal_and_no_line_is_too_long(size: tuple[int, int], *, is_busy: bool) -> None:
     """A line more and everything would jump; a line too long and the terminal breaks it."""
     width, height = size
-    shown = lines(busy_board() if is_busy else Board("folder"), width, height)
+    shown = lines(busy_board() if is_busy else DashboardState("folder"), width, height)
     assert len(shown) == height
     assert max(map(len, shown)) <= width
     assert shown[-1].startswith("Ctrl-C ends it")
@@ -85,10 +101,10 @@ def test_it_shows_what_matters() -> None:
 
 def test_a_broken_file_is_told_with_its_place() -> None:
     """The reason why nothing happens stands in the middle of the screen."""
-    board = Board("folder")
-    board.take(Changed(1.0, ["custompod/main.py", "custompod/operator.py"]))
-    board.take(Failed(2.0, "SyntaxError: invalid syntax", "custompod/main.py:7"))
-    text = "\n".join(lines(board, 80, 24, counts=[]))
+    dashboard = DashboardState("folder")
+    dashboard.take(Changed(1.0, ["custompod/main.py", "custompod/operator.py"]))
+    dashboard.take(Failed(2.0, "SyntaxError: invalid syntax", "custompod/main.py:7"))
+    text = "\n".join(lines(dashboard, 80, 24, counts=[]))
     assert "folder  not running  reloaded, custompod/main.py and 1 more changed" in text
     assert "LAST ERROR  custompod/main.py:7" in text
     assert "SyntaxError: invalid syntax" in text
@@ -107,7 +123,9 @@ def test_a_long_path_is_folded_and_never_cut() -> None:
     """It is there to be copied."""
     export = f"export KUBECONFIG=/home/{'somebody/' * 20}kubeconfig"
     file = io.StringIO()
-    Console(file=file, width=80, height=24).print(Screen(Board("x"), Surroundings("u", export), [], 0.0), end="")
+    Console(file=file, width=80, height=24).print(
+        Screen(DashboardState("x"), ServerAddress("u", export), [], 0.0), end=""
+    )
     shown = file.getvalue().splitlines()
     assert len(shown) == 24
     assert export in "".join(shown)

@@ -23,7 +23,7 @@ class RunningServer:
     home: Path
 
     def environment(self) -> dict[str, str]:
-        """Give the environment of a client: this server, an empty home, nothing of the machine's own settings."""
+        """Return the environment of a client: this server, an empty home, nothing of the machine's own settings."""
         return {
             "HOME": str(self.home),
             "KUBECONFIG": str(self.kubeconfig),
@@ -49,13 +49,13 @@ class RunningServer:
 
 @pytest.fixture
 def running_server(tmp_path: Path) -> Iterator[RunningServer]:
-    """Give a fresh server; it must end by itself, without an error, when it is asked to."""
+    """Return a fresh server; it must end by itself, without an error, when it is asked to."""
     kubeconfig = tmp_path / "kubeconfig"
     home = tmp_path / "home"
     home.mkdir()
     log = tmp_path / "server.log"
     # What clients print is compared with what they printed on a server without controllers.
-    command = [sys.executable, "-m", "steersman.cli", "server", "--no-housekeeping", "--kubeconfig", str(kubeconfig)]
+    command = [sys.executable, "-m", "steersman.cli", "server", "--no-controllers", "--kubeconfig", str(kubeconfig)]
     with (
         log.open("w") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,  # noqa: S603 - our own

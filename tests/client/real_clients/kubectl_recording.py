@@ -22,7 +22,7 @@ class Recorded:
 
 
 def recorded_commands() -> list[Recorded]:
-    """Give the commands in order."""
+    """Return the commands in order."""
     text = lzma.decompress((GOLDEN / "kubectl-output.txt.xz").read_bytes()).decode()
     # Some outputs end without a line break, so that the next command stands on their last line.
     parts = re.split(r"(?:^|(?<=\n)|(?<=ok)|(?<=KoA))\$ kubectl ", text)[1:]
@@ -108,7 +108,7 @@ _GENERATED = (
 
 
 def normalised(text: str) -> list[str]:
-    """Give the lines of an output with every generated value replaced; widths of columns follow the values."""
+    """Return the lines of an output with every generated value replaced; widths of columns follow the values."""
     lines = []
     for line in text.splitlines()[:_KEPT_LINES]:
         for pattern, name in _GENERATED:
@@ -119,7 +119,7 @@ def normalised(text: str) -> list[str]:
 
 
 def same(recorded: str, printed: str) -> bool:
-    """Tell whether both outputs are the same, as far as the recording goes."""
+    """Return whether both outputs are the same, as far as the recording goes."""
     wanted, got = normalised(recorded), normalised(printed)
     if len(wanted) >= _SHORTEST_CUT:  # the recording may have been cut off here
         return got[: len(wanted)] == wanted

@@ -86,5 +86,5 @@ def test_a_program_that_is_not_named_is_unknown(name: str) -> None:
 
 def test_a_program_that_this_machine_does_not_have_is_told_of() -> None:
     """The map is right, the installation is missing."""
-    with pytest.raises(ProgramError, match='"/nowhere/redis-server" is no program on this machine'):
+    with pytest.raises(ProgramError, match='"/nowhere/redis-server" is not a program on this machine'):
         Images({"a": "/nowhere/redis-server"}).find("a").program("redis-server")

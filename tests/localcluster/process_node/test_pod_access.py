@@ -35,8 +35,8 @@ from steersman.localcluster.process_node.node import ProcessNode
 from steersman.localcluster.process_node.options import ProcessNodeOptions
 from steersman.protocol.http import Request, Response
 from steersman.protocol.options import LogOptions
-from steersman.protocol.remote_command import PROTOCOLS, Channel, message, read_end
-from steersman.protocol.websocket import WebSocket, request_headers
+from steersman.protocol.remote.remote_command import PROTOCOLS, Channel, message, read_end
+from steersman.protocol.remote.websocket import WebSocket, request_headers
 from steersman.testing.cluster import Cluster
 from steersman.transport.in_memory import InMemoryTransport
 from tests.localcluster.process_node.conftest import IDLE, IMAGES, StartNode, placed, script

@@ -19,9 +19,16 @@ from steersman.kinds.core_v1 import (
     Probe,
 )
 from steersman.localcluster.container_report import Running, Terminated, Waiting
-from steersman.localcluster.process_node.lifecycle.actions import Action, Ask, RunHook, SendSignal, Start, Tell
-from steersman.localcluster.process_node.lifecycle.moment import Moment
-from steersman.localcluster.process_node.lifecycle.pod_life import PodLife
+from steersman.localcluster.process_node.lifecycle.actions import (
+    Action,
+    EmitEvent,
+    RunHook,
+    RunProbe,
+    SendSignal,
+    Start,
+)
+from steersman.localcluster.process_node.lifecycle.instant import Instant
+from steersman.localcluster.process_node.lifecycle.pod_lifecycle import PodLifecycle
 from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
 
 WALL = datetime(2030, 1, 1, tzinfo=UTC)
@@ -29,9 +36,9 @@ EXEC = ExecAction(command=["true"])
 HOOK = LifecycleHandler(exec=EXEC)
 
 
-def at(seconds: float) -> Moment:
+def at(seconds: float) -> Instant:
     """Give the moment so many seconds after the beginning."""
-    return Moment(seconds, WALL + timedelta(seconds=seconds))
+    return Instant(seconds, WALL + timedelta(seconds=seconds))
 
 
 def plain(name: str, *, restart_policy: str | None = None, startup_probe: Probe | None = None) -> Container:
@@ -41,23 +48,23 @@ def plain(name: str, *, restart_policy: str | None = None, startup_probe: Probe 
 
 def life_of(
     *containers: Container, inits: list[Container] | None = None, policy: str = "Always", **spec: int
-) -> PodLife:
+) -> PodLifecycle:
     """Give the life of a pod that was taken on at second 0."""
     pod_spec = PodSpec(containers=list(containers), init_containers=inits, restart_policy=policy, **spec)  # type: ignore[arg-type]  # numbers by name
-    return PodLife(Pod(meta("p", namespace="ns", uid="u"), spec=pod_spec), at(0))
+    return PodLifecycle(Pod(meta("p", namespace="ns", uid="u"), spec=pod_spec), at(0))
 
 
 def important(actions: list[Action]) -> list[Action]:
     """Leave out what only tells people."""
-    return [action for action in actions if not isinstance(action, Tell)]
+    return [action for action in actions if not isinstance(action, EmitEvent)]
 
 
-def run(life: PodLife, name: str, now: float = 0.0) -> None:
+def run(life: PodLifecycle, name: str, now: float = 0.0) -> None:
     """Let a container that was asked for run."""
     life.containers[name].started(at(now), f"process://{name}-{now}")
 
 
-def started(life: PodLife, now: float = 0.0) -> list[str]:
+def started(life: PodLifecycle, now: float = 0.0) -> list[str]:
     """Start whatever is to be started now, and give the names."""
     names = [action.container for action in life.decide(now) if isinstance(action, Start)]
     for name in names:
@@ -125,7 +132,7 @@ def test_the_others_wait_until_a_sidecar_has_started() -> None:
     probe = Probe(exec=EXEC, period_seconds=1)
     life = life_of(plain("a"), inits=[plain("s", restart_policy="Always", startup_probe=probe)])
     assert started(life) == ["s"]
-    assert life.decide(0) == [Ask("s", ProbeKind.STARTUP, 1.0)]
+    assert life.decide(0) == [RunProbe("s", ProbeKind.STARTUP, 1.0)]
     assert started(life) == []
     life.probed("s", ProbeKind.STARTUP, 0, is_success=True)
     assert started(life) == ["a"]
@@ -199,7 +206,7 @@ def test_a_crash_loop_is_reported_with_its_wait_and_its_last_end() -> None:
     assert report.state == Waiting("CrashLoopBackOff", "back-off 10s restarting failed container=a pod=p_ns(u)")
     assert report.last is not None
     assert (report.last.exit_code, report.restarts) == (7, 1)
-    assert told == [Tell("BackOff", "Back-off restarting failed container a in pod p_ns(u)", is_warning=True)]
+    assert told == [EmitEvent("BackOff", "Back-off restarting failed container a in pod p_ns(u)", is_warning=True)]
 
 
 def test_a_container_that_cannot_be_started_says_why_and_is_tried_again() -> None:
@@ -219,7 +226,7 @@ def test_a_deleted_pod_is_asked_to_end_and_killed_after_its_grace() -> None:
     life = life_of(plain("a"))
     started(life)
     life.ask_to_stop(5, 30)
-    assert life.decide(5) == [Tell("Killing", "Stopping container a"), SendSignal("a", "SIGTERM")]
+    assert life.decide(5) == [EmitEvent("Killing", "Stopping container a"), SendSignal("a", "SIGTERM")]
     assert life.wakes_at(5) == 35
     assert life.decide(34) == []
     assert life.decide(35) == [SendSignal("a", "SIGKILL")]
@@ -305,7 +312,7 @@ def test_probes_wait_for_a_container_whose_post_start_hook_runs() -> None:
     assert life.decide(0) == []
     assert life.reports(0)["a"].state == Waiting()
     life.hook_done("a", "postStart", 1)
-    assert life.decide(1) == [Ask("a", ProbeKind.READINESS, 1.0)]
+    assert life.decide(1) == [RunProbe("a", ProbeKind.READINESS, 1.0)]
     assert isinstance(life.reports(1)["a"].state, Running)
 
 
@@ -325,7 +332,7 @@ def test_a_container_is_ready_when_its_probe_succeeds_and_not_after_it_failed_of
     seen = []
     for number, answer in enumerate([True, False, False, True]):
         now = number * 5.0
-        assert life.decide(now) == [Ask("a", ProbeKind.READINESS, 1.0)]
+        assert life.decide(now) == [RunProbe("a", ProbeKind.READINESS, 1.0)]
         life.probed("a", ProbeKind.READINESS, now, is_success=answer)
         seen.append(life.reports(now)["a"].is_ready)
         assert life.wakes_at(now) == now + 5
@@ -367,8 +374,8 @@ def test_a_container_that_does_not_live_is_stopped_and_started_again() -> None:
         life.decide(now)
         told = life.probed("a", ProbeKind.LIVENESS, now, is_success=False, why="timeout")
     assert told == [
-        Tell("Unhealthy", "Liveness probe failed: timeout", is_warning=True),
-        Tell("Killing", "Container a failed liveness probe, will be restarted"),
+        EmitEvent("Unhealthy", "Liveness probe failed: timeout", is_warning=True),
+        EmitEvent("Killing", "Container a failed liveness probe, will be restarted"),
     ]
     assert life.decide(5) == [SendSignal("a", "SIGTERM")]
     assert life.wakes_at(5) == 12
@@ -381,9 +388,9 @@ def test_a_startup_probe_holds_back_the_others_and_its_failure_ends_the_containe
     probe = Probe(exec=EXEC, period_seconds=1, failure_threshold=2)
     life = life_of(Container(name="a", startup_probe=probe, liveness_probe=Probe(exec=EXEC)))
     started(life)
-    assert life.decide(0) == [Ask("a", ProbeKind.STARTUP, 1.0)]
+    assert life.decide(0) == [RunProbe("a", ProbeKind.STARTUP, 1.0)]
     life.probed("a", ProbeKind.STARTUP, 0, is_success=False)
-    assert life.decide(1) == [Ask("a", ProbeKind.STARTUP, 1.0)]
+    assert life.decide(1) == [RunProbe("a", ProbeKind.STARTUP, 1.0)]
     life.probed("a", ProbeKind.STARTUP, 1, is_success=False)
     assert important(life.decide(1)) == [SendSignal("a", "SIGTERM")]
 
@@ -421,7 +428,7 @@ def test_a_node_that_is_started_again_counts_restarts_on() -> None:
         state=ContainerState(running=ContainerStateRunning(started_at=WALL)),
     )
     pod = Pod(meta("p"), spec=PodSpec(containers=[plain("a")]), status=PodStatus(container_statuses=[status]))
-    life = PodLife(pod, at(0))
+    life = PodLifecycle(pod, at(0))
     assert started(life) == ["a"]
     report = life.reports(0)["a"]
     assert report.restarts == 5

@@ -192,7 +192,7 @@ async def test_a_config_map_that_changes_changes_in_the_volume(cluster: Cluster,
         volumes = [Volume(name="c", config_map=ConfigMapVolumeSource(name="c"))]
         await cluster.client.create(placed("a", container, volumes=volumes))
         await cluster.eventually(lambda: is_ready(cluster))
-        place = node.pod("a").runs["main"].world.mounts.place_of("/c/k")
+        place = node.pod("a").runs["main"].context.mounts.place_of("/c/k")
         assert place is not None
         assert text(place) == "one"
         config.data = {"k": "two"}

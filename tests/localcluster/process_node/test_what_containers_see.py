@@ -38,8 +38,8 @@ from steersman.kinds.core_v1 import (
     VolumeProjection,
 )
 from steersman.localcluster.process_node.addresses import AddressBook
-from steersman.localcluster.process_node.containers.container_world import ContainerWorld
-from steersman.localcluster.process_node.containers.downward import Surroundings
+from steersman.localcluster.process_node.containers.container_context import ContainerContext
+from steersman.localcluster.process_node.containers.downward import NodeFacts
 from steersman.localcluster.process_node.containers.environment import environment
 from steersman.localcluster.process_node.containers.expansion import expand
 from steersman.localcluster.process_node.containers.images import Images
@@ -50,7 +50,7 @@ from steersman.localcluster.process_node.files.mounts import Mounts
 from steersman.localcluster.process_node.files.projected_files import File, projected_files, tokens_wanted
 from steersman.objects.quantity import Quantity
 
-AROUND = Surroundings("127.1.2.3", "127.0.0.1", {"cpu": "8", "memory": "1Gi"})
+AROUND = NodeFacts("127.1.2.3", "127.0.0.1", {"cpu": "8", "memory": "1Gi"})
 
 
 class Shelf:
@@ -132,9 +132,9 @@ def test_references_are_replaced_as_kubernetes_does(text: str, expanded: str) ->
 # Commands.
 
 
-def world(container: Container, entry: Any) -> ContainerWorld:
+def context(container: Container, entry: Any) -> ContainerContext:
     """Give the surroundings of a container whose image is this."""
-    return ContainerWorld(
+    return ContainerContext(
         container=container,
         image=Images({"i": entry}).find("i"),
         base={"HOME": "/h"},
@@ -147,10 +147,10 @@ def world(container: Container, entry: Any) -> ContainerWorld:
 def test_a_command_is_the_containers_own_or_the_images_with_its_arguments() -> None:
     """As Kubernetes combines command and args with an image's entry point."""
     entry = {"command": [sys.executable, "-c"], "programs": {"sh": "/bin/sh"}}
-    default = world(Container(name="a", args=["$(NAME)", "/data/x"]), entry).command()
+    default = context(Container(name="a", args=["$(NAME)", "/data/x"]), entry).command()
     assert default.arguments == [sys.executable, "-c", "n", "/host/x"]
     assert default.environment == {"HOME": "/h", "NAME": "n", "DATA": "/host"}
-    own = world(Container(name="a", command=["sh", "-c"], args=["ls /data"]), entry)
+    own = context(Container(name="a", command=["sh", "-c"], args=["ls /data"]), entry)
     assert own.command().arguments[1:] == ["-c", "ls /host"]
     assert own.program(["sh", "/data/probe.sh"]).arguments[1:] == ["/host/probe.sh"]
 
@@ -158,13 +158,13 @@ def test_a_command_is_the_containers_own_or_the_images_with_its_arguments() -> N
 def test_an_image_without_a_command_needs_one_from_the_pod() -> None:
     """The message says where to put it."""
     with pytest.raises(ProgramError, match="has no command"):
-        world(Container(name="a"), {"programs": {"sh": "/bin/sh"}}).command()
+        context(Container(name="a"), {"programs": {"sh": "/bin/sh"}}).command()
 
 
 def test_a_script_of_a_volume_is_no_program() -> None:
     """Only its interpreter can be named: what a config map says is never executed by itself."""
     with pytest.raises(ProgramError):
-        world(Container(name="a", command=["/data/start.sh"]), {"programs": {"sh": "/bin/sh"}}).command()
+        context(Container(name="a", command=["/data/start.sh"]), {"programs": {"sh": "/bin/sh"}}).command()
 
 
 # Variables.
@@ -233,7 +233,7 @@ def test_variables_come_from_config_maps_secrets_and_each_other() -> None:
         (EnvVarSource(secret_key_ref=SecretKeySelector(name="x", key="k")), 'secret "x" not found'),
         (EnvVarSource(secret_key_ref=SecretKeySelector(name="s", key="b")), "is not text"),
         (EnvVarSource(field_ref=ObjectFieldSelector(field_path="spec.x")), "unsupported fieldPath spec.x"),
-        (EnvVarSource(), "does not know"),
+        (EnvVarSource(), "does not support"),
     ],
 )
 def test_what_is_missing_is_named(source: EnvVarSource, message: str) -> None:

@@ -48,7 +48,7 @@ def test_failures_have_names_or_codes() -> None:
         ({"never_ready": "yes"}, "'yes' is neither 'true' nor 'false'"),
         ({"fail": "Often"}, "'Often' is not a failure (write ErrImagePull"),
         ({"fail": "300"}, "'300' is not an exit code"),
-        ({"explode": "true"}, "simulated.steersman.dev/explode is not known: a simulated node understands fail"),
+        ({"explode": "true"}, "simulated.steersman.dev/explode is unknown: a simulated node supports fail"),
     ],
 )
 def test_what_is_not_understood_is_refused_with_the_way_out(annotations: dict[str, str], why: str) -> None:

@@ -6,26 +6,26 @@ from hypothesis import strategies as st
 from steersman.kinds.core_v1 import Container, Pod, PodSpec
 from steersman.localcluster.container_report import Running, Terminated, Waiting
 from steersman.localcluster.simulated_node.script import Script
-from steersman.localcluster.simulated_node.timeline import Sight, pod_at, stopped_at
+from steersman.localcluster.simulated_node.timeline import PodObservation, pod_at, stopped_at
 from steersman.objects.meta import meta
 
 BEGAN = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def at(seconds: float, script: Script, restart: str = "Always") -> Sight:
+def at(seconds: float, script: Script, restart: str = "Always") -> PodObservation:
     """Look at a pod so many seconds after its node took it on."""
     pod = Pod(meta("a", uid="u"), spec=PodSpec(containers=[Container(name="c", image="x")], restart_policy=restart))
     return pod_at(pod, script, BEGAN, BEGAN + timedelta(seconds=seconds), host_ip="h", pod_ip="p")
 
 
-def container(sight: Sight) -> tuple[str, int, bool]:
+def container(sight: PodObservation) -> tuple[str, int, bool]:
     """Give the state, the restarts and the readiness of the one container."""
     report = sight.report.containers["c"]
     names = {Waiting: "waiting", Running: "running", Terminated: "terminated"}
     return names[type(report.state)], report.restarts, report.is_ready and isinstance(report.state, Running)
 
 
-def wait(sight: Sight) -> float | None:
+def wait(sight: PodObservation) -> float | None:
     """Give the second at which the pod changes by itself."""
     return (sight.until - BEGAN).total_seconds() if sight.until is not None else None
 

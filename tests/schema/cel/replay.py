@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from steersman.cel import Budget
-from steersman.structural.cel_rules import ABSENT, CompiledRules, RuleCost, compile_rules, total_cost_errors
+from steersman.json_types import ABSENT
+from steersman.structural.cel_rules import CompiledRules, RuleCost, compile_rules, total_cost_errors
 
 Cause = tuple[str, str, str]
 _RULES = "x-kubernetes-validations"

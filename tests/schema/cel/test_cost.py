@@ -6,7 +6,8 @@ import pytest
 
 from steersman.cel import Budget
 from steersman.cel.cost.metering import Meter
-from steersman.structural.cel_rules import ABSENT, RuleCost, compile_rules, total_cost_errors
+from steersman.json_types import ABSENT
+from steersman.structural.cel_rules import RuleCost, compile_rules, total_cost_errors
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",

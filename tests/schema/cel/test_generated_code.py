@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from steersman.cel import Budget, EvaluationError
 from steersman.cel.evaluation.fast_helpers import Undecided
+from steersman.json_types import ABSENT
 from steersman.structural.cel_rules import compile_rules
-from steersman.structural.cel_rules.rules import ABSENT, Rule
+from steersman.structural.cel_rules.rules import Rule
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steersman.cel import EvaluationError, ExpressionError, compile_expression
 from steersman.cel.types import DYN, INT, STRING, list_of, map_of
-from steersman.cel.values.values import CelMap, Duration, Timestamp, TypeValue
+from steersman.cel.values.values import CelMap, Duration, Timestamp, TypeValue, from_json
 
 _DATA: dict[str, Any] = {"i": 5, "s": "abc", "l": [3, 1, 2], "m": {"a": 1, "b": 2}, "d": {"x": [1, "y"], "n": None}}
 _OURS = {"i": INT, "s": STRING, "l": list_of(INT), "m": map_of(STRING, INT), "d": DYN}
@@ -53,7 +53,7 @@ def _ours(text: str) -> Any:
         folded = str(error).startswith("program instantiation failed")
         return _ERROR if folded else ("refused", str(error))
     try:
-        return _plain(program.evaluate_json(_DATA))
+        return _plain(program.evaluate(*(from_json(_DATA[name]) for name in program.variables)))
     except EvaluationError:
         return _ERROR
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from steersman.cel import EvaluationError
-from steersman.structural.cel_rules.rules import ABSENT, Rule
+from steersman.json_types import ABSENT
+from steersman.structural.cel_rules.rules import Rule
 from tests.schema.cel.differences import without_random_fields
 from tests.schema.cel.replay import Cause, Compiled, expected, replay, schema_of
 

@@ -8,7 +8,7 @@ import asyncio
 from collections import defaultdict
 
 from steersman import Chosen, Context, NotFound
-from steersman.controller import Told
+from steersman.controller import ChangeHandler
 from steersman.errors import Forbidden, SelectorError, WaitTimeout
 from steersman.informer import Change, Selection, record_of
 from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
@@ -101,7 +101,7 @@ async def _follow_all(watcher: Watcher, desk: Desk, ctx: Context[Watcher]) -> No
 
 
 async def _follow(
-    served: ApiResource, selection: Selection, told: Told, ctx: Context[Watcher]
+    served: ApiResource, selection: Selection, told: ChangeHandler, ctx: Context[Watcher]
 ) -> list[tuple[str, str]]:
     """Follow one resource; give what is in the way, if anything is."""
     informer = ctx.follow(served, told, selection)
@@ -118,7 +118,7 @@ async def _follow(
     return []
 
 
-def _ear(watcher: Watcher, resources: list[WatchedResource], desk: Desk, ctx: Context[Watcher]) -> Told:
+def _ear(watcher: Watcher, resources: list[WatchedResource], desk: Desk, ctx: Context[Watcher]) -> ChangeHandler:
     """Give what is told of the changes of some resources: it fills the outboxes, and wakes the watcher."""
     wake, redact = ctx.waker(), watcher.spec.redact_secrets
 

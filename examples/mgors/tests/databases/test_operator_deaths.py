@@ -1,7 +1,7 @@
 """The operator is gone after each of its writes, to the API server and to members, all through the life of a set.
 
 In each phase of that life an instance dies at the first write at which none died before it, until all that is written
-was the end of one. With STEERSMAN_KILLS=all each phase is told once forevery single write, on a fresh cluster.
+was the end of one. With STEERSMAN_PROCESS_CRASHES=all each phase runs once for every single write, on a fresh cluster.
 """
 
 import itertools
@@ -15,7 +15,7 @@ import pytest
 from mongod_phases import BEFORE, PATIENCE, PHASES, Phase
 from mongod_world import StartWorld, World, Writes, running
 from steersman import Operator
-from steersman.testing import VARIABLE, Cluster, Crash, dying_once, dying_once_at_each_write
+from steersman.testing import PROCESS_CRASHES_VARIABLE, Cluster, Crash, crash_once, crash_once_at_each_write
 
 from mgors.main import operator
 from mgors.operator import mgors_operator
@@ -60,23 +60,25 @@ async def test_operators_die_at_each_of_their_writes(start: StartWorld, phase: P
     """One after the other, in the same phase: it comes to its end, and no document is lost."""
     async with start(is_operated=False) as world:
         await prepared(world, phase)
-        async with dying_once_at_each_write(world.cluster, made) as lives, watched(world, phase):
+        async with crash_once_at_each_write(world.cluster, made) as lives, watched(world, phase):
             await phase.happens(world)
             await world.until(lambda: phase.missing_deaths(writes[-1] for writes in lives) == [])
         for writes in lives:
             log.info("%s: died after %s", phase.name, writes[-1])
 
 
-@pytest.mark.skipif(os.environ.get(VARIABLE) != "all", reason=f"takes long: {VARIABLE}=all runs it")
+@pytest.mark.skipif(
+    os.environ.get(PROCESS_CRASHES_VARIABLE) != "all", reason=f"takes long: {PROCESS_CRASHES_VARIABLE}=all runs it"
+)
 @pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.name)
 async def test_an_operator_dies_at_any_one_write(tmp_path: Path, phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that dies and one that takes over, forevery write that there is in the phase."""
+    """One that dies and one that takes over, for every write that there is in the phase."""
     for number in itertools.count(1):
         folder = tmp_path / str(number)
         monkeypatch.setenv("MGORS_BACKUPS", str(folder / "backups"))
         async with Cluster.start() as cluster, running(cluster, folder / "node", is_operated=False) as world:
             await prepared(world, phase)
-            async with dying_once(cluster, made, Crash(number)) as first, watched(world, phase):
+            async with crash_once(cluster, made, Crash(number)) as first, watched(world, phase):
                 await phase.happens(world)
             if len(first.writes) < number:
                 return

@@ -10,7 +10,7 @@ from steersman import meta
 from steersman.concurrency import background
 from steersman.kinds.core_v1 import Secret
 from steersman.randomness import Randomness
-from steersman.testing import VARIABLE, Crash, run_until_crash
+from steersman.testing import PROCESS_CRASHES_VARIABLE, Crash, run_until_crash
 
 from mgors.main import operator
 from mgors.operator import mgors_operator
@@ -44,7 +44,10 @@ CHANGES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.skipif(os.environ.get(VARIABLE) != "all", reason=f"takes ten minutes: {VARIABLE}=all runs it")
+@pytest.mark.skipif(
+    os.environ.get(PROCESS_CRASHES_VARIABLE) != "all",
+    reason=f"takes ten minutes: {PROCESS_CRASHES_VARIABLE}=all runs it",
+)
 async def test_a_hundred_operators_die_while_twenty_things_change(start: StartWorld) -> None:
     """Each dies at one of its first writes or after some seconds; nothing that a majority acknowledged is lost."""
     chance = Randomness(1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from steersman.testing import VARIABLE, dying_once, dying_once_at_each_write
+from steersman.testing import PROCESS_CRASHES_VARIABLE, crash_once, crash_once_at_each_write
 
 from redis_world.mortal import SomeWriteLater, mortal_operator
 from redis_world.stories import (
@@ -54,12 +54,14 @@ async def test_an_operator_that_dies_at_each_kind_of_write_loses_nothing(tmp_pat
     """A whole life: in each of its parts one instance after the other dies, at something that none died of before."""
     async with World.start(tmp_path) as world:
         for story in parts:
-            async with dying_once_at_each_write(world.cluster, mortal_operator(world.backups)) as lives:
+            async with crash_once_at_each_write(world.cluster, mortal_operator(world.backups)) as lives:
                 await story(world)
             assert {one[-1] for one in lives} >= FATAL[story]
 
 
-@pytest.mark.skipif(os.environ.get(VARIABLE) != "all", reason=f"takes an hour: say {VARIABLE}=all")
+@pytest.mark.skipif(
+    os.environ.get(PROCESS_CRASHES_VARIABLE) != "all", reason=f"takes an hour: say {PROCESS_CRASHES_VARIABLE}=all"
+)
 @pytest.mark.parametrize("story", [*EVENTS, *LIVES], ids=lambda story: story.__name__)
 async def test_an_operator_that_dies_at_any_single_write_loses_nothing(
     tmp_path: Path, story: Story, record_property: Callable[[str, object], None]
@@ -73,7 +75,7 @@ async def test_an_operator_that_dies_at_any_single_write_loses_nothing(
         died: list[str] = []
         for number in itertools.count(1):
             doom = SomeWriteLater(number)
-            async with dying_once(world.cluster, mortal_operator(world.backups), doom) as first:
+            async with crash_once(world.cluster, mortal_operator(world.backups), doom) as first:
                 await world.cluster.settle()
                 doom.count_from(first)
                 await story(world)

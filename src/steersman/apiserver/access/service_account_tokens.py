@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.request_context import User
 from steersman.clock import Clock
 from steersman.errors import ConfigError
@@ -57,9 +57,9 @@ def service_account_user(namespace: str, name: str, uid: str = "", extra: Docume
 class ServiceAccountTokens:
     """Issues and verifies the tokens of one server."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, randomness: Randomness, key: bytes | None = None) -> None:
+    def __init__(self, objects: ObjectStore, clock: Clock, randomness: Randomness, key: bytes | None = None) -> None:
         """Sign with a PEM key of the curve P-256; without one a new key is made when it is first needed."""
-        self._ledger = ledger
+        self._objects = objects
         self._clock = clock
         self._randomness = randomness
         self._private: EllipticCurvePrivateKey | None = None if key is None else _private_key(key)
@@ -127,7 +127,7 @@ class ServiceAccountTokens:
         )
 
     def _exists(self, resource: str, namespace: str, reference: Document) -> bool:
-        record = self._ledger.store.get(resource, namespace, reference["name"])
+        record = self._objects.store.get(resource, namespace, reference["name"])
         return record is not None and record.uid == reference["uid"]
 
     def _key(self) -> "EllipticCurvePrivateKey":

@@ -1,6 +1,7 @@
-"""Admission: who else has a say in a write, after its author was found to be allowed to make it.
+"""Admission: what changes or rejects a write after it was authorized.
 
-``attributes`` is what they are told, ``matching`` and ``conditions`` say whom a request concerns, ``webhooks`` asks
-programs outside (``targets``, ``reviews``), ``policies`` evaluates expressions, ``guards`` are the rules of the server
-itself. ``chain`` has them all in their order; only webhooks make a request wait.
+``chain`` is the entrance, called by ``verbs/write_path``. ``attributes`` describes a write, ``matching`` and
+``conditions`` decide which webhooks and policies it concerns, ``webhooks`` calls programs outside of the server,
+``policies`` evaluates CEL expressions, ``guards`` checks permissions that depend on the content. Only webhooks make a
+request wait.
 """

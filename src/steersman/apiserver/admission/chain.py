@@ -16,7 +16,7 @@ from steersman.apiserver.admission.matching import Matching, is_exempt
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.webhook_calls.targets import WebhookOptions
 from steersman.randomness import Randomness
@@ -40,23 +40,23 @@ class Admission:
     """Admits writes, changed or unchanged, or rejects them."""
 
     def __init__(
-        self, ledger: Ledger, catalog: Catalog, rbac: Rbac, randomness: Randomness, options: WebhookOptions | None
+        self, objects: ObjectStore, catalog: Catalog, rbac: Rbac, randomness: Randomness, options: WebhookOptions | None
     ) -> None:
-        self._ledger = ledger
-        self._matching = Matching(ledger, catalog)
+        self._objects = objects
+        self._matching = Matching(objects, catalog)
         self._rbac = rbac
         self._randomness = randomness
         self._options = options
         self._guards = Guards(rbac)
         #: Whether there is any webhook or policy: most servers never have one.
         self.is_active = False
-        ledger.listen(_CONFIGURATIONS, lambda _: self.look_again())
+        objects.listen(_CONFIGURATIONS, lambda _: self.look_again())
 
     def look_again(self) -> None:
         """Read the configurations again: one was written, or the whole store was replaced."""
         for name in ("_webhooks", "_policies"):
             self.__dict__.pop(name, None)
-        self.is_active = any(self._ledger.store.count(resource) for resource in _CONFIGURATIONS)
+        self.is_active = any(self._objects.store.count(resource) for resource in _CONFIGURATIONS)
 
     # Created with the first configuration, and again when one changes: most servers never need them, and CEL, the
     # language of conditions and policies, is slow to import.
@@ -65,13 +65,13 @@ class Admission:
     def _webhooks(self) -> "Webhooks":
         from steersman.apiserver.admission.webhooks import Webhooks  # noqa: PLC0415 - see above
 
-        return Webhooks(self._ledger, self._matching, self._rbac, self._randomness, self._options)
+        return Webhooks(self._objects, self._matching, self._rbac, self._randomness, self._options)
 
     @cached_property
     def _policies(self) -> "Policies":
         from steersman.apiserver.admission.policies import Policies  # noqa: PLC0415 - see above
 
-        return Policies(self._ledger, self._matching, self._rbac)
+        return Policies(self._objects, self._matching, self._rbac)
 
     def concerns(self, request: ApiRequest) -> bool:
         """Return whether mutating admission can matter for a request: a quick check before the expensive one."""

@@ -1,4 +1,4 @@
-"""Expressions in admission: what they can see, compiled once, and what came of them."""
+"""CEL expressions of webhooks and policies: their variables, compiled once, and their values."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ from steersman.cel.values.values import JsonMap, from_json
 
 Document = dict[str, Any]
 _OWN = re.compile(r"\bauthorizer\.requestResource\b(?!\()")
-#: What every expression can see.
+#: Variables of every expression.
 _VARIABLES: dict[str, CelType] = {
     "object": DYN,
     "oldObject": DYN,
@@ -30,17 +30,17 @@ _VARIABLES: dict[str, CelType] = {
 
 
 class Failed(Exception):  # noqa: N818 - the outcome of an expression
-    """An expression has no value; ``str()`` says which, and why."""
+    """An expression failed; ``str()`` tells which, and why."""
 
 
 @lru_cache(maxsize=4096)
 def program(expression: str) -> Program:
-    """Compile an expression; the language has no call without parentheses on the authorizer, Kubernetes' names do."""
+    """Compile an expression with the variables of admission."""
     return compile_expression(_OWN.sub("authorizer.requestResource()", expression), _VARIABLES)
 
 
 class Scope:
-    """What the expressions of one webhook or policy see of one request."""
+    """The variables of one webhook's or policy's expressions for one request."""
 
     def __init__(self, attributes: Attributes, decider: Decider, values: dict[str, Any] | None = None) -> None:
         self._attributes = attributes
@@ -60,17 +60,17 @@ class Scope:
         }
 
     def with_values(self, **values: Any) -> "Scope":
-        """Give a scope in which these names have other values."""
+        """Return a scope in which these names have other values."""
         return Scope(self._attributes, self._decider, {**self._values, **values})
 
     def with_variables(self, variables: list[Document]) -> "Scope":
-        """Give a scope in which expressions can use variables; each is evaluated when it is first used."""
+        """Return a scope with the variables of a policy; each is evaluated when it is first used."""
         found = _Variables(self, variables)
         made = found.scope = self.with_values(variables=JsonMap(found))
         return made
 
     def evaluate(self, expression: str) -> Any:
-        """Give the value of an expression, or raise `Failed`."""
+        """Return the value of an expression, or raise `Failed`."""
         try:
             return self.raw(expression)
         except (EvaluationError, CostExceeded) as error:
@@ -79,7 +79,7 @@ class Scope:
             raise Failed(f"compilation error: {error}") from None
 
     def raw(self, expression: str) -> Any:
-        """Give the value of an expression, or raise what the language raises."""
+        """Return the value of an expression, or raise CEL's own errors."""
         compiled = program(expression)
         return compiled.evaluate(*(self._values[name] for name in compiled.variables))
 
@@ -115,7 +115,7 @@ class _Variables(Mapping[str, Any]):
     """The variables of a policy, each evaluated when it is first used."""
 
     def __init__(self, scope: Scope, variables: list[Document]) -> None:
-        #: What the variables themselves see: each other included.
+        #: Variables of the variables' own expressions, which include earlier ones.
         self.scope = scope
         self._expressions: dict[str, str] = {item["name"]: item["expression"] for item in variables}
         self._values: dict[str, Any] = {}
@@ -136,7 +136,7 @@ class _Variables(Mapping[str, Any]):
 
 
 def request_document(attributes: Attributes) -> Document:
-    """Give the request without its objects, as expressions see it."""
+    """Return the ``request`` variable of expressions, without the objects."""
     request = attributes.request
     resource = {"group": request.served.group, "version": request.served.version, "resource": request.served.plural}
     kind = attributes.kind._asdict()
@@ -158,7 +158,7 @@ def request_document(attributes: Attributes) -> Document:
 
 
 def holds(conditions: list[Document], scope: Callable[[], Scope]) -> bool:
-    """Tell whether all match conditions hold; raise `Failed` when one fails and none is false."""
+    """Return whether all match conditions hold; raise `Failed` if one fails and none is false."""
     if not conditions:
         return True
     seen, failure = scope(), None

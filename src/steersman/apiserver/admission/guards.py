@@ -1,4 +1,4 @@
-"""Rules of the server itself about who may write what, beyond the verb: roles, bindings, certificate requests."""
+"""Permissions that depend on the written content: roles, bindings, certificate requests."""
 
 from typing import Any
 
@@ -10,23 +10,23 @@ from steersman.apiserver.messages.info import RequestInfo
 
 Document = dict[str, Any]
 _CERTIFICATES = "certificates.k8s.io"
-#: Part of a certificate request → the verb that its signer's name must allow, and how a refusal calls it.
+#: Subresource of a certificate request → the verb that the user needs for its signer.
 _SIGNER_VERBS = {"approval": "approve", "status": "sign"}
 
 
 class Guards:
-    """Checks writes that could give somebody more than they have."""
+    """Checks writes that could extend a user's permissions."""
 
     def __init__(self, rbac: Rbac) -> None:
         self._rbac = rbac
         self._escalation = Escalation(rbac)
 
     def check(self, request: ApiRequest, obj: Document, old: Document | None) -> None:
-        """Refuse what the user may not bring about; the privileged may everything."""
+        """Reject writes that exceed the user's permissions; privileged users are exempt."""
         if is_privileged(request.user):
             return
         if old is None and request.http.method != "POST":
-            # A patch or an update that makes the object.
+            # A patch or an update that creates the object.
             self._rbac.demand(request.user, "create", request.info)
         self._escalation.check(request, obj, old)
         if request.served.group == _CERTIFICATES and old is not None:

@@ -1,4 +1,4 @@
-"""Which requests a webhook or a policy is about: rules on resources, and selectors on labels."""
+"""Which requests a webhook or a policy matches: rules about resources, and label selectors."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.label_selectors import selects
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import not_found
 
 Document = dict[str, Any]
@@ -24,22 +24,22 @@ _EXEMPT = frozenset(
 )
 
 
-def is_exempt(served: Served) -> bool:
-    """Tell whether nobody outside has a say in writes to a resource."""
+def is_exempt(served: ServedResource) -> bool:
+    """Return whether a resource is exempt from webhooks and policies."""
     return served.group == "admissionregistration.k8s.io" and served.plural in _EXEMPT
 
 
 class Matching:
-    """Finds out whether a configuration is about a request."""
+    """Matches configurations with requests."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, catalog: Catalog) -> None:
+        self._objects = objects
         self.catalog = catalog
-        #: All versions of what is stored under one name; made anew when what is served changes.
-        self._versions: dict[str, list[Served]] = {}
+        #: All versions of a resource, by stored name; made again when the catalog changes.
+        self._versions: dict[str, list[ServedResource]] = {}
         self._revision = -1
 
-    def _versions_of(self, served: Served) -> list[Served]:
+    def _versions_of(self, served: ServedResource) -> list[ServedResource]:
         if self._revision != self.catalog.revision:
             self._revision = self.catalog.revision
             self._versions.clear()
@@ -47,8 +47,8 @@ class Matching:
                 self._versions.setdefault(known.stored_as, []).append(known)
         return self._versions.get(served.stored_as, [])
 
-    def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> Served | None:
-        """Give the version of the resource in which the request is told; ``None`` if it is none of their business."""
+    def served_as(self, attributes: Attributes, spec: Document, rules: Iterable[Document]) -> ServedResource | None:
+        """Return the version of the resource that the rules match; ``None`` if they do not match the request."""
         rules = list(rules)
         served = attributes.request.served
         if any(_rule_matches(rule, attributes, served) for rule in rules):
@@ -61,7 +61,7 @@ class Matching:
         return next((other for other in others if any(_rule_matches(rule, attributes, other) for rule in rules)), None)
 
     def selects(self, attributes: Attributes, spec: Document) -> bool:
-        """Tell whether the selectors of a configuration select the object and its namespace."""
+        """Return whether the selectors of a configuration match the object and its namespace."""
         object_selector = spec.get("objectSelector") or {}
         if object_selector and not any(selects(object_selector, labels) for labels in attributes.labels):
             return False
@@ -72,19 +72,19 @@ class Matching:
         return labels is None or selects(namespace_selector, labels)
 
     def _namespace_labels(self, attributes: Attributes) -> dict[str, str] | None:
-        """Give the labels of the namespace that a request is in; ``None`` when it is in none."""
+        """Return the labels of the namespace of a request; ``None`` if it has no namespace."""
         served, namespace = attributes.request.served, attributes.namespace
         if served.plural == "namespaces" and not served.group and attributes.obj is not None:
             return attributes.labels[0]
         if not namespace:
             return None
-        record = self._ledger.store.get("namespaces", "", namespace)
+        record = self._objects.store.get("namespaces", "", namespace)
         if record is None:
             raise not_found("namespaces", "", namespace)
         return dict(record.labels or {})
 
 
-def _rule_matches(rule: Document, attributes: Attributes, served: Served) -> bool:
+def _rule_matches(rule: Document, attributes: Attributes, served: ServedResource) -> bool:
     return (
         _has(rule.get("operations"), attributes.operation)
         and _has(rule.get("apiGroups"), served.group)
@@ -99,7 +99,7 @@ def _has(known: list[str] | None, wanted: str) -> bool:
     return known is not None and ("*" in known or wanted in known)
 
 
-def _has_scope(scope: str, served: Served) -> bool:
+def _has_scope(scope: str, served: ServedResource) -> bool:
     return scope == "*" or (scope == "Namespaced") == served.namespaced
 
 

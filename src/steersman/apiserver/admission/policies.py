@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicy: rules of the cluster's administrators, evaluated here."""
+"""ValidatingAdmissionPolicy: rules of the cluster's administrators, evaluated in the server."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import BINDINGS, POLICIES
 from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.resources.label_selectors import selects
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, details, qualified
 from steersman.apiserver.storage.record import Record
 from steersman.cel.values.values import from_json
@@ -24,8 +24,8 @@ _LONGEST_MESSAGE = 5 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Complaint:
-    """Why a policy refuses a request."""
+class _Failure:
+    """Why a policy rejects a request."""
 
     message: str
     reason: str = ""
@@ -34,8 +34,8 @@ class _Complaint:
 class Policies:
     """Evaluates the policies of one server."""
 
-    def __init__(self, ledger: Ledger, matching: Matching, authorizer: Authorizer) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, matching: Matching, authorizer: Authorizer) -> None:
+        self._objects = objects
         self._matching = matching
         self._authorizer = authorizer
         self._read: dict[tuple[str, str], tuple[int, Document]] = {}
@@ -43,16 +43,16 @@ class Policies:
     def validate(self, attributes: Attributes) -> Attributes:
         """Reject a write that a policy denies; return it with the warnings of policies that only warn."""
         bound: dict[str, list[Document]] = {}
-        for record in self._ledger.records_of(BINDINGS):
+        for record in self._objects.records_of(BINDINGS):
             binding = self._document(BINDINGS, record)
             bound.setdefault(binding["spec"].get("policyName", ""), []).append(binding)
-        for record in self._ledger.records_of(POLICIES) if bound else ():
+        for record in self._objects.records_of(POLICIES) if bound else ():
             if record.name in bound:
                 attributes = self._evaluate(attributes, self._document(POLICIES, record), bound[record.name])
         return attributes
 
     def _document(self, resource: str, record: Record) -> Document:
-        """Give a policy or a binding, which nobody may change; each is read once."""
+        """Return a policy or a binding, which must not be changed; each version is decoded once."""
         known = self._read.get((resource, record.name))
         if known is None or known[0] != record.version:
             known = self._read[resource, record.name] = record.version, decode_json(record.raw)
@@ -66,12 +66,12 @@ class Policies:
             resources = binding["spec"].get("matchResources")
             if resources and not self._concerns(attributes, resources, by_default=True):
                 continue
-            for complaint in self._complaints(attributes, spec, binding["spec"]):
-                attributes = self._act(attributes, policy, binding, complaint)
+            for failure in self._failures(attributes, spec, binding["spec"]):
+                attributes = self._act(attributes, policy, binding, failure)
         return attributes
 
     def _concerns(self, attributes: Attributes, match: Document, *, by_default: bool = False) -> bool:
-        """Tell whether a policy or a binding is about a request."""
+        """Return whether a policy or a binding matches a request."""
         excluded = match.get("excludeResourceRules") or ()
         if excluded and self._matching.served_as(attributes, match, excluded) is not None:
             return False
@@ -79,8 +79,8 @@ class Policies:
         matches = self._matching.served_as(attributes, match, rules) is not None if rules else by_default
         return matches and self._matching.selects(attributes, match)
 
-    def _complaints(self, attributes: Attributes, spec: Document, binding: Document) -> Iterator[_Complaint]:
-        """Give everything that a policy complains about under one binding."""
+    def _failures(self, attributes: Attributes, spec: Document, binding: Document) -> Iterator[_Failure]:
+        """Yield the failed validations of a policy under one binding."""
         lenient = spec.get("failurePolicy") == "Ignore"
         scope = Scope(attributes, self._authorizer).with_values(namespaceObject=self._namespace(attributes))
         try:
@@ -89,26 +89,26 @@ class Policies:
                 return
         except Failed as error:
             if not lenient:
-                yield _Complaint(str(error))
+                yield _Failure(str(error))
             return
         for parameter in parameters:
             seen = scope.with_values(params=from_json(parameter)).with_variables(spec.get("variables") or [])
             for validation in spec.get("validations") or ():
                 try:
-                    complaint = _complaint(seen, validation)
+                    failure = _failure(seen, validation)
                 except Failed as error:
-                    complaint = None if lenient else _Complaint(str(error), validation.get("reason") or "")
-                if complaint is not None:
-                    yield complaint
+                    failure = None if lenient else _Failure(str(error), validation.get("reason") or "")
+                if failure is not None:
+                    yield failure
 
     def _namespace(self, attributes: Attributes) -> Any:
         if not attributes.request.served.namespaced:
             return None
-        record = self._ledger.store.get("namespaces", "", attributes.namespace)
+        record = self._objects.store.get("namespaces", "", attributes.namespace)
         return None if record is None else from_json(decode_json(record.raw))
 
     def _parameters(self, attributes: Attributes, spec: Document, binding: Document) -> list[Document | None]:
-        """Find the parameters of a binding; a policy without parameters has one that is nothing."""
+        """Return the parameters of a binding; ``[None]`` for a policy without parameters."""
         kind, reference = spec.get("paramKind"), binding.get("paramRef")
         if kind is None or reference is None:
             return [None]
@@ -124,32 +124,32 @@ class Policies:
             raise Failed(_NO_PARAMETERS)
         return found
 
-    def _found(self, served: Served, namespace: str, reference: Document) -> Iterator[Document]:
+    def _found(self, served: ServedResource, namespace: str, reference: Document) -> Iterator[Document]:
         if name := reference.get("name"):
-            record = self._ledger.get(served, namespace, name)
+            record = self._objects.get(served, namespace, name)
             if record is not None:
-                yield self._ledger.document(served, record)
+                yield self._objects.document(served, record)
             return
-        for record in self._ledger.records(served, namespace or None):
+        for record in self._objects.records(served, namespace or None):
             if selects(reference.get("selector"), record.labels):
-                yield self._ledger.document(served, record)
+                yield self._objects.document(served, record)
 
-    def _kind_served(self, kind: Document) -> Served | None:
+    def _kind_served(self, kind: Document) -> ServedResource | None:
         wanted = (kind.get("apiVersion"), kind.get("kind"))
         return next((item for item in self._matching.catalog if (item.api_version, item.kind) == wanted), None)
 
     @staticmethod
-    def _act(attributes: Attributes, policy: Document, binding: Document, complaint: _Complaint) -> Attributes:
+    def _act(attributes: Attributes, policy: Document, binding: Document, failure: _Failure) -> Attributes:
         """Warn or reject, as the binding says."""
         names = f"'{policy['metadata']['name']}' with binding '{binding['metadata']['name']}'"
         actions = binding["spec"].get("validationActions") or ()
         if "Warn" in actions:
-            text = f"Validation failed for ValidatingAdmissionPolicy {names}: {complaint.message}"
+            text = f"Validation failed for ValidatingAdmissionPolicy {names}: {failure.message}"
             attributes = attributes.warned([text])
         if "Deny" not in actions:
             return attributes
-        text = f"ValidatingAdmissionPolicy {names} denied request: {complaint.message}"
-        reason = complaint.reason or "Invalid"
+        text = f"ValidatingAdmissionPolicy {names} denied request: {failure.message}"
+        reason = failure.reason or "Invalid"
         served, name = attributes.request.served, attributes.name
         target = qualified(served.plural, served.group) + (f' "{name}"' if name else "")
         told = {**details(name, served.group, served.plural), "causes": [{"message": text}]}
@@ -157,16 +157,16 @@ class Policies:
         raise Refusal(_CODES.get(reason, 422), reason, message, details=told, warnings=warnings)
 
 
-def _complaint(scope: Scope, validation: Document) -> _Complaint | None:
-    """Evaluate one validation; ``None`` when it is satisfied."""
+def _failure(scope: Scope, validation: Document) -> _Failure | None:
+    """Evaluate one validation; return ``None`` if it is satisfied."""
     if scope.evaluate(validation["expression"]) is True:
         return None
     message = _message(scope, validation) or f"failed expression: {validation['expression'].strip()}"
-    return _Complaint(message, validation.get("reason") or "")
+    return _Failure(message, validation.get("reason") or "")
 
 
 def _message(scope: Scope, validation: Document) -> str:
-    """Give the message of a validation: as its expression makes it, or as it is written."""
+    """Return the message of a validation: the value of its expression, or its fixed text."""
     written = str(validation.get("message") or "").strip()
     if not validation.get("messageExpression"):
         return written

@@ -1,4 +1,4 @@
-"""AdmissionReview: what a webhook is asked, and what its answer means."""
+"""AdmissionReview: what is sent to a webhook, and how its reply is read."""
 
 import base64
 import binascii
@@ -7,7 +7,7 @@ from typing import Any
 
 from steersman.apiserver.admission.attributes import Attributes
 from steersman.apiserver.admission.conditions import request_document
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.webhook_calls.replies import document_of
 from steersman.apiserver.webhook_calls.targets import CallFailed, Reply
@@ -20,12 +20,12 @@ _BAD_REQUEST = 400
 
 
 class InvalidResponse(CallFailed):
-    """A webhook answered, but not as it should."""
+    """A webhook's reply is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a webhook thinks of a write."""
+    """The decision of a webhook about a write."""
 
     allowed: bool
     status: Document
@@ -34,8 +34,8 @@ class Verdict:
     patch: list[Any] | None = field(default=None, repr=False)
 
 
-def review_of(attributes: Attributes, served: Served, obj: Document | None, old: Document | None) -> Document:
-    """Give the request of a review without its uid, with the objects as they are in the version that is served."""
+def review_of(attributes: Attributes, served: ServedResource, obj: Document | None, old: Document | None) -> Document:
+    """Return the request of a review without its uid, with the objects in the version that the webhook gets."""
     told = request_document(attributes)
     gvk = served.resource.gvk
     if served is not attributes.request.served:
@@ -58,7 +58,7 @@ def review_of(attributes: Attributes, served: Served, obj: Document | None, old:
 
 
 def verdict_of(reply: Reply, uid: str, *, mutating: bool) -> Verdict:
-    """Read an answer; raise `CallFailed` when it is none."""
+    """Parse a reply; raise `CallFailed` if it is invalid."""
     document = document_of(reply, "AdmissionReview", _API_VERSION)
     response = document.get("response")
     if response.__class__ is not dict:
@@ -106,7 +106,7 @@ def _patch_of(response: Document) -> list[Any] | None:
 
 
 def denial(name: str, status: Document) -> Refusal:
-    """Refuse a write as a webhook wants it."""
+    """Return the rejection that a webhook asks for."""
     by = f'admission webhook "{name}" denied the request'
     message, reason = status.get("message") or "", status.get("reason") or ""
     code = status.get("code") or 0
@@ -115,7 +115,7 @@ def denial(name: str, status: Document) -> Refusal:
 
 
 def failure(name: str, error: CallFailed) -> Refusal:
-    """Refuse a write because a webhook that must be asked cannot be."""
+    """Return the rejection of a write because a required webhook could not be called."""
     if isinstance(error, InvalidResponse):
         text = f'failed calling webhook "{name}": received invalid webhook response: {error}'
     elif str(error).startswith("received undecodable patch"):
@@ -126,5 +126,5 @@ def failure(name: str, error: CallFailed) -> Refusal:
 
 
 def internal(text: str) -> Refusal:
-    """500: something that the server relies on went wrong."""
+    """500: a webhook or another dependency of the server failed."""
     return Refusal(500, "InternalError", f"Internal error occurred: {text}", details={"causes": [{"message": text}]})

@@ -1,4 +1,4 @@
-"""Mutating and validating webhooks: programs outside that change or refuse writes."""
+"""Mutating and validating webhooks: programs outside of the server that change or reject writes."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -11,9 +11,8 @@ from steersman.apiserver.admission.conditions import Failed, Scope, holds
 from steersman.apiserver.admission.configurations import MUTATING, VALIDATING
 from steersman.apiserver.admission.matching import Matching
 from steersman.apiserver.admission.reviews import Verdict, denial, failure, internal, review_of, verdict_of
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
-from steersman.apiserver.resources.strategy import Reading
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, advance
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.webhook_calls.replay import Question, Waits
@@ -32,59 +31,59 @@ _USUAL_SECONDS = 10
 class Webhook:
     """One webhook of a configuration."""
 
-    #: Distinguishes webhooks: the name of the configuration, and the place in it.
+    #: Identifies a webhook: the name of its configuration, and its index there.
     key: tuple[str, int]
     spec: Document
 
     @property
     def name(self) -> str:
-        """The name under which it is told about."""
+        """The name of the webhook in messages."""
         return str(self.spec["name"])
 
     @property
     def must_answer(self) -> bool:
-        """Whether a write is refused when the webhook cannot be asked."""
+        """Whether a write is rejected when the webhook cannot be called."""
         return bool(self.spec.get("failurePolicy", "Fail") == "Fail")
 
 
 @dataclass(frozen=True, slots=True)
 class _Invocation:
-    """A webhook that is to be asked about a write, in a version of its resource."""
+    """A webhook to be called about a write, with the version of the resource that it gets."""
 
     webhook: Webhook
-    served: Served
+    served: ServedResource
 
 
 @dataclass(slots=True)
 class _Rounds:
-    """Who is asked again: webhooks that were asked before somebody else changed the object."""
+    """Which webhooks are called again: those that were called before another one changed the object."""
 
     asked: set[tuple[str, int]] = field(default_factory=set)
     again: set[tuple[str, int]] = field(default_factory=set)
 
     def changed(self) -> None:
-        """Take note of a change: everyone asked so far is to be asked again."""
+        """Note a change: all webhooks called so far are to be called again."""
         self.again |= self.asked
         self.asked.clear()
 
 
 class Webhooks:
-    """Asks the webhooks of one server."""
+    """Calls the webhooks of one server."""
 
     def __init__(
         self,
-        ledger: Ledger,
+        objects: ObjectStore,
         matching: Matching,
         authorizer: Authorizer,
         randomness: Randomness,
         options: WebhookOptions | None,
     ) -> None:
-        self._ledger = ledger
+        self._objects = objects
         self._matching = matching
         self._authorizer = authorizer
         self._randomness = randomness
         self._options = options
-        #: Configurations as they were last read: by version, so that each is read once.
+        #: Decoded configurations with their versions, so that each version is decoded once.
         self._read: dict[tuple[str, str], tuple[int, list[Webhook]]] = {}
 
     def mutate(self, attributes: Attributes) -> Attributes:
@@ -125,8 +124,8 @@ class Webhooks:
         return attributes
 
     def _webhooks(self, resource: str) -> Iterator[Webhook]:
-        """Give all webhooks, in the order of the names of their configurations."""
-        for record in self._ledger.records_of(resource):
+        """Yield all webhooks, in the order of the names of their configurations."""
+        for record in self._objects.records_of(resource):
             yield from self._webhooks_of(resource, record)
 
     def _webhooks_of(self, resource: str, record: Record) -> list[Webhook]:
@@ -160,7 +159,7 @@ class Webhooks:
     ) -> list[Verdict | None]:
         """Return the replies of webhooks, ``None`` for failed calls that are ignored; raise `Waits` without replies."""
         answers = attributes.request.context.answers
-        assert answers is not None, "who cannot wait asks nobody"  # noqa: S101 - the chain looks before
+        assert answers is not None, "requests that cannot wait call no webhooks"  # noqa: S101 - the chain checks that
         pending: list[Question] = []
         keys = []
         for invocation in invocations:
@@ -214,7 +213,7 @@ class Webhooks:
             raise CallFailed(f'Post "{shown}": {error}') from None
         return verdict_of(reply, uid, mutating=mutating)
 
-    def _request(self, attributes: Attributes, served: Served) -> Document:
+    def _request(self, attributes: Attributes, served: ServedResource) -> Document:
         convert = _converter(attributes.request.served, served)
         obj = None if attributes.obj is None else convert(attributes.obj)
         old = None if attributes.old is None else convert(attributes.old)
@@ -248,12 +247,12 @@ class Webhooks:
         return attributes.obj if json_equal(after, attributes.obj) else after
 
     @staticmethod
-    def _reread(attributes: Attributes, served: Served, patched: Document) -> Document:
-        """Read a patched object as its kind: what is unknown is dropped, what is missing is defaulted."""
+    def _reread(attributes: Attributes, served: ServedResource, patched: Document) -> Document:
+        """Read a patched object as its kind: unknown fields are dropped, defaults are filled in."""
         if attributes.subresource not in ("", "status", "finalize", "approval", "ephemeralcontainers", "resize"):
             return patched
         try:
-            return served.strategy.read(patched, Reading())
+            return served.strategy.read(patched).obj
         except WireTypeError as error:
             raise internal(str(error)) from None
 
@@ -264,7 +263,7 @@ def _check_allowed(webhook: Webhook, verdict: Verdict, _attributes: Attributes) 
         raise denial(webhook.name, verdict.status)
 
 
-def _converter(source: Served, target: Served) -> Callable[[Document], Document]:
+def _converter(source: ServedResource, target: ServedResource) -> Callable[[Document], Document]:
     if source is target:
         return lambda obj: obj
     return lambda obj: target.strategy.from_stored(source.strategy.to_stored(obj), target.api_version)

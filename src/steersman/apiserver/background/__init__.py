@@ -1,5 +1,6 @@
-"""What a cluster's own controllers do for its objects, inside the server: garbage, namespaces, first objects, expiry.
+"""Controllers that run inside the server: garbage collection, namespaces, their first objects, expiry of Events.
 
-Nothing here polls. Every write is told to those whom it concerns; what they have to do is done in the next turn of the
-event loop, each chore in one step without waiting, in the order in which it came up: equal histories, equal results.
+Start with ``controllers``. Nothing polls: every write is passed to all controllers, which add tasks that run in the
+next turn of the event loop, each in one step without waiting, in the order in which they were added. So equal
+histories have equal results.
 """

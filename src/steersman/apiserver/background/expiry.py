@@ -1,8 +1,8 @@
-"""`EventExpiry`: an Event is forgotten a while after it was last written."""
+"""`EventExpiry`: deletes Events an hour after their last write."""
 
-from steersman.apiserver.background.hand import Place, place_of
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.background.internal_client import Place, place_of
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.storage.history import Event
 from steersman.clock import Clock, Deadline
 
@@ -12,25 +12,25 @@ _EVENTS = "events"
 
 
 class EventExpiry:
-    """Removes Events whose time has come. All live equally long, so they expire in the order of their last writes."""
+    """Deletes expired Events. All live equally long, so they expire in the order of their last writes."""
 
-    def __init__(self, ledger: Ledger, served: Served, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, served: ServedResource, clock: Clock) -> None:
+        self._objects = objects
         self._served = served
         self._clock = clock
-        #: When each Event expires, the first one first.
+        #: When each Event expires, soonest first.
         self._due: dict[Place, float] = {}
         self._alarm = Deadline(clock, self._expire)
 
-    def begin(self) -> None:
-        """Give every Event that is there its full time."""
+    def start(self) -> None:
+        """Start the full lifetime of every existing Event."""
         self._due.clear()
         self._alarm.cancel()
-        for record in self._ledger.records_of(_EVENTS):
+        for record in self._objects.records_of(_EVENTS):
             self._note(Place(_EVENTS, record.namespace, record.name))
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         if event.resource != _EVENTS:
             return
         place = place_of(event)
@@ -52,6 +52,6 @@ class EventExpiry:
                 self._alarm.set_at(due)
                 return
             del self._due[place]
-            record = self._ledger.get(self._served, place.namespace, place.name)
+            record = self._objects.get(self._served, place.namespace, place.name)
             if record is not None:
-                self._ledger.remove(self._served, record)
+                self._objects.remove(self._served, record)

@@ -1,4 +1,4 @@
-"""`GarbageCollector`: an object goes when all its owners are gone; deletes reach dependents by the policy they name.
+"""`GarbageCollector`: deletes objects without existing owners, and carries out the propagation policy of deletes.
 
 The store is the graph: it knows the dependents of every uid. What is kept here beside it are the owners that wait for
 their dependents, the owners that are known to be gone, and the objects whose owners are of a kind that is not served.
@@ -7,45 +7,45 @@ their dependents, the owners that are known to be gone, and the objects whose ow
 from enum import Enum
 from typing import Any
 
-from steersman.apiserver.background.chores import Chores
 from steersman.apiserver.background.definitions import DEFINITIONS
-from steersman.apiserver.background.hand import Found, Hand, Place, place_of
+from steersman.apiserver.background.internal_client import Found, InternalClient, Place, place_of
+from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.storage.history import Event
 
 Document = dict[str, Any]
 FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
-#: Events are never collected: they live for a while and that is all.
+#: Events are never collected: they expire.
 _IGNORED = frozenset({"events"})
 #: How many gone owners are remembered; older ones are looked up again.
 _GONE = 10_000
 
 
 class _Owner(Enum):
-    """How an owner is, as its dependent sees it."""
+    """The state of an owner."""
 
     SOLID = "there"
     DANGLING = "gone"
     WAITING = "going, after its dependents"
-    UNKNOWN = "of a kind that nobody serves"
+    UNKNOWN = "of a kind that is not served"
 
 
 class GarbageCollector:
-    """Deletes what nobody owns any more, and lets go what waited for its dependents."""
+    """Deletes objects whose owners are gone, and removes owners that waited for their dependents."""
 
-    def __init__(self, hand: Hand, chores: Chores) -> None:
-        self._hand = hand
-        self._chores = chores
-        self._store = hand.ledger.store
+    def __init__(self, client: InternalClient, tasks: BackgroundTasks) -> None:
+        self._client = client
+        self._tasks = tasks
+        self._store = client.objects.store
         #: Owners that wait for their dependents, by uid.
         self._waiting: dict[str, Place] = {}
-        #: Uids of owners that went while something named them, the oldest first.
+        #: Uids of owners that were removed while an object referred to them, oldest first.
         self._gone: dict[str, None] = {}
-        #: Objects with an owner of an unknown kind: looked at again when definitions change.
+        #: Objects with an owner of an unknown kind, checked again when definitions change.
         self._unresolved: dict[Place, None] = {}
 
-    def begin(self) -> None:
-        """Look at everything that is there."""
+    def start(self) -> None:
+        """Check all objects with owners or finalizers."""
         self._waiting.clear()
         self._unresolved.clear()
         # After a snapshot was restored, an owner may exist again.
@@ -53,7 +53,7 @@ class GarbageCollector:
         for resource in self._store.resources():
             if resource in _IGNORED:
                 continue
-            for record in self._hand.ledger.records_of(resource):
+            for record in self._client.objects.records_of(resource):
                 place = Place(resource, record.namespace, record.name)
                 if record.is_deleting:
                     self._look_at_deleting(place)
@@ -61,7 +61,7 @@ class GarbageCollector:
                     self._look_at(place)
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         if event.resource in _IGNORED:
             return
         record, previous = event.record, event.previous
@@ -77,7 +77,7 @@ class GarbageCollector:
             self._look_at_unresolved()
 
     def _remind(self, owner_uids: tuple[str, ...]) -> None:
-        """Look at those owners that wait for what was written."""
+        """Check the owners that wait for the written object."""
         for uid in owner_uids:
             if (owner := self._waiting.get(uid)) is not None:
                 self._look_at(owner)
@@ -104,14 +104,14 @@ class GarbageCollector:
         return [Place(name, record.namespace, record.name) for name, record in found if name not in _IGNORED]
 
     def _look_at(self, place: Place) -> None:
-        self._chores.add(("garbage", place), lambda: self._attempt(place))
+        self._tasks.add(("garbage", place), lambda: self._attempt(place))
 
     def _look_at_deleting(self, place: Place) -> None:
-        self._chores.add(("deleting", place), lambda: self._begin_end(place))
+        self._tasks.add(("deleting", place), lambda: self._begin_end(place))
 
     def _begin_end(self, place: Place) -> None:
-        """Do what the finalizers of an object that is to go ask for."""
-        found = self._hand.find(place)
+        """Carry out the finalizers of the collector on an object that is being deleted."""
+        found = self._client.find(place)
         if found is None:
             return
         if ORPHAN in found.finalizers:
@@ -123,13 +123,13 @@ class GarbageCollector:
             self._look_at(place)
 
     def _orphan(self, found: Found) -> None:
-        """Take an owner out of its dependents, then let it go."""
+        """Remove an owner from its dependents, then remove its finalizer."""
         uid = found.record.uid
         for place in self._dependents(uid):
-            dependent = self._hand.find(place)
+            dependent = self._client.find(place)
             if dependent is not None:
                 _drop_owners(dependent, {uid})
-                self._hand.update(dependent)
+                self._client.update(dependent)
         self._drop_finalizer(found, ORPHAN)
 
     def _drop_finalizer(self, found: Found, name: str) -> None:
@@ -138,11 +138,11 @@ class GarbageCollector:
             found.metadata["finalizers"] = kept
         else:
             found.metadata.pop("finalizers", None)
-        self._hand.update(found)
+        self._client.update(found)
 
     def _attempt(self, place: Place) -> None:
-        """Decide what becomes of an object."""
-        found = self._hand.find(place)
+        """Delete an object, shorten its list of owners, or keep it."""
+        found = self._client.find(place)
         if found is None:
             return
         if found.record.is_deleting:
@@ -157,35 +157,35 @@ class GarbageCollector:
         if solid:
             if others:
                 _drop_owners(found, others)
-                self._hand.update(found)
+                self._client.update(found)
         elif others:
             self._collect(found, place, is_awaited=bool(_of(owners, _Owner.WAITING)))
 
     def _collect(self, found: Found, place: Place, *, is_awaited: bool) -> None:
-        """Delete an object whose owners are gone or wait for its end."""
+        """Delete an object whose owners are gone or wait for its deletion."""
         dependents = self._dependents(found.record.uid)
         if is_awaited and dependents:
             if any(self._is_waiting(dependent) for dependent in dependents):
-                # Owners in a circle would wait for one another for ever.
+                # Owners in a circle would wait for each other forever.
                 for owner in found.metadata["ownerReferences"]:
                     owner["blockOwnerDeletion"] = False
-                self._hand.update(found)
-                found = self._hand.find(place) or found
-            self._hand.delete(found, "Foreground")
+                self._client.update(found)
+                found = self._client.find(place) or found
+            self._client.delete(found, "Foreground")
             return
         policies = {ORPHAN: "Orphan", FOREGROUND: "Foreground"}
         named = [policies[name] for name in found.finalizers if name in policies]
-        self._hand.delete(found, named[0] if named else "Background")
+        self._client.delete(found, named[0] if named else "Background")
 
     def _is_waiting(self, place: Place) -> bool:
-        found = self._hand.find(place)
+        found = self._client.find(place)
         return found is not None and found.record.is_deleting and FOREGROUND in found.finalizers
 
     def _finish_foreground(self, found: Found) -> None:
-        """Let an owner go when none of its dependents holds it back any more."""
+        """Remove the finalizer of an owner that no dependent blocks any more."""
         uid = found.record.uid
         for place in self._dependents(uid):
-            dependent = self._hand.find(place)
+            dependent = self._client.find(place)
             if dependent is not None and any(
                 owner["uid"] == uid and owner.get("blockOwnerDeletion")
                 for owner in dependent.metadata["ownerReferences"]
@@ -195,7 +195,7 @@ class GarbageCollector:
         self._drop_finalizer(found, FOREGROUND)
 
     def _owners(self, found: Found, place: Place) -> dict[str, _Owner] | None:
-        """Tell how the owners of an object are; ``None`` when that cannot be told of one of them."""
+        """Return the states of an object's owners; ``None`` if one of them is unknown."""
         states: dict[str, _Owner] = {}
         for reference in found.metadata.get("ownerReferences") or ():
             state = self._state(reference, found)
@@ -210,11 +210,11 @@ class GarbageCollector:
         if uid in self._gone:
             return _Owner.DANGLING
         group, _, version = reference["apiVersion"].rpartition("/")
-        served = self._hand.catalog.find_kind(group, version, reference["kind"])
+        served = self._client.catalog.find_kind(group, version, reference["kind"])
         if served is None or (served.namespaced and not found.served.namespaced):
             return _Owner.UNKNOWN
         namespace = found.record.namespace if served.namespaced else ""
-        owner = self._hand.find(Place(served.stored_as, namespace, reference["name"]))
+        owner = self._client.find(Place(served.stored_as, namespace, reference["name"]))
         if owner is None or owner.record.uid != uid:
             return _Owner.DANGLING
         if owner.record.is_deleting and FOREGROUND in owner.finalizers:

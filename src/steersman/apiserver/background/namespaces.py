@@ -1,39 +1,39 @@
-"""`NamespaceCleaner`: empties a namespace that is to go, tells what is left of it, and lets it go."""
+"""`NamespaceCleaner`: empties a namespace that is being deleted, reports what is left, and removes it."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from steersman.apiserver.background.chores import Chores
-from steersman.apiserver.background.hand import Found, Hand, Place
+from steersman.apiserver.background.internal_client import Found, InternalClient, Place
+from steersman.apiserver.background.tasks import BackgroundTasks
 from steersman.apiserver.storage.history import Event
 
 Document = dict[str, Any]
 _NAMESPACES = "namespaces"
 _PODS = "pods"
 _FINALIZER = "kubernetes"
-#: How many objects are deleted at once: clients are not kept waiting for a large namespace.
+#: How many objects are deleted in one turn, so that requests do not wait for a large namespace.
 _AT_ONCE = 200
 
 
 class NamespaceCleaner:
-    """Deletes the content of namespaces that are to go: pods first, then everything else."""
+    """Deletes the content of namespaces that are being deleted: pods first, then everything else."""
 
-    def __init__(self, hand: Hand, chores: Chores) -> None:
-        self._hand = hand
-        self._chores = chores
+    def __init__(self, client: InternalClient, tasks: BackgroundTasks) -> None:
+        self._client = client
+        self._tasks = tasks
         #: Namespaces that are being emptied.
         self._terminating: set[str] = set()
 
-    def begin(self) -> None:
-        """Look at every namespace."""
+    def start(self) -> None:
+        """Check every namespace."""
         self._terminating.clear()
-        for record in self._hand.ledger.records_of(_NAMESPACES):
+        for record in self._client.objects.records_of(_NAMESPACES):
             if record.is_deleting:
                 self._look_at(record.name)
 
     def observe(self, event: Event) -> None:
-        """Take note of a write."""
+        """Note a write."""
         record = event.record
         if event.resource == _NAMESPACES:
             if event.type == "DELETED":
@@ -44,19 +44,19 @@ class NamespaceCleaner:
             self._look_at(record.namespace)
 
     def _look_at(self, name: str) -> None:
-        self._chores.add((_NAMESPACES, name), lambda: self._clean(name))
+        self._tasks.add((_NAMESPACES, name), lambda: self._clean(name))
 
     def _clean(self, name: str) -> None:
-        found = self._hand.find(Place(_NAMESPACES, "", name))
+        found = self._client.find(Place(_NAMESPACES, "", name))
         if found is None or not found.record.is_deleting:
             return
         finalizers = (found.obj.get("spec") or {}).get("finalizers") or []
         if _FINALIZER not in finalizers:
             return
         self._terminating.add(name)
-        resources = [resource for resource in self._hand.ledger.store.resources() if self._is_inside(resource)]
+        resources = [resource for resource in self._client.objects.store.resources() if self._is_inside(resource)]
         if self._delete_some(name, [_PODS]):
-            return  # what was deleted brings this namespace up again
+            return  # each deletion is a write, which adds this task again
         pods = self._left(name, [_PODS])
         others = [resource for resource in resources if resource != _PODS]
         if not pods and self._delete_some(name, others):
@@ -65,44 +65,44 @@ class NamespaceCleaner:
         found = self._tell(Place(_NAMESPACES, "", name), _conditions(left)) or found
         if not pods and not left:
             found.obj["spec"] = {**found.obj["spec"], "finalizers": [x for x in finalizers if x != _FINALIZER]}
-            self._hand.update(found, "finalize")
+            self._client.update(found, "finalize")
 
     def _is_inside(self, resource: str) -> bool:
-        served = self._hand.served(resource)
+        served = self._client.served(resource)
         return served is not None and served.namespaced
 
     def _delete_some(self, namespace: str, resources: list[str]) -> int:
-        """Delete objects of some resources, a bounded number of them; tell how many."""
+        """Delete objects of some resources, a bounded number of them; return how many."""
         deleted = 0
         for resource in resources:
-            for record in self._hand.ledger.records_of(resource, namespace):
-                found = None if record.is_deleting else self._hand.find(Place(resource, namespace, record.name))
+            for record in self._client.objects.records_of(resource, namespace):
+                found = None if record.is_deleting else self._client.find(Place(resource, namespace, record.name))
                 if found is not None:
-                    self._hand.delete(found)
+                    self._client.delete(found)
                     deleted += 1
                 if deleted == _AT_ONCE:
-                    self._chores.rest()
+                    self._tasks.pause()
                     return deleted
         return deleted
 
     def _left(self, namespace: str, resources: list[str]) -> dict[str, list[Found]]:
-        """Give the objects of some resources that are still there."""
+        """Return the existing objects of some resources."""
         left: dict[str, list[Found]] = {}
         for resource in resources:
-            for record in self._hand.ledger.records_of(resource, namespace):
-                found = self._hand.find(Place(resource, namespace, record.name))
+            for record in self._client.objects.records_of(resource, namespace):
+                found = self._client.find(Place(resource, namespace, record.name))
                 if found is not None:
                     left.setdefault(resource, []).append(found)
         return left
 
     def _tell(self, place: Place, conditions: list[Document]) -> Found | None:
-        """Write what is left into the status, unless it says so already."""
-        found = self._hand.find(place)
+        """Report the remaining content in the status, if that changed."""
+        found = self._client.find(place)
         if found is None:
             return None
         status = found.obj.get("status") or {}
         before = {item["type"]: item for item in status.get("conditions") or ()}
-        now = self._hand.now()
+        now = self._client.now()
         for condition in conditions:
             old = before.get(condition["type"])
             is_same = old is not None and old["status"] == condition["status"]
@@ -110,8 +110,8 @@ class NamespaceCleaner:
         ours = {condition["type"] for condition in conditions}
         kept = [item for kind, item in before.items() if kind not in ours]
         found.obj["status"] = {**status, "conditions": [*kept, *map(_ordered, conditions)]}
-        self._hand.update(found, "status")
-        return self._hand.find(place)
+        self._client.update(found, "status")
+        return self._client.find(place)
 
 
 def _conditions(left: Mapping[str, list[Found]]) -> list[Document]:
@@ -137,7 +137,7 @@ def _condition(kind: str, reason: str, message: str, status: str = "False") -> D
 
 
 def _ordered(condition: Document) -> Document:
-    """Give a condition with its fields in the order in which Kubernetes writes them."""
+    """Return a condition with its fields in the order in which Kubernetes writes them."""
     return {name: condition[name] for name in ("type", "status", "lastTransitionTime", "reason", "message")}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from steersman.apiserver.resources.served import Subresource
+from steersman.apiserver.resources.served_resource import Subresource
 from steersman.objects.identity import ApiResource, GroupVersionKind
 
 Document = dict[str, Any]

@@ -14,7 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from steersman.apiserver.resources.columns import CREATED_AT, NAME, Column
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.strategy import Strategy
 from steersman.objects.identity import GroupVersionKind
 from steersman.validation.field_errors import FieldError
 
@@ -30,7 +31,7 @@ Warnings = Callable[[Document, Document | None], list[str]]
 class ServerContext(Struct, frozen=True):
     """What strategies of built-in kinds may use of their server; time and randomness come with each request."""
 
-    objects: Ledger
+    objects: ObjectStore
 
 
 class BuiltinKind(Struct, frozen=True):
@@ -38,8 +39,8 @@ class BuiltinKind(Struct, frozen=True):
 
     group: str
     kind: str
-    #: The class of the strategy; ``None`` for `BuiltinStrategy`. Called with a `ServedKind` and a `ServerContext`.
-    strategy: Callable[..., Any] | None = None
+    #: The class of the strategy; ``None`` for `BuiltinStrategy`.
+    strategy: "StrategyFactory | None" = None
     defaults: Defaults | None = None
     #: References to a `Validation`, to `Warnings` and to a tuple of columns; empty where the kind has none.
     validation: str = ""
@@ -83,6 +84,10 @@ class ServedKind(Struct, frozen=True):
     kind: BuiltinKind
     namespaced: bool
     has_status: bool
+
+
+#: Creates the strategy of a kind in one version.
+StrategyFactory = Callable[[ServedKind, ServerContext], Strategy]
 
 
 @cache

@@ -1,6 +1,6 @@
 """All built-in kinds, collected from the families; `add_builtin_kinds` makes a server serve them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from steersman.apiserver.builtin.admission_registration import family as admission_registration
@@ -10,7 +10,7 @@ from steersman.apiserver.builtin.config import family as config
 from steersman.apiserver.builtin.coordination import family as coordination
 from steersman.apiserver.builtin.devices import family as devices
 from steersman.apiserver.builtin.discovery import builtin_resources
-from steersman.apiserver.builtin.kind import BuiltinKind, ServedKind, ServerContext
+from steersman.apiserver.builtin.kind import BuiltinKind, ServedKind, ServerContext, StrategyFactory
 from steersman.apiserver.builtin.networking import family as networking
 from steersman.apiserver.builtin.pods import family as pods
 from steersman.apiserver.builtin.rbac import family as rbac
@@ -20,11 +20,10 @@ from steersman.apiserver.builtin.storage import family as storage
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.builtin.workloads import family as workloads
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 
 #: A group and a kind.
 GroupKind = tuple[str, str]
-StrategyFactory = Callable[[ServedKind, ServerContext], BuiltinStrategy]
 KINDS: Final[tuple[BuiltinKind, ...]] = (
     *pods.KINDS,
     *workloads.KINDS,
@@ -62,7 +61,7 @@ def add_builtin_kinds(
             gvk=resource.gvk, kind=kind, namespaced=resource.namespaced, has_status="status" in subresources
         )
         catalog.add(
-            Served(
+            ServedResource(
                 resource=resource,
                 strategy=create(served, server),
                 verbs=verbs,

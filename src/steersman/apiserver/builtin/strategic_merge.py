@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from steersman.apiserver.builtin.types import Schema, definition_of, load_types, resolve
-from steersman.golang import printing as go_text
+from steersman.golang import text as go_text
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
 

@@ -14,15 +14,15 @@ from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.metadata_rules import MetadataReview
 from steersman.apiserver.resources.ownership import refusal_of
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.apiserver.resources.served import Served
-from steersman.apiserver.resources.strategy import Document, Reading, Strategy
+from steersman.apiserver.resources.served_resource import ServedResource
+from steersman.apiserver.resources.strategy import Document, ReadObject, Strategy
 from steersman.apiserver.status import Refusal, bad_request, internal_error
 from steersman.errors import ApiError
 from steersman.golang.empty_values import same_content
 from steersman.objects.identity import GroupVersionKind
 from steersman.protocol.patches import MalformedPatch, PatchError
-from steersman.structural.verdict import Verdict
-from steersman.validation.wire_types import Reading as WireReading
+from steersman.validation.field_errors import ValidationResult
+from steersman.validation.wire_types import Reading
 
 
 @cache
@@ -54,20 +54,23 @@ class BuiltinStrategy(Strategy):
             kept = [("metadata", name) for name in self.kept_in_status]
             self.reset_fields = {"": set_of(("status",)), "status": set_of(("spec",), *kept)}
 
-    def read(self, document: Document, reading: Reading) -> Document:
-        """Read a document as Go does: unknown fields are dropped and recorded, then defaults are set."""
-        obj = self.decode(document, reading)
-        self.default(obj)
-        return obj
+    def read(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
+        """Read a document as Go does: drop and report unknown fields, then fill in defaults."""
+        read = self.decode(document, marks_empty=marks_empty)
+        self.default(read.obj)
+        return read
 
-    def decode(self, document: Document, reading: Reading) -> Document:
-        """Read a document without setting defaults."""
-        noted = WireReading(keeps_empty=reading.keeps_empty and self.marks_empty_values)
+    def decode(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
+        """Read a document without filling in defaults."""
+        reading = Reading(keeps_empty=marks_empty and self.marks_empty_values)
         content = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
-        read = self._struct.read(content, "", noted)
-        reading.has_empty = reading.has_empty or noted.has_empty
-        reading.strict += [f'unknown field "{path}"' for path in noted.unknown if not _INNER_TYPE.fullmatch(path)]
-        return {"kind": self.gvk.kind, "apiVersion": self.gvk.api_version, **read}
+        obj = {
+            "kind": self.gvk.kind,
+            "apiVersion": self.gvk.api_version,
+            **self._struct.read(content, "", reading),
+        }
+        unknown = [f'unknown field "{path}"' for path in reading.unknown if not _INNER_TYPE.fullmatch(path)]
+        return ReadObject(obj, unknown, reading.has_empty)
 
     def default(self, obj: Document) -> None:
         """Set the defaults of the kind."""
@@ -78,15 +81,15 @@ class BuiltinStrategy(Strategy):
         """Return the stored object: the rules of built-in kinds do not change while the server runs."""
         return stored
 
-    def applied(self, merged: Document, reading: Reading) -> Document:
+    def applied(self, merged: Document) -> ReadObject:
         """Read the result of an apply as this kind."""
-        return self.read(merged, reading)
+        return self.read(merged, marks_empty=True)
 
-    def wrong_kind_text(self, kind: str, served: Served) -> str:
+    def wrong_kind_text(self, kind: str, served: ServedResource) -> str:
         """Return why an object of another kind cannot be read as this one."""
         return f"converting (v1.{kind}) to (core.{served.kind}): unknown conversion"
 
-    def typed(self, document: Document, served: Served) -> Document:
+    def typed(self, document: Document, served: ServedResource) -> Document:
         """Return the document with apiVersion and kind; reject those of another kind."""
         kind, api_version = document.get("kind") or served.kind, document.get("apiVersion") or served.api_version
         if api_version != served.api_version:
@@ -141,7 +144,7 @@ class BuiltinStrategy(Strategy):
         before = {key: value for key, value in old.items() if key not in ignored}
         return not same_content(before, {key: value for key, value in obj.items() if key not in ignored})
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Validate the metadata, then apply the kind's own rules."""
         metadata = obj["metadata"]
         if old is None:
@@ -149,7 +152,7 @@ class BuiltinStrategy(Strategy):
         else:
             errors = self._metadata_review.of_changed(metadata, old["metadata"], subresource)
         errors += self._kind.validation_errors(obj, old, subresource)
-        return Verdict(errors, self._kind.validation_warnings(obj, old, subresource))
+        return ValidationResult(errors, self._kind.validation_warnings(obj, old, subresource))
 
     def columns(self) -> tuple[Column, ...]:
         """Return the columns that ``kubectl get`` prints for the kind."""
@@ -190,7 +193,7 @@ def copy_field(obj: Document, old: Document, key: str) -> None:
         obj.pop(key, None)
 
 
-def _other_version(api_version: str, kind: str, served: Served) -> Refusal:
+def _other_version(api_version: str, kind: str, served: ServedResource) -> Refusal:
     group, _, version = api_version.rpartition("/")
     if GroupVersionKind(group, version, kind) not in _known_kinds():
         return bad_request(

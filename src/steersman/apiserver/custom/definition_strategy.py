@@ -6,11 +6,10 @@ from steersman.apiserver.builtin.kind import ServedKind, ServerContext
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.custom.definitions import FINALIZER
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.resources.strategy import Document
 from steersman.errors import DecodeError
-from steersman.structural.verdict import Verdict
-from steersman.validation.field_errors import invalid
+from steersman.validation.field_errors import ValidationResult, invalid
 from steersman.validation.object_meta import validate_any_change
 
 #: The group and kind of definitions.
@@ -44,7 +43,7 @@ class DefinitionStrategy(BuiltinStrategy):
         if service.__class__ is dict and not service.get("port"):
             service["port"] = 443
 
-    def wrong_kind_text(self, kind: str, served: Served) -> str:
+    def wrong_kind_text(self, kind: str, served: ServedResource) -> str:
         """Name the part of a real server that keeps definitions: it knows no other kinds."""
         known = f'version "{served.api_version}" in scheme "pkg/apiserver/apiserver.go:55"'
         return f'no kind "{kind}" is registered for {known}'
@@ -66,7 +65,7 @@ class DefinitionStrategy(BuiltinStrategy):
         if now[:1] and now[0] not in stored:
             obj["status"] = {**status, "storedVersions": [*stored, now[0]]}
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge a definition as a real server does."""
         if subresource == "status":
             return super().check(obj, old, subresource)
@@ -75,9 +74,9 @@ class DefinitionStrategy(BuiltinStrategy):
         try:
             review = validate_crd(obj, old)
         except DecodeError as error:
-            return Verdict([invalid("spec", "", str(error))], [])
+            return ValidationResult([invalid("spec", "", str(error))], [])
         errors = validate_any_change(obj["metadata"], old["metadata"], namespaced=False) if old is not None else []
-        return Verdict([*errors, *review.errors], review.warnings)
+        return ValidationResult([*errors, *review.errors], review.warnings)
 
     def before_delete(self, obj: Document) -> None:
         """Make sure that objects are cleaned up before their definition goes."""

@@ -9,9 +9,9 @@ from typing import Any
 from steersman.apiserver.custom.conversion import Conversions, Converter
 from steersman.apiserver.custom.strategy import CustomStrategy
 from steersman.apiserver.resources.catalog import Catalog, version_rank
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import Ownership
-from steersman.apiserver.resources.served import ALL_VERBS, Served, Subresource
+from steersman.apiserver.resources.served_resource import ALL_VERBS, ServedResource, Subresource
 from steersman.apiserver.watch.hub import WatchHub
 from steersman.clock import Clock
 from steersman.objects.codec import decode_json
@@ -41,7 +41,7 @@ class CustomResources:
 
     def __init__(
         self,
-        ledger: Ledger,
+        objects: ObjectStore,
         catalog: Catalog,
         hub: WatchHub,
         ownership: Ownership,
@@ -49,13 +49,13 @@ class CustomResources:
         conversions: Conversions,
     ) -> None:
         self._ownership = ownership
-        self._ledger = ledger
+        self._objects = objects
         self._catalog = catalog
         self._hub = hub
         self._clock = clock
         self._conversions = conversions
 
-    def _served(self) -> Served:
+    def _served(self) -> ServedResource:
         served = self._catalog.find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         assert served is not None  # noqa: S101 - built in
         return served
@@ -107,10 +107,10 @@ class CustomResources:
     def _taken_names(self, crd: Document) -> set[str]:
         """Give every name that other definitions of the group have."""
         taken: set[str] = set()
-        for record in self._ledger.records_of(_RESOURCE):
+        for record in self._objects.records_of(_RESOURCE):
             if record.name == crd["metadata"]["name"] or not record.name.endswith(f".{crd['spec']['group']}"):
                 continue
-            other = self._ledger.document(self._served(), record)
+            other = self._objects.document(self._served(), record)
             accepted = (other.get("status") or {}).get("acceptedNames") or {}
             taken.update(accepted[key] for key in _CONFLICTS if isinstance(accepted.get(key), str))
             taken.update(accepted.get("shortNames") or ())
@@ -140,10 +140,10 @@ class CustomResources:
 
     def _set_status(self, crd: Document, conditions: list[Document], *, accepted: Document | None = None) -> None:
         served = self._served()
-        record = self._ledger.get(served, "", crd["metadata"]["name"])
+        record = self._objects.get(served, "", crd["metadata"]["name"])
         if record is None:
             return
-        live = self._ledger.document(served, record)
+        live = self._objects.document(served, record)
         status = dict(live.get("status") or {})
         stored = list(status.get("storedVersions") or ())
         storage = next(entry["name"] for entry in live["spec"]["versions"] if entry["storage"])
@@ -156,7 +156,7 @@ class CustomResources:
             made = self._ownership.updated(
                 served, live, made, "kube-apiserver", format_time(self._clock.now()), "status"
             )
-            self._ledger.put(served, made)
+            self._objects.put(served, made)
 
     def serve(self, crd: Document) -> None:
         """Serve every served version of a definition, and no other."""
@@ -171,12 +171,12 @@ class CustomResources:
                 continue
             self._catalog.add(self._resource(crd, version, stored_as, storage))
 
-    def _resource(self, crd: Document, version: Document, stored_as: str, storage: str) -> Served:
+    def _resource(self, crd: Document, version: Document, stored_as: str, storage: str) -> ServedResource:
         spec = crd["spec"]
         names = spec["names"]
         gvk = GroupVersionKind(spec["group"], version["name"], names["kind"])
         converter = self._converter(spec)
-        strategy = CustomStrategy(crd, version, rules_since=self._ledger.version, converter=converter)
+        strategy = CustomStrategy(crd, version, rules_since=self._objects.version, converter=converter)
         parts: dict[str, Subresource] = {}
         if strategy.has_status:
             parts["status"] = Subresource("status", gvk, _PART_VERBS)
@@ -191,7 +191,7 @@ class CustomResources:
             categories=tuple(names.get("categories") or ()),
             subresources=frozenset(parts),
         )
-        return Served(
+        return ServedResource(
             resource=resource,
             strategy=strategy,
             verbs=frozenset(ALL_VERBS),
@@ -217,8 +217,8 @@ class CustomResources:
             if not served.builtin:
                 self._catalog.remove(served.group, served.plural)
         definitions = self._served()
-        for record in self._ledger.records_of(_RESOURCE):
-            crd = self._ledger.document(definitions, record)
+        for record in self._objects.records_of(_RESOURCE):
+            crd = self._objects.document(definitions, record)
             conditions = (crd.get("status") or {}).get("conditions") or []
             if any(item["type"] == "Established" and item["status"] == "True" for item in conditions):
                 self.serve(crd)
@@ -230,25 +230,25 @@ class CustomResources:
         served = self._served()
         resource = crd["metadata"]["name"]
         time = format_time(self._clock.now())
-        record = self._ledger.get(served, "", resource)
+        record = self._objects.get(served, "", resource)
         if record is None:
             return
-        live = self._ledger.document(served, record)
+        live = self._objects.document(served, record)
         conditions = [item for item in live["status"].get("conditions") or () if item["type"] != "Terminating"]
         text = "CustomResource deletion is in progress"
         conditions.append(_condition("Terminating", "True", "InstanceDeletionInProgress", text, time))
         live["status"]["conditions"] = conditions
-        self._ledger.put(served, live)
+        self._objects.put(served, live)
         if not self._delete_instances(live):
             return
-        record = self._ledger.get(served, "", resource)
+        record = self._objects.get(served, "", resource)
         if record is not None:
-            gone = self._ledger.document(served, record)
+            gone = self._objects.document(served, record)
             gone["metadata"]["finalizers"] = [name for name in gone["metadata"]["finalizers"] if name != FINALIZER]
             if gone["metadata"]["finalizers"]:
-                self._ledger.put(served, gone)
+                self._objects.put(served, gone)
                 return
-            self._ledger.remove(served, record)
+            self._objects.remove(served, record)
             self._forget(gone)
 
     def _delete_instances(self, crd: Document) -> bool:
@@ -259,7 +259,7 @@ class CustomResources:
             return True
         served = next((version for version in found if version.is_stored_form), found[0])
         left = False
-        for record in self._ledger.records(served):
+        for record in self._objects.records(served):
             # As it is stored: whoever converts it to another version may be gone already.
             obj: Document = decode_json(record.raw)
             if obj["metadata"].get("finalizers"):
@@ -267,9 +267,9 @@ class CustomResources:
                 if "deletionTimestamp" not in obj["metadata"]:
                     obj["metadata"]["deletionTimestamp"] = format_time(self._clock.now())
                     obj["metadata"]["deletionGracePeriodSeconds"] = 0
-                    self._ledger.put_stored(served, record, obj)
+                    self._objects.put_stored(served, record, obj)
             else:
-                self._ledger.remove(served, record)
+                self._objects.remove(served, record)
         return not left
 
     def _forget(self, crd: Document) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from steersman.apiserver.resources.columns import CREATED_DESCRIPTION, NAME, Cell, Column, age
 from steersman.apiserver.resources.json_path import PathError, compile_path
-from steersman.golang.printing import plain
+from steersman.golang.text import plain
 
 Document = dict[str, Any]
 CUSTOM_AGE = Column(

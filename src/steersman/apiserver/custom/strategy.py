@@ -10,12 +10,12 @@ from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.json_path import compile_path
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.apiserver.resources.strategy import Document, Reading, Strategy
+from steersman.apiserver.resources.strategy import Document, ReadObject, Strategy
 from steersman.errors import DecodeError
 from steersman.golang.equality import json_identical
 from steersman.golang.text import json_text
 from steersman.objects.codec import decode_json, encode_json
-from steersman.structural.verdict import Verdict
+from steersman.validation.field_errors import ValidationResult
 from steersman.validation.object_meta import read_object_meta
 from steersman.validation.wire_types import WireTypeError
 
@@ -92,17 +92,16 @@ class CustomStrategy(Strategy):
             self._type = type_builder().custom_resource(self._schema)
         return self._type
 
-    def read(self, document: Document, reading: Reading) -> Document:
+    def read(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
         """Read, prune and default a document; one of another kind is left alone and refused later."""
+        del marks_empty  # the rules of a schema do not distinguish empty from absent
         obj, kind = _content(document), self.kind
         try:
             unknown = kind.read(obj)
         except DecodeError as error:
             raise WireTypeError(str(error)) from None
         kind.default(obj)
-        if unknown:
-            reading.strict += [f'unknown field "{path}"' for path in unknown]
-        return obj
+        return ReadObject(obj, [f'unknown field "{path}"' for path in unknown] if unknown else ())
 
     def reread(self, stored: Document) -> Document:
         """Prune and default a stored object by today's schema; it may have been stored in another version.
@@ -122,13 +121,12 @@ class CustomStrategy(Strategy):
         self.kind.schema.default(stored)
         return stored
 
-    def applied(self, merged: Document, reading: Reading) -> Document:
+    def applied(self, merged: Document) -> ReadObject:
         """Default the result of an apply; nulls stay, and are refused by the schema."""
-        del reading
         obj = _content(merged)
         obj["metadata"], _ = read_object_meta(obj["metadata"])
         self.kind.default(obj)
-        return obj
+        return ReadObject(obj)
 
     def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
         """Prune and default what an apply or a scale has made: nothing else does before it is stored."""
@@ -201,7 +199,7 @@ class CustomStrategy(Strategy):
             metadata["managedFields"] = managed
         obj["metadata"] = metadata
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Judge an object by its schema and rules."""
         if old is None:
             return self.kind.validate_create(obj)

@@ -9,7 +9,7 @@ from typing import Any
 
 from steersman.apiserver.messages.negotiation import PROTOBUF, accept_clauses
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.objects.codec import encode_json
 
 Document = dict[str, Any]
@@ -107,13 +107,13 @@ class Discovery:
 _CUSTOM_ORDER = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 
 
-def _verbs(served: Served) -> list[str]:
+def _verbs(served: ServedResource) -> list[str]:
     if served.builtin:
         return sorted(served.verbs)
     return [verb for verb in _CUSTOM_ORDER if verb in served.verbs]
 
 
-def _aggregated_resource(served: Served) -> Document:
+def _aggregated_resource(served: ServedResource) -> Document:
     # Built-in resources leave their own group and version out; custom ones name them.
     own = ("", "") if served.builtin else (served.group, served.version)
     entry: Document = {
@@ -139,19 +139,19 @@ def _aggregated_resource(served: Served) -> Document:
     return entry
 
 
-def _response_kind(served: Served, group: str, version: str, kind: str) -> Document:
+def _response_kind(served: ServedResource, group: str, version: str, kind: str) -> Document:
     if served.builtin and (group, version) == (served.group, served.version):
         return {"group": "", "version": "", "kind": kind}
     return {"group": group, "version": version, "kind": kind}
 
 
-def storage_hash(served: Served) -> str:
+def storage_hash(served: ServedResource) -> str:
     """Give the short hash of the stored kind that old discovery documents carry."""
     text = f"{served.group}/{served.stored_version}/{served.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
-def _legacy_resources(served: Served) -> list[Document]:
+def _legacy_resources(served: ServedResource) -> list[Document]:
     entry: Document = {
         "name": served.plural,
         "singularName": served.resource.singular,
@@ -169,7 +169,7 @@ def _legacy_resources(served: Served) -> list[Document]:
     return [entry, *(_legacy_part(served, name) for name in parts)]
 
 
-def _legacy_part(served: Served, name: str) -> Document:
+def _legacy_part(served: ServedResource, name: str) -> Document:
     part = served.subresources[name]
     entry: Document = {"name": f"{served.plural}/{name}", "singularName": "", "namespaced": served.namespaced}
     group, version, kind = part.kind

@@ -1,4 +1,4 @@
-"""`Verbs`: hands each request to whoever does its verb, and the result to whoever writes answers."""
+"""`Verbs`: calls the verb of a request, and responds with its result."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from steersman.protocol.http import Exchange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verbs:
-    """Everything that can be done with a resource."""
+    """All verbs of one server."""
 
     reading: ReadingVerbs
     writing: CreateAndUpdate
@@ -31,7 +31,7 @@ class Verbs:
     subresources: Subresources
 
     def run(self, verb: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
-        """Do what a request asks for and answer it."""
+        """Run the verb of a request, and respond."""
         part = request.info.subresource
         if part and part != "status":
             return self.subresources.run(part, verb, request, exchange)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.objects.codec import encode_json
 from steersman.version import __version__
 
@@ -32,7 +32,7 @@ _PATCHES = (
 _STRATEGIC = "application/strategic-merge-patch+json"
 
 
-def schema_name(served: Served) -> str:
+def schema_name(served: ServedResource) -> str:
     """Name the schema of a custom resource as Kubernetes does: the group reversed."""
     return ".".join([*reversed(served.group.split(".")), served.version, served.kind])
 
@@ -149,7 +149,7 @@ class OpenApi:
             "components": {"schemas": _closure(roots, types)},
         }
 
-    def _root(self, served: Served, roots: dict[str, Document], types: Mapping[str, Document]) -> str:
+    def _root(self, served: ServedResource, roots: dict[str, Document], types: Mapping[str, Document]) -> str:
         """Add the schemas of a resource and its list; give the name of the first."""
         if served.builtin:
             name = self._builtin_name(served, types)
@@ -164,7 +164,7 @@ class OpenApi:
         roots[f"{name}List"] = _list_schema(name, {**gvk, "kind": served.resource.list_kind})
         return name
 
-    def _builtin_name(self, served: Served, types: Mapping[str, Document]) -> str:
+    def _builtin_name(self, served: ServedResource, types: Mapping[str, Document]) -> str:
         if not self._by_kind:
             for name, schema in types.items():
                 for gvk in schema.get("x-kubernetes-group-version-kind", ()):
@@ -225,7 +225,7 @@ _ON_COLLECTION = frozenset({"list", "create", "deletecollection"})
 _WRITES = frozenset({"create", "update", "patch"})
 
 
-def _operation(served: Served, verb: str, name: str) -> Document:
+def _operation(served: ServedResource, verb: str, name: str) -> Document:
     schema = {"$ref": f"{_REF}{name}"} if name else {"type": "object"}
     operation: Document = {
         "x-kubernetes-action": _ACTIONS[verb][1],
@@ -240,7 +240,7 @@ def _operation(served: Served, verb: str, name: str) -> Document:
     return operation
 
 
-def _paths(served: Served, name: str) -> Document:
+def _paths(served: ServedResource, name: str) -> Document:
     """Give the paths of one resource: its collection, its objects, their parts."""
     base = f"/apis/{served.group}/{served.version}" if served.group else f"/api/{served.version}"
     place = f"{base}/namespaces/{{namespace}}/{served.plural}" if served.namespaced else f"{base}/{served.plural}"

@@ -25,7 +25,7 @@ from steersman.apiserver.messages.options import check_timeout
 from steersman.apiserver.messages.rendering import NOT_FOUND, refusal_response, text_response
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.request_context import RequestContexts, User
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, bad_request, method_not_allowed, no_such_resource
 from steersman.apiserver.webhook_calls.replay import ReplayLog, Waits
 from steersman.protocol.http import Exchange, Request
@@ -109,7 +109,7 @@ class RequestHandler:
             return self._run_until_answered(verb, asking, exchange)
         return self._run(verb, asking, exchange)
 
-    def _form(self, request: Request, served: Served) -> Form:
+    def _form(self, request: Request, served: ServedResource) -> Form:
         form = negotiate(request.headers.get("accept", ""), builtin=served.builtin)
         if form.transform == "Table" and self.verbs.reviews.handles(served.kind):
             return negotiate_without_tables(request.headers["accept"])
@@ -154,7 +154,7 @@ class RequestHandler:
         with self.conversions.remembering(log.answers):
             return self._run(verb, replace(request, context=context), exchange)
 
-    def _served(self, info: RequestInfo) -> Served | None:
+    def _served(self, info: RequestInfo) -> ServedResource | None:
         served = self.catalog.find(info.group, info.version, info.resource)
         if served is None or (info.rest and info.subresource != "proxy"):
             return None
@@ -187,7 +187,7 @@ def _verb(method: str, info: RequestInfo, query: Query) -> str:
     return _OBJECT_VERBS.get(method, method.lower())
 
 
-def _check_verb(method: str, verb: str, info: RequestInfo, served: Served) -> None:
+def _check_verb(method: str, verb: str, info: RequestInfo, served: ServedResource) -> None:
     """Reject a verb that a resource does not have; built-in and custom resources word that differently."""
     if info.subresource:
         if verb not in served.subresources[info.subresource].verbs:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from steersman.apiserver.journal.directory import DataDirectory
 from steersman.apiserver.journal.journal import Journal
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.clock import Clock
 
 
 @dataclass(frozen=True, slots=True)
 class KeptCluster:
-    """A ledger of all objects, the journal that its writes go to, and where that is."""
+    """A objects of all objects, the journal that its writes go to, and where that is."""
 
     directory: DataDirectory
-    ledger: Ledger
+    objects: ObjectStore
     journal: Journal
 
 
@@ -30,9 +30,9 @@ def kept_cluster(path: Path, clock: Clock) -> Iterator[KeptCluster]:
     with directory.locked():
         store = directory.load()
         journal = Journal(directory.open())
-        ledger = Ledger(store, clock)
-        ledger.observers.append(journal.observe)
+        objects = ObjectStore(store, clock)
+        objects.observers.append(journal.observe)
         try:
-            yield KeptCluster(directory, ledger, journal)
+            yield KeptCluster(directory, objects, journal)
         finally:
             journal.close()

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from steersman.apiserver.managed_fields.field_set import Fields, difference, parse, set_of, union
 from steersman.apiserver.managed_fields.path_element import json_text
-from steersman.golang import printing as go_text
+from steersman.golang import text as go_text
 
 Operation = Literal["Apply", "Update"]
 

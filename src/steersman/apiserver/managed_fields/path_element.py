@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from steersman.golang import printing as go_text
+from steersman.golang import text as go_text
 from steersman.golang.text import json_number
 
 _encode = msgspec.json.encode

@@ -6,7 +6,7 @@ from typing import Any, Final
 from steersman.apiserver.managed_fields.field_set import LEAF, Fields
 from steersman.apiserver.managed_fields.field_types import FieldType, ListType, MapType
 from steersman.apiserver.managed_fields.path_element import display
-from steersman.golang import printing as go_text
+from steersman.golang import text as go_text
 
 
 class TypeMismatch(Exception):  # noqa: N818 - named as the fact, like the rest of the tree

@@ -8,7 +8,7 @@ from msgspec import Struct
 from steersman.apiserver.messages.info import Query, RequestInfo
 from steersman.apiserver.messages.negotiation import PLAIN, Form
 from steersman.apiserver.resources.request_context import RequestContext, User
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.protocol.http import Request
 
 Document = dict[str, Any]
@@ -20,7 +20,7 @@ class ApiRequest(Struct, frozen=True, gc=False):
     http: Request
     info: RequestInfo
     query: Query
-    served: Served
+    served: ServedResource
     context: RequestContext
     form: Form = PLAIN
 

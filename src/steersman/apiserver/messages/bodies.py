@@ -1,4 +1,4 @@
-"""From the bytes of a request to a JSON document: JSON, YAML or protobuf, with Go's words for what cannot be read.
+"""From the bytes of a request to a JSON document: JSON, YAML or protobuf; errors are worded as Go's are.
 
 Also finds fields that are set twice, which Kubernetes warns about. What the document means is the kind's business.
 """
@@ -20,19 +20,19 @@ from steersman.golang.strict_json import (
 )
 
 BODY_LIMIT = 3 * 1024 * 1024
-#: Go's words for the JSON values that a decoder meets.
+#: Go's words for the types of JSON values.
 JSON_WORDS = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 _YAML_ERRORS = re.compile(r"\A(?:error converting YAML to JSON: )?yaml: unmarshal errors:\n  ")
 _PREFIX_FAULT = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
 
 
 class Body(Struct):
-    """A document and what was noticed while reading it."""
+    """A document, with what decoding found."""
 
     document: dict[str, Any]
-    #: Complaints about duplicate keys: warnings, or errors when the client asked to be strict.
+    #: Errors about duplicate keys: warnings, or a rejection when the client is strict.
     complaints: list[str] = []
-    #: Whether numbers may have to be settled before they are stored.
+    #: Whether it has numbers such as 1.0, which are stored as 1.
     has_floats: bool = False
 
     def __repr__(self) -> str:
@@ -40,7 +40,7 @@ class Body(Struct):
 
 
 def check_size(data: bytes) -> None:
-    """Refuse a body over the limit."""
+    """Reject a body over the limit."""
     if len(data) > BODY_LIMIT:
         raise too_large(BODY_LIMIT)
 
@@ -139,5 +139,5 @@ def _read_protobuf(data: bytes, kind: str) -> dict[str, Any]:
 
 
 def unrecognized(kind: str, why: str, data: bytes) -> Refusal:
-    """400: the body is no object at all."""
+    """400: the body is not an object."""
     return bad_request(unrecognized_message(data, kind, why))

@@ -1,4 +1,4 @@
-"""What a path asks for: which resource, in which namespace, which object, which part of it.
+"""What a path addresses: resource, namespace, object and subresource.
 
 Pure text work. Whether such a resource exists is the catalog's business; what may be done with it the verbs'.
 """
@@ -16,7 +16,7 @@ _NAMESPACE_PARTS = frozenset({"status", "finalize"})
 
 
 class MalformedTarget(Refusal):
-    """The request line cannot be a URL; answered without a Status."""
+    """The request line is not a URL; the response has no Status."""
 
     def __init__(self) -> None:
         super().__init__(400, "BadRequest", "400 Bad Request")
@@ -29,7 +29,7 @@ class Query:
     values: dict[str, list[str]] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        """Give the first value, or nothing."""
+        """Return the first value; empty if it is missing."""
         values = self.values.get(name)
         return values[0] if values else ""
 
@@ -51,7 +51,7 @@ class RequestInfo(Struct):
     namespace: str = ""
     name: str = ""
     subresource: str = ""
-    #: What stands behind the subresource, such as the path of a proxy request.
+    #: The rest of the path after the subresource, such as the path of a proxy request.
     rest: tuple[str, ...] = ()
     #: Whether the path used the old ``/watch/`` prefix.
     watch: bool = False
@@ -63,7 +63,7 @@ _NO_QUERY = Query()
 
 
 def split_target(target: str) -> tuple[str, Query]:
-    """Give the decoded path and the parameters of a request target."""
+    """Return the decoded path and the parameters of a request target."""
     path, mark, text = target.partition("?")
     query = Query(_parameters(text)) if mark and text else _NO_QUERY
     if "%" not in path:
@@ -79,7 +79,7 @@ def _is_hex(text: str) -> bool:
 
 
 def _parameters(text: str) -> dict[str, list[str]]:
-    # Most queries hold nothing that must be decoded.
+    # Most queries have nothing to decode.
     pairs = _plain_pairs(text) if "%" not in text and "+" not in text else parse_qsl(text, keep_blank_values=True)
     values: dict[str, list[str]] = {}
     for name, value in pairs:
@@ -95,7 +95,7 @@ def _plain_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def parse_resource_path(path: str) -> RequestInfo | None:
-    """Read a path below a group version; ``None`` for anything else, discovery included."""
+    """Parse a path below a group version; return ``None`` for any other path, discovery included."""
     parts = path.split("/")[1:]
     if parts and parts[-1] == "":
         parts.pop()

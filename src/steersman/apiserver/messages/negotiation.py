@@ -1,4 +1,4 @@
-"""In which form a request is answered and read: ``Accept`` and ``Content-Type``.
+"""Content negotiation: the form of the response (``Accept``) and of the body (``Content-Type``).
 
 The server writes JSON and YAML; a client that prefers protobuf is answered in JSON, which every known client reads.
 """
@@ -27,7 +27,7 @@ _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How an answer is written."""
+    """The form of a response."""
 
     media: str = JSON
     #: ``Table``, ``PartialObjectMetadata``, ``PartialObjectMetadataList`` or nothing.
@@ -45,7 +45,7 @@ class Clause:
     parameters: tuple[tuple[str, str], ...] = ()
 
     def get(self, name: str) -> str:
-        """Give a parameter, or nothing."""
+        """Return a parameter; empty if it is missing."""
         return next((value for key, value in self.parameters if key == name), "")
 
 
@@ -90,7 +90,7 @@ def _form_of(clause: Clause) -> Form | None:
 
 
 def negotiate_without_tables(accept: str) -> Form:
-    """Choose the form of an answer that cannot be a table: reviews have no columns."""
+    """Return the form of a response that cannot be a table: reviews have no columns."""
     form = _negotiated(accept, tables=False)
     if isinstance(form, Refusal):
         raise form
@@ -108,12 +108,12 @@ def _negotiated(header: str, *, tables: bool = True) -> Form | Refusal:
 
 @lru_cache(maxsize=256)
 def _routable(header: str) -> bool:
-    """Whether the router in front of built-in kinds lets the header pass; it knows no parameters and no ``a/*``."""
+    """Return whether the router of built-in kinds accepts the header; it supports neither parameters nor ``a/*``."""
     return any(clause.media in _KNOWN or clause.media == "*/*" for clause in accept_clauses(header))
 
 
 def negotiate(accept: str, *, builtin: bool) -> Form:
-    """Choose the form of the answer; built-in kinds complain in other words than custom ones."""
+    """Return the form of the response; built-in kinds and custom resources word their errors differently."""
     if builtin and not _routable(accept):
         raise not_acceptable(_AVAILABLE, with_details=True)
     form = _negotiated(accept)
@@ -123,7 +123,7 @@ def negotiate(accept: str, *, builtin: bool) -> Form:
 
 
 def error_form(accept: str) -> Form:
-    """Choose the form of a failure: whatever was asked for, a failure is told."""
+    """Return the form of a failure, which is sent even if no accepted form is possible."""
     form = _negotiated(accept)
     if isinstance(form, Refusal):
         return Form(pretty=True)
@@ -132,20 +132,20 @@ def error_form(accept: str) -> Form:
 
 @lru_cache(maxsize=256)
 def wants_pretty(parameter: str, agent: str) -> bool | None:
-    """Tell whether a person reads the answer; ``None`` when neither parameter nor client says so."""
+    """Return whether a person reads the response; ``None`` if neither the parameter nor the client tells."""
     if parameter:
         return parameter.lower() in ("true", "1")
     return True if agent.startswith(_BROWSERS) else None
 
 
 def media_type(content_type: str) -> str:
-    """Give the type of a body without its parameters, in lower case."""
+    """Return the media type of a body without parameters, in lower case."""
     return content_type.partition(";")[0].strip().lower()
 
 
 @lru_cache(maxsize=256)
 def body_media(content_type: str) -> str:
-    """Choose how a body of an object is read; a missing type means JSON."""
+    """Return the media type of an object's body; a missing one means JSON."""
     media = media_type(content_type)
     if not media:
         return JSON
@@ -155,7 +155,7 @@ def body_media(content_type: str) -> str:
 
 
 def patch_media(content_type: str, *, builtin: bool) -> str:
-    """Choose how a patch is read; custom resources know no strategic merge."""
+    """Return the media type of a patch; custom resources have no strategic merge."""
     media = content_type.partition(";")[0].strip()
     if builtin:
         if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH):

@@ -1,7 +1,7 @@
-"""The options of a request, read from its parameters and refused in Kubernetes' words.
+"""The options of a request, from its parameters; errors are worded as Kubernetes' are.
 
 Each verb has its own options; `WriteOptions` serve create, update and patch, which differ only in the name under which
-they complain.
+their errors are reported.
 """
 
 import re
@@ -23,12 +23,12 @@ POLICIES = ("Foreground", "Background", "Orphan", "nil")
 
 
 def refuse_options(kind: str, errors: Sequence[FieldError]) -> Refusal:
-    """Give the refusal of bad options: they are told like an invalid object without a name."""
+    """Return the rejection of invalid options, in the form of an invalid object without a name."""
     return invalid(kind, _META, "", errors)
 
 
 def read_integer(query: Query, name: str) -> int | None:
-    """Read a number; Go's own words when it is none."""
+    """Read a number; reject anything else in Go's words."""
     text = query.text(name)
     if not text:
         return None
@@ -38,7 +38,7 @@ def read_integer(query: Query, name: str) -> int | None:
 
 
 def parse_version(text: str) -> int:
-    """Read a resource version; raises ``ValueError`` with Go's words."""
+    """Parse a resource version; raise ``ValueError`` in Go's words."""
     if not re.fullmatch(r"\d{1,19}", text):
         raise ValueError(
             f"resourceVersion: Invalid value: {quoted(text)}: strconv.ParseUint: parsing {quoted(text)}: invalid syntax"
@@ -250,7 +250,7 @@ def _from_body(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_timeout(query: Query) -> None:
-    """Refuse a time limit that is no duration; a good one is not needed, since answers do not wait."""
+    """Reject a time limit that is not a duration; a valid one is ignored, since responses do not wait."""
     text = query.text("timeout")
     if text:
         try:
@@ -261,7 +261,7 @@ def check_timeout(query: Query) -> None:
 
 
 def version_or_500(text: str) -> int:
-    """Read the version of a get or a watch, where Kubernetes does not expect a bad one."""
+    """Read the version of a get or a watch; an invalid one is a 500, since Kubernetes does not expect it there."""
     try:
         return parse_version(text)
     except ValueError as error:
@@ -269,7 +269,7 @@ def version_or_500(text: str) -> int:
 
 
 def version_or_400(text: str) -> int:
-    """Read the version of a list."""
+    """Read the version of a list; an invalid one is a 400."""
     try:
         return parse_version(text)
     except ValueError as error:

@@ -18,7 +18,7 @@ import msgspec
 from steersman.errors import DecodeError
 from steersman.objects.identity import GroupVersion, GroupVersionKind
 
-#: What every body begins with.
+#: Prefix of every body.
 MAGIC: Final = b"k8s\x00"
 
 _INLINE, _OMIT_EMPTY, _POINTER = 1, 2, 4
@@ -37,14 +37,14 @@ class _Field(NamedTuple):
 
 
 class _Wire(NamedTuple):
-    """One field as it stands in the bytes: a number, or bytes."""
+    """One encoded field: a number, or bytes."""
 
     number: int
     value: int | bytes
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """Give the object in a protobuf body, with ``apiVersion`` and ``kind``; raises DecodeError for anything else."""
+    """Return the object in a protobuf body, with ``apiVersion`` and ``kind``; raise DecodeError for anything else."""
     if not body.startswith(MAGIC):
         raise DecodeError("not a Kubernetes protobuf body: it does not begin with 'k8s\\0'")
     return _decode_envelope(body, 0)
@@ -90,7 +90,7 @@ def _message_name(api_version: str, kind: str) -> str:
 
 
 def _wire_fields(data: bytes) -> Iterator[_Wire]:
-    """Take a message apart; what cannot be taken apart is a DecodeError."""
+    """Return the fields of a message; raise DecodeError if it is malformed."""
     position = 0
     while position < len(data):
         tag, position = _varint(data, position)
@@ -150,7 +150,7 @@ def _double(value: int | bytes) -> float | int:
 
 
 def _parts(value: int | bytes) -> dict[int, int | bytes]:
-    """Give the fields of a small message; of repeated ones the last."""
+    """Return the fields of a small message; the last one of repeated fields."""
     return {wire.number: wire.value for wire in _wire_fields(_bytes(value))}
 
 
@@ -263,7 +263,7 @@ def _message(data: bytes, name: str, depth: int) -> dict[str, Any]:
 
 
 def unset_object(gvk: GroupVersionKind) -> dict[str, Any]:
-    """Give the JSON of an object of a built-in kind in which nothing is set: what Go's encoder writes all the same.
+    """Return the JSON of an empty object of a built-in kind: the fields that Go's encoder never leaves out.
 
     Raises DecodeError for a kind that is not built in.
     """
@@ -295,7 +295,7 @@ _UNSET: Final[dict[str, Any]] = {"s": "", "i": 0, "b": False, "y": None, "d": 0,
 
 
 def _take(result: dict[str, Any], field: _Field, value: int | bytes, depth: int) -> None:
-    """Put one field into the object, where and if JSON has it."""
+    """Set one field of the object, if JSON has it."""
     if isinstance(field.type, list):
         _take_container(result, field, value, depth)
         return
@@ -307,7 +307,7 @@ def _take(result: dict[str, Any], field: _Field, value: int | bytes, depth: int)
 
 
 def _is_left_out(member: Any, flags: int) -> bool:
-    """Go writes zero scalars in protobuf and leaves them out of JSON; structs it never leaves out."""
+    """Return whether Go leaves a value out of JSON: zero scalars, which protobuf has, but never structs."""
     is_zero = not member and not isinstance(member, dict)
     return is_zero and bool(flags & _OMIT_EMPTY) and not flags & _POINTER
 

@@ -1,4 +1,4 @@
-"""From what a verb gives to the answer: JSON or YAML, whole objects, tables or metadata only, pretty or not."""
+"""From the result of a verb to the response: JSON or YAML; whole objects, tables or metadata only; pretty or not."""
 
 import gzip
 import json
@@ -9,7 +9,7 @@ from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.negotiation import YAML, Form, error_form, wants_pretty
 from steersman.apiserver.messages.table import TableStyle, partial_metadata, table
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal
 from steersman.apiserver.storage.store import Page
 from steersman.clock import Clock
@@ -18,16 +18,16 @@ from steersman.protocol.http import Request, Response
 
 Document = dict[str, Any]
 _NO_CACHE = ("cache-control", "no-cache, private")
-#: Smaller answers are not worth compressing.
+#: Bytes from which on a response is compressed.
 _GZIP_FROM = 128 * 1024
 
 
-#: Characters of all warnings of an answer, and of each once they are more: kube-apiserver's limits.
+#: kube-apiserver's limits: characters of all warnings of a response, and of each of them beyond that.
 _WARNINGS_LIMIT, _WARNING_LIMIT = 4 * 1024, 256
 
 
 def warning_headers(texts: Iterable[str]) -> list[tuple[str, str]]:
-    """Write warnings for the client's user, each once; what exceeds the limits of a header is cut off."""
+    """Return ``Warning`` headers, each text once, cut off at the limits of the headers."""
     told = [text for text in dict.fromkeys(texts) if text]
     total = 0
     for count, text in enumerate(told, 1):
@@ -56,7 +56,7 @@ def _warning_header(text: str) -> tuple[str, str]:
 
 
 def write_document(document: Any, form: Form) -> bytes:
-    """Write a document in the form that was asked for."""
+    """Encode a document in the requested form."""
     if form.media == YAML:
         from steersman.golang.yaml_writer import write_sorted_yaml  # noqa: PLC0415 - YAML answers are rare
 
@@ -80,14 +80,14 @@ def list_metadata(page: Page) -> Document:
 
 
 class Rendering:
-    """Writes answers."""
+    """Creates responses."""
 
-    def __init__(self, ledger: Ledger, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, clock: Clock) -> None:
+        self._objects = objects
         self._clock = clock
 
     def answer(self, request: ApiRequest, answer: ApiResponse) -> Response:
-        """Write the answer to a verb on one object."""
+        """Return the response of a verb on one object."""
         form = self._form(request)
         if answer.is_object and form.transform:
             body = self._one_transformed(request, answer, form)
@@ -115,7 +115,7 @@ class Rendering:
             else:
                 list_body += b"\n"
             return self._respond(request, 200, list_body, form, warnings)
-        objects = [self._ledger.document(request.served, record) for record in page.records]
+        objects = [self._objects.document(request.served, record) for record in page.records]
         if form.transform == "Table":
             document = table(objects, list_metadata(page), self.style(request, form), self._clock.now())
         else:
@@ -128,7 +128,7 @@ class Rendering:
         return self._respond(request, 200, write_document(document, form), form, warnings)
 
     def style(self, request: ApiRequest, form: Form) -> TableStyle:
-        """Give how tables of a request are written."""
+        """Return the columns and the options of the tables of a request."""
         include = request.query.text("includeObject") or "Metadata"
         return TableStyle(request.served.strategy.columns(), form.version, include)
 
@@ -149,7 +149,7 @@ class Rendering:
 
 
 def compressed(request: Request, response: Response) -> Response:
-    """Compress a large answer for a client that asked for it."""
+    """Compress a large response for a client that accepts gzip."""
     if len(response.body) < _GZIP_FROM or not _accepts_gzip(request.headers.get("accept-encoding", "")):
         return response
     headers = [*response.headers, ("content-encoding", "gzip"), ("vary", "Accept-Encoding")]
@@ -176,7 +176,7 @@ def refusal_response(request: Request, query: Query, refusal: Refusal, deprecati
 
 
 def document_response(request: Request, query: Query, document: Any, code: int = 200) -> Response:
-    """Write a document that is no object: discovery, reviews, versions."""
+    """Return the response with a document that is not an object: discovery, versions."""
     form = error_form(request.headers.get("accept", ""))
     pretty = wants_pretty(query.text("pretty"), request.headers.get("user-agent", ""))
     form = Form(form.media, pretty=bool(pretty))
@@ -184,7 +184,7 @@ def document_response(request: Request, query: Query, document: Any, code: int =
 
 
 def text_response(code: int, text: str) -> Response:
-    """Write plain text."""
+    """Return a response of plain text."""
     return Response(code, [("content-type", "text/plain; charset=utf-8"), _NO_CACHE], text.encode())
 
 

@@ -1,11 +1,11 @@
-"""Which objects a list or a watch is about: namespace, labels, fields; refused in Kubernetes' words."""
+"""Which objects a list or a watch selects: by namespace, labels and fields; errors are worded as Kubernetes' are."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from steersman.apiserver.messages.options import ListOptions
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import bad_request
 from steersman.apiserver.storage.record import Record
 from steersman.errors import SelectorError
@@ -20,7 +20,7 @@ _SYMBOLS = frozenset({"!=", "==", "=", "!", ">", "<", "(", ")", ",", ""})
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a list or a watch selects; ``namespace`` is ``None`` for all."""
+    """What a list or a watch selects; ``namespace`` is ``None`` for all namespaces."""
 
     namespace: str | None = None
     labels: LabelSelector | None = None
@@ -30,11 +30,11 @@ class Selection:
 
     @property
     def is_everything(self) -> bool:
-        """Whether nothing but the namespace decides."""
+        """Whether only the namespace is selected."""
         return self.labels is None and not self.fields and self.name is None
 
     def matches(self, record: Record) -> bool:
-        """Tell whether an object is selected."""
+        """Return whether an object is selected."""
         if self.namespace is not None and record.namespace != self.namespace:
             return False
         if self.name is not None and record.name != self.name:
@@ -52,7 +52,7 @@ def _field(record: Record, label: str) -> str:
     return record.fields.get(label, "")
 
 
-def select(served: Served, namespace: str | None, options: ListOptions) -> Selection:
+def select(served: ServedResource, namespace: str | None, options: ListOptions) -> Selection:
     """Read the selectors of a request."""
     if not options.label_selector and not options.field_selector:
         return Selection(namespace)
@@ -63,7 +63,7 @@ def select(served: Served, namespace: str | None, options: ListOptions) -> Selec
     return Selection(namespace, labels, rest, name)
 
 
-def _parse_fields(served: Served, text: str) -> tuple[FieldRequirement, ...]:
+def _parse_fields(served: ServedResource, text: str) -> tuple[FieldRequirement, ...]:
     for part in re.findall(r"(?:\\.|[^,\\])+", text, re.DOTALL):
         if not re.search(r"!=|==|=", part):
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
@@ -83,13 +83,13 @@ def _parse_fields(served: Served, text: str) -> tuple[FieldRequirement, ...]:
 
 
 def parse_labels(text: str) -> LabelSelector | None:
-    """Read a label selector, complaining as Kubernetes' parser does."""
+    """Parse a label selector; errors are those of Kubernetes' parser."""
     requirements = _LabelReader(text).read()
     return LabelSelector(tuple(requirements)) if requirements else None
 
 
 class _LabelReader:
-    """Reads one selector; the order of its complaints is that of Kubernetes' own parser."""
+    """Parses one selector; its errors come in the order of Kubernetes' own parser."""
 
     def __init__(self, text: str) -> None:
         self._tokens = [match[1] for match in _TOKEN.finditer(text)]

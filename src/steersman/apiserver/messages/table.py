@@ -21,7 +21,7 @@ def partial_metadata(obj: Document, version: str = "v1") -> Document:
 
 
 def _shown_metadata(obj: Document) -> Document:
-    """Give the metadata as Kubernetes holds it inside, where this annotation of DaemonSets is a field."""
+    """Return the metadata in Kubernetes' internal form, in which this annotation of DaemonSets is a field."""
     metadata: Document = obj.get("metadata", {})
     annotations = metadata.get("annotations") or {}
     if obj.get("kind") != "DaemonSet" or _TEMPLATE_GENERATION not in annotations:
@@ -34,15 +34,15 @@ def _shown_metadata(obj: Document) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class TableStyle:
-    """How a table is to be written."""
+    """The columns and options of a table."""
 
     columns: tuple[Column, ...]
     version: str = "v1"
-    #: What each row carries beside its cells: ``Metadata``, ``Object`` or ``None``.
+    #: What each row has beside its cells: ``Metadata``, ``Object`` or ``None``.
     include: str = "Metadata"
 
 
-#: What the row of a pod that has ended says about it.
+#: Conditions of the row of a pod that has ended.
 _ENDED = {
     "Succeeded": {"reason": "Succeeded", "message": "The pod has completed successfully."},
     "Failed": {"reason": "Failed", "message": "The pod failed."},
@@ -63,12 +63,12 @@ def _row(obj: Document, style: TableStyle, now: datetime) -> Document:
 
 
 def table(objects: Sequence[Document], metadata: Document, style: TableStyle, now: datetime) -> Document:
-    """Give objects as a ``Table``; the columns are announced by whoever sends the first one."""
+    """Return objects as a ``Table``; only the first table of a stream has column definitions."""
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{style.version}",
         "metadata": metadata,
         "columnDefinitions": [column.definition() for column in style.columns],
-        # Only kinds with columns of their own tell an empty list from none.
+        # Only kinds with columns of their own distinguish an empty list from null.
         "rows": [_row(obj, style, now) for obj in objects] or (None if CREATED_AT in style.columns else []),
     }

@@ -7,7 +7,7 @@ written from it, and written again when its revision changes.
 import re
 from collections.abc import Iterator
 
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 
 _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 _STABILITY = {"": 2, "beta": 1, "alpha": 0}
@@ -25,19 +25,19 @@ class Catalog:
     """Everything that is served."""
 
     def __init__(self) -> None:
-        #: group → version → plural → resource. Groups stand in the order in which discovery names them.
-        self._groups: dict[str, dict[str, dict[str, Served]]] = {}
-        #: Changes whenever what is served changes.
+        #: group → version → plural → resource. Groups are in the order of discovery.
+        self._groups: dict[str, dict[str, dict[str, ServedResource]]] = {}
+        #: Changes with every change of the catalog.
         self.revision = 0
 
-    def add(self, served: Served) -> None:
-        """Serve a resource, or serve it differently."""
+    def add(self, served: ServedResource) -> None:
+        """Add a resource, or replace it."""
         versions = self._groups.setdefault(served.group, {})
         versions.setdefault(served.version, {})[served.plural] = served
         self.revision += 1
 
     def remove(self, group: str, plural: str, keep: frozenset[str] = frozenset()) -> None:
-        """Stop serving a resource in all versions but those to keep; empty groups go away."""
+        """Remove all versions of a resource but those to keep; empty groups are removed."""
         versions = self._groups.get(group, {})
         for version in [name for name in versions if name not in keep]:
             versions[version].pop(plural, None)
@@ -47,8 +47,8 @@ class Catalog:
             del self._groups[group]
         self.revision += 1
 
-    def find(self, group: str, version: str, plural: str) -> Served | None:
-        """Give a resource, if it is served."""
+    def find(self, group: str, version: str, plural: str) -> ServedResource | None:
+        """Return a resource; ``None`` if it is not served."""
         versions = self._groups.get(group)
         if versions is None:
             return None
@@ -56,36 +56,36 @@ class Catalog:
         return None if resources is None else resources.get(plural)
 
     def has_group(self, group: str) -> bool:
-        """Tell whether anything of a group is served."""
+        """Return whether a group has resources."""
         return group in self._groups
 
     def has_version(self, group: str, version: str) -> bool:
-        """Tell whether anything of a group's version is served."""
+        """Return whether a version of a group has resources."""
         return version in self._groups.get(group, {})
 
     def groups(self) -> list[str]:
-        """Name every group: built-in ones in their order, custom ones by name behind them."""
+        """Return all groups: built-in ones in their order, then custom ones by name."""
         builtin = [name for name in self._groups if self._is_builtin(name)]
         return builtin + sorted(name for name in self._groups if not self._is_builtin(name))
 
     def versions(self, group: str) -> list[str]:
-        """Name the versions of a group, the preferred one first."""
+        """Return the versions of a group, the preferred one first."""
         return sorted(self._groups.get(group, {}), key=version_rank, reverse=True)
 
-    def resources(self, group: str, version: str) -> list[Served]:
-        """Give what a group's version serves, by name."""
+    def resources(self, group: str, version: str) -> list[ServedResource]:
+        """Return the resources of a group's version, by name."""
         return [served for _, served in sorted(self._groups.get(group, {}).get(version, {}).items())]
 
-    def versions_of(self, group: str, plural: str) -> list[Served]:
-        """Give one resource in every version in which it is served."""
+    def versions_of(self, group: str, plural: str) -> list[ServedResource]:
+        """Return all served versions of a resource."""
         return [found for version in self.versions(group) if (found := self.find(group, version, plural)) is not None]
 
-    def find_kind(self, group: str, version: str, kind: str) -> Served | None:
-        """Give the resource of a kind."""
+    def find_kind(self, group: str, version: str, kind: str) -> ServedResource | None:
+        """Return the resource of a kind."""
         resources = self._groups.get(group, {}).get(version, {})
         return next((served for served in resources.values() if served.kind == kind), None)
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ServedResource]:
         for group in self.groups():
             for version in self.versions(group):
                 yield from self.resources(group, version)

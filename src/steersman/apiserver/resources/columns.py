@@ -11,7 +11,7 @@ from typing import Any
 from steersman.objects.times import parse_time
 
 Document = dict[str, Any]
-#: Gives the cell of one object, at a moment.
+#: Returns the cell of one object, at a moment.
 Cell = Callable[[Document, datetime], Any]
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
@@ -46,7 +46,7 @@ def human_duration(seconds: float) -> str:
     return f"{whole // _YEAR}y"
 
 
-#: Below which age, in which unit, with which smaller unit an age is told.
+#: Limit of an age, its unit, and the smaller unit that is printed beside it.
 _AGES: tuple[tuple[int, int, str, int, str], ...] = (
     (10 * _MINUTE, _MINUTE, "m", 1, "s"),
     (3 * _HOUR, _MINUTE, "m", 0, ""),
@@ -70,7 +70,7 @@ def age(text: str | None, now: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: how it is announced, and how a cell is made."""
+    """One column: its definition, and how a cell is made."""
 
     name: str
     cell: Cell
@@ -80,7 +80,7 @@ class Column:
     priority: int = 0
 
     def definition(self) -> Document:
-        """Give the column as it is announced."""
+        """Return the definition of the column."""
         return {
             "name": self.name,
             "type": self.type,

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
 
 
 class PathError(ValueError):
-    """The text is not a path that is understood."""
+    """The text is not a supported path."""
 
 
 def _field(name: str) -> Step:
@@ -83,7 +83,7 @@ def _step(match: re.Match[str]) -> Step:
 
 @lru_cache(maxsize=1024)
 def compile_path(text: str) -> Callable[[Any], list[Any]]:
-    """Compile a path; the result gives every value that it finds in a document."""
+    """Compile a path to a function that yields every value at the path in a document."""
     inner = text.strip()
     if inner.startswith("{") and inner.endswith("}"):
         inner = inner[1:-1]
@@ -107,12 +107,12 @@ def compile_path(text: str) -> Callable[[Any], list[Any]]:
 
 
 def simple_path(text: str) -> tuple[str, ...]:
-    """Read a path that only names fields, as scale paths do."""
+    """Parse a path of field names only, as scale paths are."""
     return tuple(part for part in text.split(".") if part)
 
 
 def get_at(document: Any, path: tuple[str, ...]) -> Any:
-    """Give the value at a simple path; ``None`` where there is none."""
+    """Return the value at a simple path; ``None`` without one."""
     for name in path:
         if document.__class__ is not dict:
             return None
@@ -121,7 +121,7 @@ def get_at(document: Any, path: tuple[str, ...]) -> Any:
 
 
 def set_at(document: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    """Set the value at a simple path, making the objects on the way."""
+    """Set the value at a simple path, creating the objects in between."""
     for name in path[:-1]:
         below = document.get(name)
         if below.__class__ is not dict:

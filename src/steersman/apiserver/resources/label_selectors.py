@@ -1,4 +1,8 @@
-"""Label selectors as objects carry them: ``matchLabels`` and ``matchExpressions``."""
+"""Label selectors in the form that objects have them: ``matchLabels`` and ``matchExpressions``.
+
+The one place that evaluates and prints them. A missing selector means everything to some fields and nothing to others,
+so callers decide about ``None``; here it is an empty selector, which matches everything.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,10 +10,11 @@ from typing import Any
 from steersman.objects.selectors import LabelSelector, LabelSelectorRequirement
 
 Document = dict[str, Any]
+_FORMATS = {"In": "{} in ({})", "NotIn": "{} notin ({})", "Exists": "{}", "DoesNotExist": "!{}"}
 
 
 def selector_of(document: Document | None) -> LabelSelector:
-    """Read a selector; an empty one selects everything."""
+    """Read a selector."""
     document = document or {}
     expressions = [
         LabelSelectorRequirement(key=item["key"], operator=item["operator"], values=item.get("values"))
@@ -19,5 +24,15 @@ def selector_of(document: Document | None) -> LabelSelector:
 
 
 def selects(document: Document | None, labels: Mapping[str, str] | None) -> bool:
-    """Tell whether a selector selects something with these labels."""
+    """Return whether a selector matches labels."""
     return selector_of(document).matches(labels)
+
+
+def selector_text(document: Document | None) -> str:
+    """Return a selector as kubectl prints it: labels sorted, then expressions; empty for an empty selector."""
+    document = document or {}
+    parts = [f"{key}={value}" for key, value in sorted((document.get("matchLabels") or {}).items())]
+    for expression in document.get("matchExpressions") or ():
+        values = ",".join(sorted(expression.get("values") or ()))
+        parts.append(_FORMATS[expression["operator"]].format(expression["key"], values))
+    return ",".join(parts)

@@ -1,4 +1,4 @@
-"""What the server does to ``metadata`` on every write: what it fills in, keeps, and refuses to change."""
+"""What every write does to ``metadata``: fields that the server sets, keeps, or does not let change."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from steersman.validation.field_errors import FieldError, invalid, too_long
 Document = dict[str, Any]
 MANAGER_LIMIT = 128
 
-#: What only the server sets; a client's values are forgotten on create.
+#: Fields that only the server sets; those of a client are removed on create.
 _SYSTEM = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation")
 _STANDARD_FINALIZERS = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 _DUPLICATE_OWNERS = (
@@ -17,13 +17,13 @@ _DUPLICATE_OWNERS = (
 
 
 def wipe(metadata: Document) -> None:
-    """Forget what a client may not set on a new object."""
+    """Remove the fields of a new object that only the server sets."""
     for name in _SYSTEM:
         metadata.pop(name, None)
 
 
 def keep(metadata: Document, old: Document) -> None:
-    """Carry over what an update leaves out and what it cannot change."""
+    """Copy the fields that an update leaves out or cannot change."""
     metadata.pop("selfLink", None)
     if not metadata.get("uid"):
         metadata["uid"] = old["uid"]
@@ -43,7 +43,7 @@ def _carry(metadata: Document, old: Document, name: str) -> None:
 
 
 def without_duplicate_owners(metadata: Document, *, is_patch: bool) -> list[str]:
-    """Keep each owner once; return the warning about those that are there again."""
+    """Keep each owner once; return the warning about duplicates."""
     owners = metadata.get("ownerReferences")
     if not owners or len(owners) == 1:
         return []
@@ -57,7 +57,7 @@ def without_duplicate_owners(metadata: Document, *, is_patch: bool) -> list[str]
 
 
 def manager_errors(metadata: Document) -> list[FieldError]:
-    """Complain about names of field managers that nobody could have given."""
+    """Return errors about invalid names of field managers."""
     errors = []
     for index, entry in enumerate(metadata.get("managedFields") or ()):
         manager, path = entry.get("manager", ""), f"metadata.managedFields[{index}].manager"
@@ -68,7 +68,7 @@ def manager_errors(metadata: Document) -> list[FieldError]:
 
 
 def unprintable_errors(manager: str, path: str) -> list[FieldError]:
-    """Complain about characters that cannot be shown."""
+    """Return errors about unprintable characters."""
     if manager.isprintable():
         return []
     return [
@@ -79,7 +79,7 @@ def unprintable_errors(manager: str, path: str) -> list[FieldError]:
 
 
 def plain_finalizer_errors(metadata: Document) -> list[FieldError]:
-    """Complain about finalizers without a domain, which built-in kinds do not take."""
+    """Return errors about finalizers without a domain, which built-in kinds do not accept."""
     text = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         invalid(f"metadata.finalizers[{index}]", name, text)

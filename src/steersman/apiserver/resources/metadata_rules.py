@@ -23,7 +23,7 @@ Document = dict[str, Any]
 class Look(Enum):
     """One look of a kind's own rules at metadata."""
 
-    #: As if the object were new.
+    #: As for a new object.
     WHOLE = "whole"
     #: At what may not change.
     CHANGE = "change"

@@ -1,13 +1,13 @@
-"""`Ledger`: the one way in which verbs read and write objects.
+"""`ObjectStore`: the only way in which verbs read and write objects.
 
 It knows how objects of a resource lie in the store (bytes in the stored version) and how they are served (in any served
-version, by today's rules). Every write goes through `put` or `remove`; whoever wants to know of writes is told there.
+version, by the current rules). Every write goes through `put` or `remove`, which notify observers and listeners.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.storage.store import Delete, ListOptions, Put, Store
@@ -21,8 +21,8 @@ _TYPE = frozenset({"kind", "apiVersion"})
 _EVERYTHING = ListOptions()
 
 
-def ordered(served: Served, obj: Document, api_version: str) -> Document:
-    """Give an object with its type and metadata first: stored bytes begin so, and lists rely on it."""
+def ordered(served: ServedResource, obj: Document, api_version: str) -> Document:
+    """Return an object with its type and metadata first: lists rely on stored bytes that begin so."""
     head = (
         {"kind": served.kind, "apiVersion": api_version}
         if served.builtin
@@ -34,17 +34,17 @@ def ordered(served: Served, obj: Document, api_version: str) -> Document:
     return {**head, "metadata": obj["metadata"], **rest}
 
 
-class Ledger:
+class ObjectStore:
     """Reads and writes the objects of every resource."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self.store = store
         self._clock = clock
-        #: Told the stored name of a resource after each write to it.
+        #: Called with the stored name of a resource after each write to it.
         self.listeners: list[Callable[[str], None]] = []
-        #: The same, by resource, for those who care for a few only: see `listen`.
+        #: The same for listeners of single resources: see `listen`.
         self.listeners_of: dict[str, list[Callable[[str], None]]] = {}
-        #: Told every write, right after it. They take note; what they write themselves they write later.
+        #: Called with every write, right after it. They only note it: their own writes come later.
         self.observers: list[Callable[[Event], None]] = []
 
     @property
@@ -52,31 +52,31 @@ class Ledger:
         """The version of the last write to anything."""
         return int(self.store.resource_version)
 
-    def get(self, served: Served, namespace: str, name: str) -> Record | None:
-        """Give an object's record, if it is there."""
+    def get(self, served: ServedResource, namespace: str, name: str) -> Record | None:
+        """Return an object's record; ``None`` if it does not exist."""
         return self.store.get(served.stored_as, namespace, name)
 
-    def document(self, served: Served, record: Record) -> Document:
-        """Give an object as it is served now, with what only its writers meet, free to be changed."""
+    def document(self, served: ServedResource, record: Record) -> Document:
+        """Return an object as it is served now, with the fields that only writers get; the caller may change it."""
         document: Document = decode_json(record.raw)
         if served.is_stored_form:
             return served.strategy.reread(document) if record.written < served.strategy.rules_since else document
         return self._served(served, document)
 
     @staticmethod
-    def _served(served: Served, stored: Document) -> Document:
-        """Give a document in the stored version as it is served; it may be changed."""
+    def _served(served: ServedResource, stored: Document) -> Document:
+        """Return a document in the stored version as it is served; the document may be changed."""
         if served.builtin:
             stored = served.strategy.from_stored(stored, served.api_version)
         return served.strategy.reread(stored)
 
-    def prepare(self, served: Served, records: Sequence[Record]) -> None:
-        """Make sure that many objects can be served: what a webhook converts is asked for in one call."""
+    def prepare(self, served: ServedResource, records: Sequence[Record]) -> None:
+        """Fetch the conversions of many objects in one call, if a webhook converts them."""
         if served.is_converted:
             served.strategy.prepare([decode_json(record.raw) for record in records])
 
-    def raw(self, served: Served, record: Record, *, shows_all: bool = False) -> bytes:
-        """Give an object as it is served now, as bytes; ``shows_all`` with what only its writers meet, too."""
+    def raw(self, served: ServedResource, record: Record, *, shows_all: bool = False) -> bytes:
+        """Return an object as it is served now, as bytes; ``shows_all`` includes fields that only writers get."""
         if served.is_stored_form and record.written >= served.strategy.rules_since:
             if not shows_all and served.strategy.hides and served.strategy.hides in record.raw:
                 return self.rendered(served, served.strategy.shown(decode_json(record.raw)))
@@ -84,32 +84,32 @@ class Ledger:
         return self.rendered(served, self.document(served, record))
 
     @staticmethod
-    def is_stored_so(served: Served, record: Record) -> bool:
-        """Tell whether an object is stored in the version in which it would be stored now."""
+    def is_stored_so(served: ServedResource, record: Record) -> bool:
+        """Return whether an object is stored in the current storage version."""
         if served.builtin or record.written >= served.strategy.rules_since:
             return True
         stored: str = decode_json(record.raw)["apiVersion"]
         return stored == f"{served.group}/{served.stored_version}"
 
     @staticmethod
-    def rendered(served: Served, obj: Document) -> bytes:
-        """Give an object that is not stored as bytes."""
+    def rendered(served: ServedResource, obj: Document) -> bytes:
+        """Return an object that is not stored as bytes."""
         return encode_json(ordered(served, obj, served.api_version))
 
-    def is_whole(self, served: Served, record: Record, live: Document) -> bool:
-        """Tell whether the live object is what was written: not if some of it was only filled in, or left out, now."""
+    def is_whole(self, served: ServedResource, record: Record, live: Document) -> bool:
+        """Return whether the live object equals the stored one: not if reading has filled in or dropped fields."""
         if not record.is_whole or not served.is_stored_form or record.written >= served.strategy.rules_since:
             return record.is_whole
         return json_equal(decode_json(record.raw), live)
 
-    def put(self, served: Served, obj: Document, *, is_whole: bool = True, shows_all: bool = False) -> bytes:
-        """Write an object; give it as bytes, in the version in which it came."""
+    def put(self, served: ServedResource, obj: Document, *, is_whole: bool = True, shows_all: bool = False) -> bytes:
+        """Store an object; return it as bytes, in the version of the request."""
         stored = shown = obj
         is_same = served.is_stored_form
         if not is_same:
             stored = served.strategy.kept(served.strategy.to_stored(obj))
             if not served.builtin:
-                # Before the write: a conversion may have to be waited for, and then everything is done again.
+                # Before the write: if a conversion has to be waited for, the whole verb is run again.
                 shown = self._served(served, decode_json(encode_json(stored)))
         event = self._commit(
             served,
@@ -126,28 +126,28 @@ class Ledger:
         return self.rendered(served, shown)
 
     @staticmethod
-    def needs_webhook(served: Served, record: Record) -> bool:
-        """Return whether an object can only be read by asking a webhook: it was stored in another version."""
+    def needs_webhook(served: ServedResource, record: Record) -> bool:
+        """Return whether an object can only be read with a conversion webhook: it is stored in another version."""
         return served.is_converted and decode_json(record.raw)["apiVersion"] != served.api_version
 
-    def put_stored(self, served: Served, record: Record, stored: Document) -> None:
-        """Write an object in the version in which it is stored: its metadata is the same in all versions."""
+    def put_stored(self, served: ServedResource, record: Record, stored: Document) -> None:
+        """Store an object in its stored version: its metadata is the same in all versions."""
         event = self._commit(served, Put(served.stored_as, stored, record.fields, record.is_whole))
-        # Its content is still what was written by the rules of then.
+        # Its content still follows the rules of its last full write.
         event.record.written = record.written
 
-    def preview(self, served: Served, obj: Document, *, shows_all: bool = False) -> bytes:
-        """Give an object as it would be served after it was written, as bytes."""
+    def preview(self, served: ServedResource, obj: Document, *, shows_all: bool = False) -> bytes:
+        """Return an object as it would be served after a write, as bytes."""
         if not served.builtin and not served.is_stored_form:
             stored = served.strategy.kept(served.strategy.to_stored(obj))
             obj = self._served(served, decode_json(encode_json(stored)))
         return self.rendered(served, obj if shows_all else served.strategy.shown(obj))
 
-    def remove(self, served: Served, record: Record) -> None:
-        """Take an object away; its last state is told with the version of the removal."""
+    def remove(self, served: ServedResource, record: Record) -> None:
+        """Remove an object; its last state has the version of the removal."""
         self._commit(served, Delete(served.stored_as, record.namespace, record.name))
 
-    def _commit(self, served: Served, change: Put | Delete) -> Event:
+    def _commit(self, served: ServedResource, change: Put | Delete) -> Event:
         (event,) = self.store.commit((change,), self._clock.monotonic())
         # Observers first: a listener may write, and observers see writes in their order.
         for observer in self.observers:
@@ -159,21 +159,21 @@ class Ledger:
         return event
 
     def listen(self, resources: Iterable[str], listener: Callable[[str], None]) -> None:
-        """Tell somebody the stored name of one of these resources after each write to it."""
+        """Notify a listener with the stored name after each write to one of these resources."""
         for resource in resources:
             self.listeners_of.setdefault(resource, []).append(listener)
 
-    def records(self, served: Served, namespace: str | None = None) -> list[Record]:
-        """Give every record of a resource, or of one namespace of it, ordered by key."""
+    def records(self, served: ServedResource, namespace: str | None = None) -> list[Record]:
+        """Return all records of a resource, or of one of its namespaces, ordered by key."""
         return self.records_of(served.stored_as, namespace)
 
     def records_of(self, resource: str, namespace: str | None = None) -> list[Record]:
-        """Give the records of a resource by its stored name, ordered by key."""
+        """Return the records of a resource by its stored name, ordered by key."""
         options = ListOptions(namespace=namespace) if namespace else _EVERYTHING
         return self.store.list(resource, options).records
 
     def since(self, resource: str, version: int) -> Sequence[Event] | None:
-        """Give what happened to a resource after a version; ``None`` when that is no longer known."""
+        """Return the events of a resource after a version; ``None`` if they are not stored any more."""
         try:
             return self.store.events_since(resource, str(version))
         except Expired:

@@ -1,11 +1,11 @@
-"""Who owns which field of an object, for the verbs: `managed_fields` with a kind's types and this server's time."""
+"""Ownership of fields, for the verbs: ``managed_fields`` with the types of each kind."""
 
 from typing import Any
 
 from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint, Versioned
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, cause_document, details
 from steersman.errors import ApiError
 
@@ -13,7 +13,7 @@ Document = dict[str, Any]
 
 
 def refusal_of(error: ApiError) -> Refusal:
-    """Give the answer for a failure that the pure algorithms report."""
+    """Return the rejection for a failure of the pure algorithms."""
     told = details(error.name, error.group, error.kind)
     if error.causes:
         told["causes"] = [cause_document(cause) for cause in error.causes]
@@ -25,12 +25,12 @@ class Ownership:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        #: Made once per resource, version and subresource; dropped when what is served changes.
+        #: Made once per resource, version and subresource; dropped when the catalog changes.
         self._endpoints: dict[tuple[str, str, str], Endpoint | None] = {}
         self._revision = -1
 
-    def endpoint(self, served: Served, subresource: str) -> Endpoint | None:
-        """Give where a write arrives; ``None`` for kinds whose fields nobody owns."""
+    def endpoint(self, served: ServedResource, subresource: str) -> Endpoint | None:
+        """Return the endpoint of a write; ``None`` for kinds without managed fields."""
         if self._revision != self._catalog.revision:
             self._endpoints.clear()
             self._revision = self._catalog.revision
@@ -39,7 +39,7 @@ class Ownership:
             self._endpoints[key] = self._make(served, subresource)
         return self._endpoints[key]
 
-    def _make(self, served: Served, subresource: str) -> Endpoint | None:
+    def _make(self, served: ServedResource, subresource: str) -> Endpoint | None:
         tree = served.strategy.ownership_type()
         if tree is None:
             return None
@@ -57,32 +57,36 @@ class Ownership:
             is_custom=not served.builtin,
         )
 
-    def _in_version(self, served: Served, obj: Document, api_version: str, subresource: str) -> Versioned | None:
+    def _in_version(
+        self, served: ServedResource, obj: Document, api_version: str, subresource: str
+    ) -> Versioned | None:
         group, _, version = api_version.rpartition("/")
         other = self._catalog.find(group, version, served.plural)
         if other is None or other.stored_as != served.stored_as:
             return None
         source = self._catalog.find(*_split(obj.get("apiVersion", api_version)), served.plural) or served
         converted = other.strategy.from_stored(source.strategy.to_stored(obj), api_version)
-        # Who writes a custom resource in one version knows only of that one that a status is not theirs to touch.
+        # A writer of a custom resource does not own the status in its own version only; other versions reset nothing.
         reset = other.strategy.reset_fields.get(subresource, {}) if served.builtin or subresource else {}
         return Versioned(converted, other.strategy.ownership_type(), reset)
 
-    def created(self, served: Served, obj: Document, manager: str, time: str, subresource: str = "") -> Document:
-        """Give a new object with its creator as the owner."""
+    def created(
+        self, served: ServedResource, obj: Document, manager: str, time: str, subresource: str = ""
+    ) -> Document:
+        """Return a new object with its creator as the owner."""
         endpoint = self.endpoint(served, subresource)
         return obj if endpoint is None else updater.create(obj, manager, endpoint=endpoint, time=time)
 
     def updated(
-        self, served: Served, live: Document, obj: Document, manager: str, time: str, subresource: str = ""
+        self, served: ServedResource, live: Document, obj: Document, manager: str, time: str, subresource: str = ""
     ) -> Document:
-        """Give a changed object with its writer as the owner of what changed."""
+        """Return a changed object with its writer as the owner of the changes."""
         endpoint = self.endpoint(served, subresource)
         return obj if endpoint is None else updater.update(live, obj, manager, endpoint=endpoint, time=time)
 
     def applied(  # noqa: PLR0913 - the facts of one apply
         self,
-        served: Served,
+        served: ServedResource,
         live: Document | None,
         config: Document,
         manager: str,
@@ -91,7 +95,7 @@ class Ownership:
         force: bool,
         subresource: str = "",
     ) -> Document:
-        """Give the live object with a configuration applied."""
+        """Return the live object with a configuration applied."""
         endpoint = self.endpoint(served, subresource)
         if endpoint is None:
             raise Refusal(415, "UnsupportedMediaType", "this kind does not support server-side apply")

@@ -1,8 +1,8 @@
-"""Where a real server keeps an object in its store, which it tells when somebody takes the object for another one."""
+"""The keys under which a real server stores objects: its message about a failed precondition contains them."""
 
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 
-#: Where a real server stores what it does not store under its own name.
+#: Resources that a real server stores under another name.
 _KEYS = {
     "services": "services/specs",
     "endpoints": "services/endpoints",
@@ -13,7 +13,7 @@ _KEYS = {
 _KEYED_BY_GROUP = ("apiextensions.k8s.io", "apiregistration.k8s.io")
 
 
-def precondition_text(served: Served, namespace: str, name: str, why: str, *, dry_run: bool = False) -> str:
+def precondition_text(served: ServedResource, namespace: str, name: str, why: str, *, dry_run: bool = False) -> str:
     """Say that the object in the store is not the one that a write is about."""
     group = f"{served.group}/" if not served.builtin or served.group in _KEYED_BY_GROUP else ""
     place = f"{namespace}/{name}" if namespace else name

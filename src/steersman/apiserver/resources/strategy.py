@@ -5,7 +5,7 @@ is read, what is filled in, what may change, what is refused. Built-in kinds and
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -13,38 +13,40 @@ from msgspec import Struct
 
 from steersman.apiserver.resources.columns import Column
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.structural.verdict import Verdict
+from steersman.validation.field_errors import ValidationResult
 
 Document = dict[str, Any]
-_MOST_FAULTS = 100
+_MOST_ERRORS = 100
 
 
-class Reading(Struct):
-    """What was noticed while an object was read."""
+class ReadObject(Struct, frozen=True, gc=False):
+    """An object that a strategy has read from a document."""
 
-    #: Complaints about unknown and duplicate fields: warnings, or the reason of a refusal when the client is strict.
-    strict: list[str] = []
-    warnings: list[str] = []
-    #: Whether the reader can do with marks of what was given empty (see `empties`), and whether there are any.
-    keeps_empty: bool = False
-    has_empty: bool = False
+    obj: Document
+    #: Errors about fields that the kind does not have: warnings, or a rejection when the client is strict.
+    unknown: Sequence[str] = ()
+    #: Whether the object has marks of maps and lists that were given empty; see ``golang/empty_values``.
+    has_marks: bool = False
 
-    @property
-    def faults(self) -> list[str]:
-        """What strict decoding says, each once; like kube-apiserver's decoder it gives up after a hundred."""
-        return list(islice(dict.fromkeys(self.strict), _MOST_FAULTS))
+    def __repr__(self) -> str:
+        return f"ReadObject(unknown={self.unknown!r})"
+
+
+def strict_errors(duplicates: Sequence[str], unknown: Sequence[str]) -> list[str]:
+    """Return the errors of strict decoding, each once; like kube-apiserver's decoder stop after a hundred."""
+    return list(islice(dict.fromkeys((*duplicates, *unknown)), _MOST_ERRORS)) if duplicates or unknown else []
 
 
 class Strategy(ABC):
     """The rules of one kind; the defaults are those of most built-in kinds."""
 
-    #: Whether an update without a resource version overwrites whatever is there.
+    #: Whether an update without a resourceVersion is accepted.
     unconditional_update = True
     #: Whether an update of a missing object creates it.
     create_on_update = False
     #: Whether a successful delete answers with the object instead of a Status.
     answers_delete_with_object = False
-    #: Whether an object that waits for its end says after how many seconds it goes.
+    #: Whether an object that is being deleted shows its grace period.
     tells_grace = True
     #: Whether objects go through phases when they are deleted, as namespaces do.
     goes_by_phase = False
@@ -52,7 +54,7 @@ class Strategy(ABC):
     orphans_by_default = False
     #: Whether an object may become larger than what was sent: a schema fills in defaults.
     has_defaults = False
-    #: What stands in every stored object of which some is not served; see `shown`.
+    #: Bytes in every stored object that has hidden fields; see `shown`.
     hides = b""
     #: Objects written before this version of the store were written under other rules.
     rules_since = 0
@@ -60,34 +62,35 @@ class Strategy(ABC):
     reset_fields: Mapping[str, Document] = {}
 
     @abstractmethod
-    def read(self, document: Document, reading: Reading) -> Document:
-        """Read a document as this kind: unknown fields are dropped and noted, defaults are filled in.
+    def read(self, document: Document, *, marks_empty: bool = False) -> ReadObject:
+        """Read a document as this kind: unknown fields are dropped, defaults are filled in.
 
-        Raises `WireTypeError` where a value has the wrong type. The document may be changed.
+        With ``marks_empty`` maps and lists that were given empty are marked, where the kind's rules distinguish them
+        from absent ones. Raises `WireTypeError` where a value has the wrong type. The document may be changed.
         """
 
     @abstractmethod
     def reread(self, stored: Document) -> Document:
-        """Give a stored document as it is served now: the rules may have changed since it was written."""
+        """Return a stored document as it is served now: the rules may have changed since it was written."""
 
     def shown(self, obj: Document) -> Document:
-        """Give an object without what only the store knows of it; writers meet it whole. It may be changed."""
+        """Return an object without fields that only its writers get. It may be changed."""
         return obj
 
     def to_stored(self, obj: Document) -> Document:
-        """Give an object in the version in which its kind is stored."""
+        """Return an object in the version in which its kind is stored."""
         return obj
 
     def kept(self, stored: Document) -> Document:
-        """Give what is kept of an object in the stored version: what has no place there is lost."""
+        """Return the fields of an object that the stored version has."""
         return stored
 
     def from_stored(self, stored: Document, api_version: str) -> Document:
-        """Give a stored object in another served version."""
+        """Return a stored object in another served version."""
         return {**stored, "apiVersion": api_version}
 
     def prepare(self, stored: list[Document]) -> None:
-        """Make sure that many stored objects can be read at once; only what is converted outside needs it."""
+        """Fetch the conversions of many stored objects in one call; only needed with a conversion webhook."""
         del stored
 
     @abstractmethod
@@ -98,13 +101,13 @@ class Strategy(ABC):
         """
 
     def creates_on_update(self, subresource: str) -> bool:
-        """Tell whether an update of a missing object, or of a part of it, creates it."""
+        """Return whether an update of a missing object, or of a part of it, creates it."""
         return self.create_on_update and not subresource
 
     def fill_in(self, obj: Document, *, is_merged: bool) -> bool:
-        """Give an object what only reading it from the store gives it; tell whether there was something to give.
+        """Fill in what is otherwise filled in when an object is read from the store; return whether that changed it.
 
-        ``is_merged`` tells that the server has made the object of the stored one; it was never read from a request.
+        ``is_merged``: the server merged the object from the stored one, so it was never read from a request.
         """
         del obj, is_merged
         return False
@@ -114,32 +117,32 @@ class Strategy(ABC):
         """Set and remove what the client cannot decide, before a changed object is validated."""
 
     @abstractmethod
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
-        """Judge an object, metadata included; ``old`` is ``None`` for a new one."""
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
+        """Validate an object and its metadata; ``old`` is ``None`` for a new one."""
 
     def name_faults(self, name: str, prefix: bool) -> list[str]:
-        """Complain about a name; ``prefix`` when only its beginning is known."""
+        """Return what is wrong with a name; ``prefix`` if it is the prefix of a generated name."""
         from steersman.validation.object_meta import subdomain_name_faults  # noqa: PLC0415 - the default of most kinds
 
         return subdomain_name_faults(name, prefix)
 
     def fields(self, obj: Document) -> dict[str, str]:
-        """Give what field selectors can ask for, beyond name and namespace."""
+        """Return the fields that field selectors can select, beyond name and namespace."""
         del obj
         return {}
 
     def field_label_error(self, label: str) -> str:
-        """Complain about a field selector's label; empty when it is supported."""
+        """Return the error about an unsupported label of a field selector; empty if it is supported."""
         if label in ("metadata.name", "metadata.namespace"):
             return ""
         return f'"{label}" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
     @abstractmethod
     def ownership_type(self) -> Any:
-        """Give the type tree by which owners of fields are tracked; ``None`` when they are not."""
+        """Return the type tree of managed fields; ``None`` if the kind has none."""
 
     def openapi_schema(self) -> Document | None:
-        """Give the schema of a custom resource; built-in kinds have theirs in the type table."""
+        """Return the schema of a custom resource; built-in kinds have theirs in the type table."""
         return None
 
     @abstractmethod
@@ -147,44 +150,43 @@ class Strategy(ABC):
         """Return the columns in which a table shows objects of this kind."""
 
     def typed(self, document: Document, served: Any) -> Document:
-        """Give a document with its apiVersion and kind, which clients may leave out; refuse those of others."""
+        """Return a document with its apiVersion and kind, which clients may leave out; reject other types."""
         return {**document, "apiVersion": served.api_version, "kind": served.kind}
 
-    def applied(self, merged: Document, reading: Reading) -> Document:
-        """Give the result of an apply as an object of this kind: defaulted, but not otherwise cleaned."""
-        del reading
-        return merged
+    def applied(self, merged: Document) -> ReadObject:
+        """Read the result of an apply as this kind: defaulted, but not otherwise cleaned."""
+        return ReadObject(merged)
 
     def strategic_merge(self, live: Document, patch: Document) -> Document:
-        """Apply a strategic merge patch; only built-in kinds know how."""
+        """Apply a strategic merge patch; only built-in kinds support it."""
         raise NotImplementedError
 
     def empty_object(self) -> Document:
-        """Give what an object of this kind always has, even when nothing was set."""
+        """Return the fields that every object of this kind has."""
         return {}
 
     def may_finish(self, obj: Document) -> bool:
-        """Tell whether an object without finalizers may go; a namespace has others in its spec."""
+        """Return whether an object without finalizers may be removed; a namespace has more of them in its spec."""
         del obj
         return True
 
     def check_delete(self, name: str) -> None:
-        """Refuse to delete what may not go."""
+        """Reject the delete of a protected object."""
         del name
 
     def before_delete(self, obj: Document) -> None:
-        """Change an object that is about to be deleted, such as to hold it back for a while."""
+        """Change an object that is about to be deleted, for example to add a finalizer."""
         del obj
 
     def marked_for_deletion(self, obj: Document) -> None:
-        """Change what a kind shows while it waits for its end."""
+        """Change an object that was marked as being deleted."""
         del obj
 
     def grace_period(self, obj: Document, asked: int | None) -> int | None:
-        """Give the seconds an object lives on after its delete; ``None`` when the kind knows no such thing."""
+        """Return the grace period in seconds; ``None`` for kinds without one."""
         del obj, asked
         return None
 
     def after_commit(self, obj: Document | None, old: Document | None) -> None:
-        """Take note of a write that happened: ``obj`` is ``None`` for a delete."""
+        """Note a committed write; ``obj`` is ``None`` for a delete."""
         del obj, old

@@ -9,10 +9,9 @@ from typing import Any
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.bodies import Body, read_configuration, strict_warnings
 from steersman.apiserver.messages.options import WriteOptions
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import Ownership
-from steersman.apiserver.resources.served import Served
-from steersman.apiserver.resources.strategy import Reading
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, advance, bad_request, internal_error
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.create_update import check_name, check_same_name, check_version
@@ -26,17 +25,17 @@ Document = dict[str, Any]
 class Applying:
     """Applies configurations to objects of every kind."""
 
-    def __init__(self, ledger: Ledger, writer: ObjectWriter, ownership: Ownership) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, writer: ObjectWriter, ownership: Ownership) -> None:
+        self._objects = objects
         self._writer = writer
         self._ownership = ownership
 
     def apply(self, request: ApiRequest, options: WriteOptions) -> ApiResponse:
         """Answer a server-side apply; a missing object is created."""
-        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
+        record = self._objects.get(request.served, request.info.namespace, request.info.name)
         body = read_configuration(request.http.body)
         config = _checked_configuration(request.served, body.document)
-        existing = None if record is None else Existing(record, self._ledger.document(request.served, record))
+        existing = None if record is None else Existing(record, self._objects.document(request.served, record))
         decoded = self._merged(request, existing, body, options)
         advance(lambda made: _check_configured_name(made.request, config, is_new=existing is None), decoded)
         if existing is None:
@@ -66,15 +65,14 @@ class Applying:
             subresource=subresource,
         )
         warnings = _duplicate_warnings(body.complaints, options)
-        reading = Reading(keeps_empty=True)
         try:
-            obj = served.strategy.applied(merged, reading)
+            read = served.strategy.applied(merged)
         except WireTypeError as error:
             raise _unconvertible(served, name, str(error)).after(warnings) from None
-        return decoded_object(request, options, obj, reading, is_merged=True, warnings=warnings)
+        return decoded_object(request, options, read, is_merged=True, warnings=warnings)
 
 
-def _checked_configuration(served: Served, document: Document) -> Document:
+def _checked_configuration(served: ServedResource, document: Document) -> Document:
     kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
     if kind != served.kind or api_version != served.api_version:
         group, _, version = str(api_version).rpartition("/")
@@ -94,7 +92,7 @@ def _check_configured_name(request: ApiRequest, config: Document, *, is_new: boo
         raise bad_request(WRONG_NAMESPACE)
 
 
-def _check_identity(served: Served, name: str, record: Record | None, config: Document) -> None:
+def _check_identity(served: ServedResource, name: str, record: Record | None, config: Document) -> None:
     """Reject an apply to another version than the live one, or with a uid to an object that does not exist."""
     metadata = config.get("metadata") or {}
     if record is None:
@@ -112,7 +110,7 @@ def _duplicate_warnings(complaints: list[str], options: WriteOptions) -> tuple[s
     return tuple(strict_warnings(complaints)) if options.field_validation == "Warn" else ()
 
 
-def _unconvertible(served: Served, name: str, why: str) -> Refusal:
+def _unconvertible(served: ServedResource, name: str, why: str) -> Refusal:
     """Return the failure of an apply whose result cannot be read as its kind."""
     kind = f"{served.group}/{served.version}, Kind={served.kind}"
     # The error about a quantity names the decoder itself.

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.options import write_options
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.resources.storage_keys import precondition_text
 from steersman.apiserver.status import advance, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
@@ -29,8 +29,8 @@ NO_NAME = "the name of the object ({} based on URL) was undeterminable: name mus
 class CreateAndUpdate:
     """Creates and replaces objects of every kind."""
 
-    def __init__(self, ledger: Ledger, writer: ObjectWriter) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, writer: ObjectWriter) -> None:
+        self._objects = objects
         self._writer = writer
 
     def create(self, request: ApiRequest) -> ApiResponse:
@@ -53,7 +53,7 @@ class CreateAndUpdate:
         """Return the live object, if it is the one that the update is about; ``None`` if it is to be created."""
         request, metadata = decoded.request, decoded.obj["metadata"]
         served, name = request.served, request.info.name
-        record = self._ledger.get(served, request.info.namespace, name)
+        record = self._objects.get(served, request.info.namespace, name)
         if record is None:
             if not served.strategy.creates_on_update(request.info.subresource):
                 raise served.not_found(name)
@@ -62,7 +62,7 @@ class CreateAndUpdate:
             if not given.isdigit():
                 raise internal_error(_bad_version(given))
             return None
-        live = self._ledger.document(served, record)
+        live = self._objects.document(served, record)
         _check_uid(decoded, record.uid)
         check_version(served, record, metadata)
         return Existing(record, live)
@@ -101,7 +101,7 @@ def _check_uid(decoded: Decoded, uid: str) -> None:
         raise served.conflict(name, text)
 
 
-def check_version(served: Served, record: Record, metadata: Document) -> None:
+def check_version(served: ServedResource, record: Record, metadata: Document) -> None:
     """Reject a write that was made from another version than the live one."""
     given = str(metadata.get("resourceVersion") or "")
     if given in ("", "0"):

@@ -6,8 +6,8 @@ from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.bodies import Body, read_body, strict_warnings
 from steersman.apiserver.messages.negotiation import body_media
 from steersman.apiserver.messages.options import WriteOptions, write_options
-from steersman.apiserver.resources.served import Served
-from steersman.apiserver.resources.strategy import Reading
+from steersman.apiserver.resources.served_resource import ServedResource
+from steersman.apiserver.resources.strategy import ReadObject, strict_errors
 from steersman.apiserver.status import bad_request
 from steersman.apiserver.verbs.write_path import Decoded
 from steersman.golang.empty_values import without_empties
@@ -40,39 +40,35 @@ def decode_unstored(request: ApiRequest, kind: str) -> Decoded:
 def decode(request: ApiRequest, body: Body, options: WriteOptions) -> Decoded:
     """Read a document as the served kind; unknown and duplicate fields become warnings or a rejection."""
     served = request.served
-    reading = Reading(strict=body.complaints, keeps_empty=True)
     document = _typed(served, body.document, request.http.body, lenient=options.field_validation == "Ignore")
     try:
-        obj = served.strategy.read(document, reading)
+        read = served.strategy.read(document, marks_empty=True)
     except WireTypeError as error:
         kind = body.document.get("kind") or served.kind
         raise bad_request(_cannot_handle(kind, served, str(error))) from None
     warnings: tuple[str, ...] = ()
-    if reading.strict or reading.warnings:
-        warnings = (*_strict_warnings(served, reading, options), *reading.warnings)
-    if not reading.has_empty:
-        return Decoded(request, options, obj, None, body.has_floats, warnings=warnings)
-    return decoded_object(request, options, obj, reading, has_fractions=body.has_floats, warnings=warnings)
+    if body.complaints or read.unknown:
+        warnings = tuple(_strict_warnings(served, strict_errors(body.complaints, read.unknown), options))
+    return decoded_object(request, options, read, has_fractions=body.has_floats, warnings=warnings)
 
 
-def decoded_object(  # noqa: PLR0913 - the parts of the value
+def decoded_object(
     request: ApiRequest,
     options: WriteOptions,
-    obj: Document,
-    reading: Reading,
+    read: ReadObject,
     *,
     has_fractions: bool = False,
     is_merged: bool = False,
     warnings: tuple[str, ...] = (),
 ) -> Decoded:
     """Return an object that a strategy has read; marks of what was given empty are kept in `Decoded.given` only."""
-    if not reading.has_empty:
-        return Decoded(request, options, obj, None, has_fractions, is_merged, warnings)
-    clean: Document = without_empties(obj, keeps_lists=True)
-    return Decoded(request, options, clean, obj, has_fractions, is_merged, warnings)
+    if not read.has_marks:
+        return Decoded(request, options, read.obj, None, has_fractions, is_merged, warnings)
+    clean: Document = without_empties(read.obj, keeps_lists=True)
+    return Decoded(request, options, clean, read.obj, has_fractions, is_merged, warnings)
 
 
-def _typed(served: Served, document: Document, raw: bytes, *, lenient: bool) -> Document:
+def _typed(served: ServedResource, document: Document, raw: bytes, *, lenient: bool) -> Document:
     """Check apiVersion and kind; built-in kinds may leave them out."""
     if served.builtin:
         return served.strategy.typed(document, served)
@@ -90,14 +86,14 @@ def _typed(served: Served, document: Document, raw: bytes, *, lenient: bool) -> 
     return document
 
 
-def _strict_warnings(served: Served, reading: Reading, options: WriteOptions) -> list[str]:
+def _strict_warnings(served: ServedResource, errors: list[str], options: WriteOptions) -> list[str]:
     """Return unknown and duplicate fields as warnings; reject them if the client asked for strict validation."""
-    if not reading.strict or options.field_validation == "Ignore":
+    if options.field_validation == "Ignore":
         return []
     if options.field_validation == "Strict":
-        raise bad_request(cannot_handle_message(served.kind, served.version, strict_message(reading.faults)))
-    return strict_warnings(reading.faults)
+        raise bad_request(cannot_handle_message(served.kind, served.version, strict_message(errors)))
+    return strict_warnings(errors)
 
 
-def _cannot_handle(kind: str, served: Served, why: str) -> str:
+def _cannot_handle(kind: str, served: ServedResource, why: str) -> str:
     return f'{kind} in version "{served.version}" cannot be handled as a {served.kind}: {why}'

@@ -17,8 +17,8 @@ from steersman.apiserver.messages.bodies import JSON_WORDS, check_size, parse_js
 from steersman.apiserver.messages.negotiation import JSON, PROTOBUF, body_media
 from steersman.apiserver.messages.options import DeleteOptions, delete_options, list_options
 from steersman.apiserver.messages.selection import select
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.resources.storage_keys import precondition_text
 from steersman.apiserver.status import advance, bad_request, conflict, success
 from steersman.apiserver.storage.record import Record
@@ -68,10 +68,10 @@ class Deleted(Struct, frozen=True):
 class Deleting:
     """Deletes objects of every kind."""
 
-    def __init__(self, ledger: Ledger, admission: Admission) -> None:
+    def __init__(self, objects: ObjectStore, admission: Admission) -> None:
         self._admission = admission
-        self._ledger = ledger
-        self._lister = Lister(ledger)
+        self._objects = objects
+        self._lister = Lister(objects)
 
     def delete(self, request: ApiRequest) -> ApiResponse:
         """Answer a DELETE of one object."""
@@ -89,7 +89,7 @@ class Deleting:
         """Return the delete of the live object, if it may be deleted and is the one that the client means."""
         request = asked.request
         served = request.served
-        record = self._ledger.get(served, request.info.namespace, request.info.name)
+        record = self._objects.get(served, request.info.namespace, request.info.name)
         if record is None:
             raise served.not_found(request.info.name)
         served.strategy.check_delete(record.name)
@@ -100,12 +100,12 @@ class Deleting:
         """Let webhooks and policies reject the delete."""
         request, record, options, warnings = deletion.request, deletion.record, deletion.options, deletion.warnings
         if self._admission.is_active:
-            live = self._ledger.document(request.served, record)
+            live = self._objects.document(request.served, record)
             warnings += self._admission.delete(request, live, _options_document(options), dry_run=options.dry_run)
         return AdmittedDeletion(request, record, options, warnings)
 
     @staticmethod
-    def _check_preconditions(served: Served, record: Record, options: DeleteOptions) -> None:
+    def _check_preconditions(served: ServedResource, record: Record, options: DeleteOptions) -> None:
         if served.strategy.goes_by_phase:
             _check_phased(served, record, options)
         if options.uid and options.uid != record.uid:
@@ -124,11 +124,11 @@ class Deleting:
     def commit(self, deletion: AdmittedDeletion) -> Deleted:
         """Remove one object, or mark it as being deleted."""
         served, record, options = deletion.request.served, deletion.record, deletion.options
-        live = self._ledger.document(served, record)
-        obj = self._ledger.document(served, record)
+        live = self._objects.document(served, record)
+        obj = self._objects.document(served, record)
         metadata = obj["metadata"]
         if _is_pending(metadata, options) or ("deletionTimestamp" in metadata and not served.strategy.may_finish(obj)):
-            return Deleted(False, self._ledger.raw(served, record), live)  # noqa: FBT003 - a field of the value
+            return Deleted(False, self._objects.raw(served, record), live)  # noqa: FBT003 - a field of the value
         served.strategy.before_delete(obj)
         self._set_policy(served, metadata, options)
         grace = _grace(served, obj, options)
@@ -144,11 +144,11 @@ class Deleting:
 
     def _commit_marked(self, deletion: AdmittedDeletion, obj: Document, live: Document, *, may_go: bool) -> Deleted:
         served, record = deletion.request.served, deletion.record
-        if obj == live and self._ledger.is_whole(served, record, live):
-            return Deleted(False, self._ledger.raw(served, record, shows_all=True), live)  # noqa: FBT003 - see above
+        if obj == live and self._objects.is_whole(served, record, live):
+            return Deleted(False, self._objects.raw(served, record, shows_all=True), live)  # noqa: FBT003 - see above
         if deletion.options.dry_run:
-            return Deleted(may_go, self._ledger.rendered(served, obj), live)
-        raw = self._ledger.put(served, obj, shows_all=True)
+            return Deleted(may_go, self._objects.rendered(served, obj), live)
+        raw = self._objects.put(served, obj, shows_all=True)
         served.strategy.after_commit(obj, live)
         if may_go:
             # An object that ends gracefully shows its mark to watchers, even when it goes at once.
@@ -165,13 +165,13 @@ class Deleting:
         metadata = obj["metadata"]
         self._set_policy(served, metadata, options)
         if not metadata.get("finalizers"):
-            self._ledger.remove(served, record)
+            self._objects.remove(served, record)
         elif "deletionTimestamp" not in metadata:
             _mark(served, obj, 0, deletion.request.context.moment)
-            self._ledger.put_stored(served, record, obj)
+            self._objects.put_stored(served, record, obj)
 
     @staticmethod
-    def _without_last_finalizer(served: Served, record: Record, options: DeleteOptions) -> bytes:
+    def _without_last_finalizer(served: ServedResource, record: Record, options: DeleteOptions) -> bytes:
         """Respond as kube-apiserver does if the policy removes the last finalizer: an empty object, or a conflict."""
         if options.dry_run:
             head = {"kind": served.kind, "apiVersion": served.api_version}
@@ -184,14 +184,14 @@ class Deleting:
         served, record = deletion.request.served, deletion.record
         shown = {**obj, "metadata": dict(obj["metadata"])}
         if not deletion.options.dry_run:
-            self._ledger.remove(served, record)
-            shown["metadata"]["resourceVersion"] = str(self._ledger.version)
+            self._objects.remove(served, record)
+            shown["metadata"]["resourceVersion"] = str(self._objects.version)
             served.strategy.after_commit(None, live)
-        raw = self._ledger.rendered(served, served.strategy.shown(shown))
+        raw = self._objects.rendered(served, served.strategy.shown(shown))
         return Deleted(True, raw, live)  # noqa: FBT003 - a field of the value
 
     @staticmethod
-    def _set_policy(served: Served, metadata: Document, options: DeleteOptions) -> None:
+    def _set_policy(served: ServedResource, metadata: Document, options: DeleteOptions) -> None:
         """Translate the propagation policy to the finalizers that the garbage collector looks for."""
         finalizers = list(metadata.get("finalizers", ()))
         orphan, foreground = _ORPHAN in finalizers, _FOREGROUND in finalizers
@@ -235,11 +235,11 @@ class Deleting:
         request, served = asked.request, asked.request.served
         listed = list_options(request.query)
         page = self._lister.page(served, select(served, request.info.namespace or None, listed), listed)
-        self._ledger.prepare(served, page.records)
+        self._objects.prepare(served, page.records)
         if served.is_converted:
             # Conversions that have to be waited for come before anything goes.
             for record in page.records:
-                served.strategy.to_stored(self._ledger.document(served, record))
+                served.strategy.to_stored(self._objects.document(served, record))
         return page
 
 
@@ -270,7 +270,7 @@ def _body(request: ApiRequest) -> Document | None:
     return _checked_options(document)
 
 
-def _mark(served: Served, obj: Document, grace: int, now: datetime) -> None:
+def _mark(served: ServedResource, obj: Document, grace: int, now: datetime) -> None:
     """Mark an object as being deleted: when it goes, and after how long. A later mark can only shorten the time."""
     metadata = obj["metadata"]
     moment = now + timedelta(seconds=grace)
@@ -289,7 +289,7 @@ def _mark(served: Served, obj: Document, grace: int, now: datetime) -> None:
     served.strategy.marked_for_deletion(obj)
 
 
-def _check_phased(served: Served, record: Record, options: DeleteOptions) -> None:
+def _check_phased(served: ServedResource, record: Record, options: DeleteOptions) -> None:
     """Reject the delete of another namespace than the client means; Kubernetes words that differently."""
     facts = {"UID": (options.uid, record.uid), "ResourceVersion": (options.resource_version, str(record.version))}
     for name, (given, found) in facts.items():
@@ -312,7 +312,7 @@ def _asked(options: DeleteOptions) -> int:
     return 1 if seconds < 0 else seconds
 
 
-def _grace(served: Served, obj: Document, options: DeleteOptions) -> int | None:
+def _grace(served: ServedResource, obj: Document, options: DeleteOptions) -> int | None:
     """Return the seconds that an object has left; ``None`` for kinds without a grace period."""
     metadata = obj["metadata"]
     if "deletionTimestamp" not in metadata:

@@ -1,13 +1,13 @@
-"""Evictions: deletes of pods that ask the disruption budget first, as whoever empties a node sends them."""
+"""Evictions: deletes of pods that the disruption budget may reject, as `kubectl drain` sends them."""
 
 from typing import Any
 
-from steersman.apiserver.builtin.common.label_selectors import selects
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import DeleteOptions
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.label_selectors import selects
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, bad_request, forbidden, internal_error
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.delete import AdmittedDeletion, Deleting
@@ -22,7 +22,7 @@ _MOST_DISRUPTED = 2000
 
 
 def check_eviction(eviction: Document, name: str) -> None:
-    """Refuse a body that is no eviction of the pod in the URL."""
+    """Reject a body that is not an eviction of the pod in the URL."""
     kind, version = eviction.get("kind") or "Eviction", eviction.get("apiVersion") or "policy/v1"
     if kind != "Eviction":
         raise bad_request(
@@ -36,15 +36,15 @@ def check_eviction(eviction: Document, name: str) -> None:
 class Evicting:
     """Evicts pods where their budgets allow it."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, deleting: Deleting) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, catalog: Catalog, deleting: Deleting) -> None:
+        self._objects = objects
         self._catalog = catalog
         self._deleting = deleting
 
     def evict(self, request: ApiRequest, record: Record, options: DeleteOptions) -> None:
         """Delete a pod, or reject that with 429; a budget that allows it has one disruption less from then on."""
         served, now = request.served, request.context.now
-        pod = self._ledger.document(served, record)
+        pod = self._objects.document(served, record)
         if not _is_unprotected(pod):
             self._ask_budget(pod, options, now)
         if not options.dry_run:
@@ -56,8 +56,8 @@ class Evicting:
         if budgets is None:
             return
         namespace, labels = pod["metadata"].get("namespace", ""), pod["metadata"].get("labels")
-        found = [self._ledger.document(budgets, record) for record in self._ledger.records(budgets, namespace)]
-        found = [budget for budget in found if selects((budget.get("spec") or {}).get("selector"), labels)]
+        found = [self._objects.document(budgets, record) for record in self._objects.records(budgets, namespace)]
+        found = [budget for budget in found if _protects(budget, labels)]
         if len(found) > 1:
             raise internal_error(_SEVERAL)
         for budget in found:
@@ -65,10 +65,10 @@ class Evicting:
                 continue
             status = _disrupted(budget, pod["metadata"]["name"], now)
             if not options.dry_run:
-                self._ledger.put(budgets, {**budget, "status": status})
+                self._objects.put(budgets, {**budget, "status": status})
 
-    def _mark(self, served: Served, pod: Document, record: Record, now: str) -> Record:
-        """Say on the pod why it goes."""
+    def _mark(self, served: ServedResource, pod: Document, record: Record, now: str) -> Record:
+        """Set the condition that tells why the pod is deleted."""
         status = pod.get("status") or {}
         others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionTarget"]
         condition = {
@@ -80,8 +80,14 @@ class Evicting:
             "message": "Eviction API: evicting",
         }
         pod["status"] = {**status, "conditions": [*others, condition]}
-        self._ledger.put(served, pod)
-        return self._ledger.get(served, record.namespace, record.name) or record
+        self._objects.put(served, pod)
+        return self._objects.get(served, record.namespace, record.name) or record
+
+
+def _protects(budget: Document, labels: dict[str, str] | None) -> bool:
+    """Return whether a budget selects a pod with these labels; without a selector it selects none."""
+    selector = (budget.get("spec") or {}).get("selector")
+    return selector is not None and selects(selector, labels)
 
 
 def _is_unprotected(pod: Document) -> bool:
@@ -89,7 +95,7 @@ def _is_unprotected(pod: Document) -> bool:
 
 
 def _may_go_unhealthy(pod: Document, budget: Document) -> bool:
-    """Tell whether a pod that is not ready may go without counting."""
+    """Return whether an unready pod may be evicted without using up a disruption."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     if any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions):
         return False
@@ -101,7 +107,7 @@ def _may_go_unhealthy(pod: Document, budget: Document) -> bool:
 
 
 def _disrupted(budget: Document, pod: str, now: str) -> Document:
-    """Give the status of a budget after one more disruption; refuse when there may be none."""
+    """Return the status of a budget after one more disruption; reject the eviction if none is allowed."""
     name, status = budget["metadata"]["name"], dict(budget.get("status") or {})
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
         raise _too_many(f"The disruption budget {name} is still being processed by the server.", _RETRY_SECONDS)

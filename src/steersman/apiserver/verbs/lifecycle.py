@@ -1,34 +1,34 @@
-"""Namespaces as the frame of other objects, and the end of objects: what may still be made, and what is finished."""
+"""Lifecycle of objects: whether a namespace still accepts new ones, and whether one has no finalizers left."""
 
 from typing import Any
 
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, not_found
 
 Document = dict[str, Any]
 
 
 class Lifecycle:
-    """Watches over namespaces and finalizers on behalf of every write."""
+    """Checks namespaces and finalizers for every write."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, catalog: Catalog) -> None:
+        self._objects = objects
         self._catalog = catalog
 
-    def check_create(self, served: Served, namespace: str, name: str) -> None:
-        """Refuse to create in a namespace that is not there or is going away."""
+    def check_create(self, served: ServedResource, namespace: str, name: str) -> None:
+        """Reject a create in a namespace that does not exist or is being deleted."""
         if not served.namespaced:
             return
-        record = self._ledger.store.get("namespaces", "", namespace)
+        record = self._objects.store.get("namespaces", "", namespace)
         if record is None:
             raise not_found("namespaces", "", namespace)
         if record.is_deleting:
             raise self._terminating(served, namespace, name)
 
     @staticmethod
-    def _terminating(served: Served, namespace: str, name: str) -> Refusal:
+    def _terminating(served: ServedResource, namespace: str, name: str) -> Refusal:
         refusal = served.forbidden(
             name, f"unable to create new content in namespace {namespace} because it is being terminated"
         )
@@ -39,8 +39,8 @@ class Lifecycle:
         }
         return Refusal(403, "Forbidden", refusal.message, details={**(refusal.details or {}), "causes": [cause]})
 
-    def is_finished(self, served: Served, obj: Document) -> bool:
-        """Tell whether an object was only waiting for its finalizers, and has none left."""
+    def is_finished(self, served: ServedResource, obj: Document) -> bool:
+        """Return whether an object is being deleted and has no finalizers left."""
         metadata = obj["metadata"]
         if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
             return False

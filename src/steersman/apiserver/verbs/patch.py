@@ -1,4 +1,4 @@
-"""Patch: a change to an object instead of the object, in four notations."""
+"""Patch: JSON patch, merge patch and strategic merge patch; ``apply`` serves the fourth media type."""
 
 import re
 from collections.abc import Callable
@@ -15,10 +15,10 @@ from steersman.apiserver.messages.negotiation import (
     patch_media,
 )
 from steersman.apiserver.messages.options import WriteOptions, write_options
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import refusal_of
-from steersman.apiserver.resources.served import Served
-from steersman.apiserver.resources.strategy import Reading
+from steersman.apiserver.resources.served_resource import ServedResource
+from steersman.apiserver.resources.strategy import strict_errors
 from steersman.apiserver.status import Refusal, advance, bad_request, invalid
 from steersman.apiserver.verbs.apply import Applying
 from steersman.apiserver.verbs.create_update import NO_NAME, check_name, check_version
@@ -35,9 +35,8 @@ from steersman.apiserver.verbs.write_path import (
     without_duplicate_owners,
 )
 from steersman.errors import ApiError, DecodeError
-from steersman.golang.printing import plain
 from steersman.golang.strict_json import decode_json, settle_numbers, strict_message
-from steersman.golang.text import json_string, json_text
+from steersman.golang.text import json_string, json_text, plain
 from steersman.objects.codec import encode_json
 from steersman.protocol.patches import (
     MalformedPatch,
@@ -56,8 +55,8 @@ _REJECTED = "the server rejected our request due to an error in our request"
 class Patching:
     """Patches objects of every kind."""
 
-    def __init__(self, ledger: Ledger, writer: ObjectWriter, applying: Applying) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, writer: ObjectWriter, applying: Applying) -> None:
+        self._objects = objects
         self._writer = writer
         self._applying = applying
 
@@ -69,10 +68,10 @@ class Patching:
         if media == APPLY_PATCH:
             return self._applying.apply(request, options)
         patch = _READERS[media](request.http.body)
-        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
+        record = self._objects.get(request.served, request.info.namespace, request.info.name)
         if record is None:
             raise request.served.not_found(request.info.name)
-        existing = Existing(record, self._ledger.document(request.served, record))
+        existing = Existing(record, self._objects.document(request.served, record))
         decoded = self._decoded(request, existing, media, patch, options)
         proposed = advance(lambda value: _proposed(value, existing), decoded)
         committed = self._writer.write(proposed)
@@ -90,12 +89,12 @@ class Patching:
                 shown = plain(_as_left(patch, live))
                 raise invalid("", "", "", [invalid_field("patch", shown, _restore_fault(fault.why))]) from None
             # Reading has changed the document, so it is merged again.
-            again = _merged(served, media, self._ledger.document(served, existing.record), patch)
+            again = _merged(served, media, self._objects.document(served, existing.record), patch)
             why = (_first_fault(served, in_read_order(again, patch)) if fault.is_type else "") or fault.why
             raise bad_result(again, why, builtin=served.builtin) from None
 
 
-def _merged(served: Served, media: str, live: Document, patch: Any) -> Any:
+def _merged(served: ServedResource, media: str, live: Document, patch: Any) -> Any:
     if media == STRATEGIC_PATCH:
         # 80.0 is another key than 80, but becomes the same port.
         return settle_numbers(served.strategy.strategic_merge(live, patch))
@@ -125,22 +124,21 @@ def _decode(request: ApiRequest, document: Any, options: WriteOptions) -> Decode
     elif media_type(request.http.headers.get("content-type", "")) != STRATEGIC_PATCH:
         _check_same_type(request, document)
     duplicates, has_fractions = _read_again(request.http.body)
-    reading = Reading(strict=duplicates, keeps_empty=True)
     try:
-        obj = served.strategy.read(dict(document), reading)
+        read = served.strategy.read(dict(document), marks_empty=True)
     except WireTypeError as error:
         raise _UnreadableError(str(error), is_type=True) from None
-    faults = reading.faults
+    faults = strict_errors(duplicates, read.unknown)
     if faults and options.field_validation == "Strict":
         raise _UnreadableError(strict_message(faults))
     warnings = tuple(faults) if options.field_validation == "Warn" else ()
-    return decoded_object(request, options, obj, reading, has_fractions=has_fractions, warnings=warnings)
+    return decoded_object(request, options, read, has_fractions=has_fractions, warnings=warnings)
 
 
-def _first_fault(served: Served, document: Document) -> str:
-    """Say what cannot be read of a document, the first thing first; empty where all can be."""
+def _first_fault(served: ServedResource, document: Document) -> str:
+    """Return the first type error in a document, in the order in which Go reads it; empty without one."""
     try:
-        served.strategy.read(decode_json(encode_json(document)).value, Reading())
+        served.strategy.read(decode_json(encode_json(document)).value)
     except WireTypeError as error:
         return str(error)
     return ""
@@ -173,7 +171,7 @@ def _rejected() -> Refusal:
 
 
 class _UnreadableError(Exception):
-    """A patched object is no object of its kind; ``why`` is what the decoder says, maybe of the type of a value."""
+    """A patched object cannot be read as its kind; ``why`` is the decoder's error, maybe about the type of a value."""
 
     def __init__(self, why: str, *, is_type: bool = False) -> None:
         super().__init__(why)
@@ -182,13 +180,13 @@ class _UnreadableError(Exception):
 
 
 def _as_left(patch: Document, live: Document) -> Document:
-    """Give a strategic patch as the merge leaves it: whole replacements lose their directive, others some nulls."""
+    """Return a strategic patch as the merge leaves it: without directives to replace, and without some nulls."""
     left: Document = _without_unmatched_nulls(patch, live)
     return left
 
 
 def _without_unmatched_nulls(patch: Any, live: Any) -> Any:
-    """Give a patch without the nulls under members that the object lacks."""
+    """Return a patch without the nulls under members that the object lacks."""
     if patch.__class__ is not dict:
         return patch
     if live.__class__ is not dict:
@@ -198,7 +196,7 @@ def _without_unmatched_nulls(patch: Any, live: Any) -> Any:
     return {key: part if part is None else _without_unmatched_nulls(part, live.get(key)) for key, part in patch.items()}
 
 
-#: What a strategic merge says where Go's decoder says something else.
+#: Error of Go's decoder → error of a strategic merge about the same value.
 _RESTORES = (
     (r"cannot unmarshal array into .* of type map\[", "cannot restore map from slice"),
     (r"cannot unmarshal object into .* of type \[\]", "cannot restore slice from map"),
@@ -218,7 +216,7 @@ def _restore_fault(why: str) -> str:
 
 
 def _check_typed(document: Document) -> None:
-    """Refuse a custom object that a patch has left without a kind or an API version."""
+    """Reject a custom object that a patch has left without a kind or an API version."""
     for key in ("apiVersion", "kind"):
         value = document.get(key)
         if value is not None and value.__class__ is not str:
@@ -234,7 +232,7 @@ def _check_typed(document: Document) -> None:
 
 
 def bad_result(document: Document, why: str, *, builtin: bool) -> Refusal:
-    """422: what a patch makes of the object cannot be read; the object is quoted as the patch left it."""
+    """422: the patched object cannot be read; it is quoted as the patch left it."""
     text = _document_text(document, builtin=builtin)
     return invalid("", "", "", [invalid_field("patch", text, why)])
 
@@ -248,7 +246,7 @@ def _document_text(document: Document, *, builtin: bool) -> str:
 
 
 def _struct_text(metadata: Document) -> str:
-    """Write metadata in the order of its structure; only what is free-form is sorted."""
+    """Encode metadata in the order of its Go struct; maps are sorted."""
     shown = ordered(metadata)
     for key in ("labels", "annotations"):
         if key in shown:
@@ -271,7 +269,7 @@ _MANAGED = ("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV
 
 
 def _in_order(document: Any, names: tuple[str, ...]) -> Any:
-    """Write the known members of a structure in its order, and whatever a patch added after them."""
+    """Return the members of a Go struct in its order, then those that a patch added."""
     if document.__class__ is not dict:
         return document
     known = {name: document[name] for name in names if name in document}
@@ -285,7 +283,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _without_nulls_in_lists(patch: Any, *, is_inside: bool = False) -> Any:
-    """Take null members away from objects inside the lists of a merge patch, where a null takes nothing away."""
+    """Remove null members from objects inside the lists of a merge patch, where a null deletes nothing."""
     if patch.__class__ is dict:
         return {
             key: _without_nulls_in_lists(part, is_inside=is_inside)
@@ -314,7 +312,7 @@ def patched(media: str, live: Document, patch: Any) -> Any:
 
 
 def patch_document(media: str, document: Document, data: bytes) -> Document:
-    """Patch a document that is no object of a kind: strategic merges are plain merges there."""
+    """Patch a document without a kind's rules: a strategic merge is a plain merge there."""
     patch = _READERS[media](data)
     made = patched(MERGE_PATCH if media == STRATEGIC_PATCH else media, document, patch)
     if made.__class__ is not dict:

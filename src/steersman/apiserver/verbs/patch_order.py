@@ -5,12 +5,12 @@ It writes the objects that a patch goes through with their members sorted; all o
 
 from typing import Any
 
-#: The objects that a patch goes through: members by name, each with the objects inside.
+#: The objects that a patch touches: members by name, each with the objects inside.
 _Way = dict[str, Any]
 
 
 def in_read_order(document: Any, patch: Any) -> Any:
-    """Give a document with the members sorted of every object that a JSON or merge patch went through."""
+    """Return a document in which every object that a JSON or merge patch touches has sorted members."""
     return _sorted(document, _way(patch) if patch.__class__ is list else patch)
 
 
@@ -18,7 +18,7 @@ def _way(operations: list[Any]) -> _Way:
     way: _Way = {}
     for operation in operations:
         path, source = (str(operation.get(key) or "") for key in ("path", "from"))
-        # What is copied into itself has been gone through before it is copied.
+        # A copy into itself has touched its source before.
         is_inside = bool(source) and path.startswith(f"{source}/")
         for segments in (path.split("/")[1 : None if is_inside else -1], source.split("/")[1:-1]):
             here = way

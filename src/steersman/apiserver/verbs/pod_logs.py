@@ -1,4 +1,4 @@
-"""What may be asked of a pod's log. Reading it is done by the node that runs the pod."""
+"""The options of a request for a pod's log; the log itself is read by the node that runs the pod."""
 
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.status import bad_request, invalid
@@ -7,7 +7,7 @@ from steersman.validation.field_errors import FieldError, forbidden
 from steersman.validation.field_errors import invalid as invalid_field
 from steersman.validation.formats import is_go_time
 
-#: Parameter → the least that makes sense, and what is said about less.
+#: Parameter → its minimum, and the error about less.
 _LEAST = {
     "tailLines": (0, "must be greater than or equal to 0"),
     "limitBytes": (1, "must be greater than 0"),
@@ -17,7 +17,7 @@ _LAYOUT = "2006-01-02T15:04:05Z07:00"
 
 
 def check_log_options(query: Query, pod: str) -> None:
-    """Refuse options of a request for a log that make no sense."""
+    """Reject invalid options of a request for a log."""
     errors: list[FieldError] = []
     if "sinceTime" in query and not is_go_time(query.text("sinceTime")):
         text = query.text("sinceTime")

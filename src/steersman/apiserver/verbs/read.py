@@ -1,4 +1,4 @@
-"""Get and list: objects as they are, or as they were at a version that is still known."""
+"""Get and list: objects as they are now, or at an older version that is still stored."""
 
 import base64
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.options import ListOptions, list_options, version_or_400, version_or_500
 from steersman.apiserver.messages.rendering import list_metadata
 from steersman.apiserver.messages.selection import Selection, select
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import refusal_of
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, bad_request, version_too_large
 from steersman.apiserver.storage.continue_token import ContinueToken
 from steersman.apiserver.storage.store import ContinueExpired, Match, Page
@@ -50,28 +50,28 @@ def _bad_token(why: str) -> Exception:
 
 
 class Lister:
-    """Finds the objects that a list is about."""
+    """Selects the objects of a list."""
 
-    def __init__(self, ledger: Ledger, lag: Callable[[], int] = int) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, lag: Callable[[], int] = int) -> None:
+        self._objects = objects
         #: Test hook: how many versions lists of any version lag behind.
         self._lag = lag
 
-    def page(self, served: Served, selection: Selection, options: ListOptions) -> Page:
-        """Give one page of objects; raises when the version that was asked for is gone or not there yet."""
+    def page(self, served: ServedResource, selection: Selection, options: ListOptions) -> Page:
+        """Return one page of objects; reject a version that is too old or not reached yet."""
         asked = StoreOptions(
             namespace=selection.namespace or "",
             selector=None if selection.is_everything else selection.matches,
-            # From the cache everything is served at once, whatever the limit.
+            # A list from the cache ignores the limit.
             limit=0 if options.resource_version == "0" and not options.continue_token else options.limit,
             continue_token=self._token(options),
             resource_version=self._version(options),
             match=cast("Match", options.match),
         )
         if options.resource_version == "0" and (lag := self._lag()):
-            asked = replace(asked, resource_version=str(max(self._ledger.version - lag, 1)), match="Exact")
+            asked = replace(asked, resource_version=str(max(self._objects.version - lag, 1)), match="Exact")
         try:
-            return self._ledger.store.list(served.stored_as, asked)
+            return self._objects.store.list(served.stored_as, asked)
         except ContinueExpired as error:
             refusal = refusal_of(error)
             raise Refusal(410, "Expired", refusal.message, continue_token=error.continue_token) from None
@@ -82,8 +82,8 @@ class Lister:
         if not options.resource_version or options.continue_token:
             return ""
         version = version_or_400(options.resource_version)
-        if version > self._ledger.version:
-            raise version_too_large(version, self._ledger.version)
+        if version > self._objects.version:
+            raise version_too_large(version, self._objects.version)
         return options.resource_version
 
     @staticmethod
@@ -99,33 +99,33 @@ class Lister:
 class ReadingVerbs:
     """Answers gets and lists."""
 
-    def __init__(self, ledger: Ledger, lag: Callable[[], int] = int) -> None:
-        self._ledger = ledger
-        self._lister = Lister(ledger, lag)
+    def __init__(self, objects: ObjectStore, lag: Callable[[], int] = int) -> None:
+        self._objects = objects
+        self._lister = Lister(objects, lag)
 
     def get(self, request: ApiRequest) -> ApiResponse:
         """Answer a GET of one object."""
         served = request.served
         if wanted := request.query.text("resourceVersion"):
             version = version_or_500(wanted)
-            if version > self._ledger.version:
-                raise version_too_large(version, self._ledger.version)
-        record = self._ledger.get(served, request.info.namespace, request.info.name)
+            if version > self._objects.version:
+                raise version_too_large(version, self._objects.version)
+        record = self._objects.get(served, request.info.namespace, request.info.name)
         if record is None:
             raise served.not_found(request.info.name)
-        return ApiResponse(200, self._ledger.raw(served, record, shows_all=bool(request.info.subresource)))
+        return ApiResponse(200, self._objects.raw(served, record, shows_all=bool(request.info.subresource)))
 
     def list(self, request: ApiRequest) -> tuple[Page, Selection]:
-        """Find what a GET of a collection asks for."""
+        """Return the page that a GET of a collection asks for."""
         options = list_options(request.query)
         selection = select(request.served, request.info.namespace or None, options)
         page = self._lister.page(request.served, selection, options)
-        self._ledger.prepare(request.served, page.records)
+        self._objects.prepare(request.served, page.records)
         return page, selection
 
-    def list_body(self, served: Served, page: Page) -> bytes:
-        """Write a list as JSON."""
-        raws = [self._ledger.raw(served, record) for record in page.records]
+    def list_body(self, served: ServedResource, page: Page) -> bytes:
+        """Return a list as JSON."""
+        raws = [self._objects.raw(served, record) for record in page.records]
         metadata = list_metadata(page)
         if served.builtin:
             cut = len(served.prefix)

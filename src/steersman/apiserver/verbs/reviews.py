@@ -1,4 +1,4 @@
-"""Reviews: questions about who somebody is and what they may do, asked by creating objects that are not kept."""
+"""Reviews: who a user is and what they may do, asked by creating an object that is not stored."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ _FORBIDDEN_PATH = "disallowed on this kind of request"
 
 
 def user_document(user: User) -> Document:
-    """Give a user as reviews tell about them."""
+    """Return a user in the form of a review's status."""
     told: Document = {"username": user.name}
     if user.uid:
         told["uid"] = user.uid
@@ -51,7 +51,7 @@ class Reviews:
         }
 
     def handles(self, kind: str) -> bool:
-        """Tell whether a kind is a review."""
+        """Return whether a kind is a review."""
         return kind in self._by_kind
 
     def create(self, request: ApiRequest) -> ApiResponse:
@@ -152,7 +152,7 @@ def _told(allowed: bool, reason: str) -> Document:
 
 
 def _check(obj: Document, errors: list[FieldError]) -> None:
-    """Refuse a review that asks nothing, too much, or has a name."""
+    """Reject a review without a question, with two, or with metadata."""
     metadata = {key: value for key, value in obj["metadata"].items() if value}
     if set(metadata) - {"managedFields"}:
         errors = [*errors, invalid_field("metadata", metadata, "must be empty")]
@@ -191,7 +191,7 @@ def _subject_errors(spec: Document) -> list[FieldError]:
 
 
 def _selector_faults(attributes: Document) -> Document:
-    """Tell which selector could not be read: it is then not taken into account."""
+    """Return the error about a selector that cannot be parsed; it is ignored."""
     selector = (attributes.get("labelSelector") or {}).get("rawSelector")
     if not selector:
         return {}

@@ -18,9 +18,10 @@ from steersman.apiserver.messages.negotiation import APPLY_PATCH, STRATEGIC_PATC
 from steersman.apiserver.messages.options import WriteOptions, write_options
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.json_path import get_at, set_at, simple_path
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.label_selectors import selector_text
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import refusal_of
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, advance, bad_request, internal_error, invalid
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.create_update import check_same_name
@@ -28,8 +29,8 @@ from steersman.apiserver.verbs.patch import bad_result, patch_document
 from steersman.apiserver.verbs.write_path import Decoded, Existing, ObjectWriter, propose
 from steersman.errors import ApiError
 from steersman.golang.equality import json_equal
-from steersman.golang.printing import plain
 from steersman.golang.strict_json import strict_message
+from steersman.golang.text import plain
 from steersman.objects.identity import GroupVersionKind
 from steersman.validation.field_errors import FieldError
 from steersman.validation.field_errors import invalid as invalid_field
@@ -43,32 +44,15 @@ _BUILTIN_PATHS = (("spec", "replicas"), ("status", "replicas"))
 
 @cache
 def _endpoint() -> Endpoint:
-    """Give where writes to a scale arrive."""
+    """Return the endpoint of writes to a scale."""
     return Endpoint(api_version="autoscaling/v1", type=builtin_types.type_of(_SCALE), subresource="scale")
-
-
-def _selector_text(selector: Document | None) -> str:
-    """Write a label selector as text."""
-    if not selector:
-        return ""
-    parts = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
-    for expression in selector.get("matchExpressions") or ():
-        key, operator, values = expression["key"], expression["operator"], sorted(expression.get("values") or ())
-        shown = {
-            "In": f"{key} in ({','.join(values)})",
-            "NotIn": f"{key} notin ({','.join(values)})",
-            "Exists": key,
-            "DoesNotExist": f"!{key}",
-        }
-        parts.append(shown[operator])
-    return ",".join(parts)
 
 
 class Scaling:
     """Reads and writes the scale of objects."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, writer: ObjectWriter, admission: Admission) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, catalog: Catalog, writer: ObjectWriter, admission: Admission) -> None:
+        self._objects = objects
         self._catalog = catalog
         self._writer = writer
         self._admission = admission
@@ -79,7 +63,7 @@ class Scaling:
         return ApiResponse(200, document=self._scale(request.served, record), is_object=False)
 
     def _record(self, request: ApiRequest) -> Record:
-        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
+        record = self._objects.get(request.served, request.info.namespace, request.info.name)
         if record is None:
             raise request.served.not_found(request.info.name)
         return record
@@ -106,7 +90,7 @@ class Scaling:
         wanted = patch_document(media, live, request.http.body)
         if fault := _type_fault(wanted, is_strict=options.field_validation == "Strict"):
             if media != STRATEGIC_PATCH and wanted.__class__ is dict:
-                owned = self._owned(request.served, self._ledger.document(request.served, record), live)
+                owned = self._owned(request.served, self._objects.document(request.served, record), live)
                 raise bad_result(patch_document(media, owned, request.http.body), fault, builtin=True)
             shown = plain(parse_json(request.http.body))
             why = "unrecognized type: int32" if fault.endswith(" of type int32") else fault
@@ -114,8 +98,8 @@ class Scaling:
         return self._write(request, record, wanted, options)
 
     def _apply(self, request: ApiRequest, record: Record, live: Document, options: WriteOptions) -> ApiResponse:
-        """Apply a scale; to that of a custom resource only what it says already, which makes its applier an owner."""
-        parent = self._ledger.document(request.served, record)
+        """Apply a scale; that of a custom resource accepts only its current values, then owned by the manager, too."""
+        parent = self._objects.document(request.served, record)
         config = read_configuration(request.http.body).document
         owned = self._owned(request.served, parent, live)
         if not request.served.builtin and not owned["metadata"].get("managedFields"):
@@ -133,24 +117,24 @@ class Scaling:
             raise internal_error(f"{text}{_NO_CONVERSION}")
         return self._write(request, record, made, options, entries=made["metadata"].get("managedFields") or [])
 
-    def _paths(self, served: Served) -> dict[str, tuple[str, ...] | None]:
-        """Give where the replicas stand, in every served version."""
+    def _paths(self, served: ServedResource) -> dict[str, tuple[str, ...] | None]:
+        """Return the path of the replicas in every served version."""
         versions = self._catalog.versions_of(served.group, served.plural)
         return {
             other.api_version: self._spec_path(other) if "scale" in other.subresources else None for other in versions
         }
 
-    def _owned(self, served: Served, parent: Document, scale: Document) -> Document:
-        """Give a scale with those who own its replicas."""
+    def _owned(self, served: ServedResource, parent: Document, scale: Document) -> Document:
+        """Return a scale with the managers that own its replicas."""
         listed = scale_entries(parent["metadata"].get("managedFields") or [], self._paths(served))
         if not listed:
             return scale
         return {**scale, "metadata": {**scale["metadata"], "managedFields": listed}}
 
     def _entries(self, request: ApiRequest, parent: Document, scale: Document, replicas: int) -> Entries:
-        """Give who owns the replicas after a write to the scale."""
+        """Return the managers that own the replicas after a write to the scale."""
         owned = self._owned(request.served, parent, scale)
-        # No replicas are no value: nobody owns what is not there.
+        # 0 replicas are left out, so no manager owns them.
         made = {**owned, "spec": {"replicas": replicas} if replicas else {}}
         written = updater.update(owned, made, request.manager, endpoint=_endpoint(), time=request.context.now)
         listed: Entries = written["metadata"].get("managedFields") or []
@@ -168,9 +152,9 @@ class Scaling:
         review = self._admitted(request, record, wanted, options)
         replicas = _replicas(review.obj)
         decoded = advance(lambda value: self._scaled(request, record, value.obj, options, entries), review)
-        live = self._ledger.document(request.served, record)
+        live = self._objects.document(request.served, record)
         committed = self._writer.write(propose(replace(decoded, warnings=review.warnings), Existing(record, live)))
-        after = self._ledger.get(request.served, record.namespace, record.name) or record
+        after = self._objects.get(request.served, record.namespace, record.name) or record
         scale = self._scale(request.served, after, missing=replicas)
         if options.dry_run:
             scale["spec"] = {"replicas": replicas} if replicas else {}
@@ -192,7 +176,7 @@ class Scaling:
         metadata = wanted.get("metadata") or {}
         check_same_name(metadata.get("name", ""), record.name)
         self._check(served, record, metadata)
-        obj = self._ledger.document(served, record)
+        obj = self._objects.document(served, record)
         before = obj["metadata"].get("managedFields") or []
         replicas = _replicas(wanted)
         if entries is None:
@@ -214,7 +198,7 @@ class Scaling:
         wanted = {**head, "spec": wanted.get("spec") or {}, "status": live["status"]}
         return self._admission.review_scale(request, wanted, live, options)
 
-    def _check(self, served: Served, record: Record, metadata: Document) -> None:
+    def _check(self, served: ServedResource, record: Record, metadata: Document) -> None:
         uid = metadata.get("uid", "")
         if uid and uid != record.uid:
             raise served.conflict(
@@ -224,15 +208,15 @@ class Scaling:
             raise served.modified(record.name)
 
     @staticmethod
-    def _spec_path(served: Served) -> tuple[str, ...]:
+    def _spec_path(served: ServedResource) -> tuple[str, ...]:
         strategy = served.strategy
         if isinstance(strategy, CustomStrategy) and strategy.scale is not None:
             return simple_path(strategy.scale["specReplicasPath"])
         return _BUILTIN_PATHS[0]
 
-    def _scale(self, served: Served, record: Record, *, missing: int | None = None) -> Document:
-        """Give the scale of an object; ``missing`` are the replicas where a custom resource has none."""
-        obj = self._ledger.document(served, record)
+    def _scale(self, served: ServedResource, record: Record, *, missing: int | None = None) -> Document:
+        """Return the scale of an object; ``missing`` is the number of replicas if a custom resource has none."""
+        obj = self._objects.document(served, record)
         metadata = obj["metadata"]
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         strategy = served.strategy
@@ -248,7 +232,7 @@ class Scaling:
             replicas, current = get_at(obj, _BUILTIN_PATHS[0]) or 0, get_at(obj, _BUILTIN_PATHS[1]) or 0
             given = obj["spec"].get("selector")
             plain = {"matchLabels": given} if served.kind == "ReplicationController" else given
-            selector = _selector_text(plain)
+            selector = selector_text(plain)
         status: Document = {"replicas": current}
         if selector:
             status["selector"] = selector
@@ -262,7 +246,7 @@ class Scaling:
 
 
 def _type_fault(scale: Any, *, is_strict: bool) -> str:
-    """Tell why a document cannot be a Scale; nothing if it can. Unknown fields count if they are to be refused."""
+    """Return why a document cannot be read as a Scale, or an empty text; unknown fields are errors if ``is_strict``."""
     if scale.__class__ is not dict:
         return f"json: cannot unmarshal {JSON_WORDS[scale.__class__]} into Go value of type map[string]interface {{}}"
     content = {key: value for key, value in scale.items() if key not in ("apiVersion", "kind")}
@@ -276,13 +260,13 @@ def _type_fault(scale: Any, *, is_strict: bool) -> str:
 
 
 def _is_same(scale: Document, other: Document) -> bool:
-    """Tell whether two scales differ in nothing but who owns them."""
+    """Return whether two scales are equal except for their managed fields."""
     left, right = ({**one, "metadata": {**one["metadata"], "managedFields": None}} for one in (scale, other))
     return json_equal(left, right)
 
 
 def _replicas(scale: Document) -> int:
-    """Give the replicas of a Scale that was read; none are 0."""
+    """Return the replicas of a Scale, 0 if it has none."""
     return (scale.get("spec") or {}).get("replicas") or 0
 
 

@@ -1,4 +1,4 @@
-"""Parts of objects that are no copies of them: scale, finalize, binding, eviction, tokens, logs."""
+"""Subresources that are not copies of their object: scale, finalize, binding, eviction, tokens, logs."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -9,7 +9,7 @@ from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.messages.options import WriteOptions, delete_options, write_options
 from steersman.apiserver.messages.rendering import Rendering, refusal_response
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal, advance, bad_request, conflict, method_not_allowed
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.create_update import CreateAndUpdate
@@ -27,10 +27,10 @@ _RUNNING = ("exec", "attach", "portforward")
 
 
 class PodServer(Protocol):
-    """What runs pods, and so can tell what is inside: their logs, shells and ports."""
+    """Serves the logs, shells and ports of the pods of one node."""
 
     def handle(self, part: str, pod: Document, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer a request to a part of a pod of this node; ``Refusal`` at once or later is answered for it."""
+        """Answer a request to a part of a pod of this node; a ``Refusal``, raised at once or later, is the response."""
 
 
 def _created(review: Review) -> ApiResponse:
@@ -43,7 +43,7 @@ class Subresources:
 
     def __init__(  # noqa: PLR0913 - one argument for each part that is served elsewhere
         self,
-        ledger: Ledger,
+        objects: ObjectStore,
         admission: Admission,
         rendering: Rendering,
         *,
@@ -54,7 +54,7 @@ class Subresources:
         tokens: TokenRequests,
         may_create: Callable[[ApiRequest], bool],
     ) -> None:
-        self._ledger = ledger
+        self._objects = objects
         self._admission = admission
         self._evicting = evicting
         self._rendering = rendering
@@ -92,13 +92,13 @@ class Subresources:
         raise method_not_allowed()
 
     def _record(self, request: ApiRequest) -> Record:
-        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
+        record = self._objects.get(request.served, request.info.namespace, request.info.name)
         if record is None:
             raise request.served.not_found(request.info.name)
         return record
 
     def _whole(self, request: ApiRequest) -> ApiResponse:
-        return ApiResponse(200, self._ledger.raw(request.served, self._record(request)))
+        return ApiResponse(200, self._objects.raw(request.served, self._record(request)))
 
     def _ask_node(self, part: str, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
         if part == "log":
@@ -108,7 +108,7 @@ class Subresources:
         record = self._record(request)
         obj: Document = {}
         if request.served.plural == "pods" and part != "proxy":
-            obj = self._ledger.document(request.served, record)
+            obj = self._objects.document(request.served, record)
             if part != "portforward":
                 _check_container(obj, request.query)
             if not obj["spec"].get("nodeName"):
@@ -132,11 +132,11 @@ class Subresources:
             exchange.respond(refusal_response(request.http, request.query, refusal))
 
     def _check_node(self, request: ApiRequest, record: Record) -> None:
-        """Refuse to ask a node that is not there; Kubernetes speaks of a pod of the node's name."""
+        """Reject a request to a missing node; Kubernetes reports a missing pod with the node's name."""
         if request.served.plural != "pods":
             return
-        node = self._ledger.document(request.served, record)["spec"].get("nodeName", "")
-        if self._ledger.store.get("nodes", "", node) is None:
+        node = self._objects.document(request.served, record)["spec"].get("nodeName", "")
+        if self._objects.store.get("nodes", "", node) is None:
             raise request.served.not_found(node)
 
     def _admitted(self, request: ApiRequest, obj: Document, options: WriteOptions) -> Review:
@@ -151,11 +151,11 @@ class Subresources:
         options = write_options(request.query, "CreateOptions")
         binding = read_request_body(request, "Binding").document
         record = self._record(request)
-        live = self._ledger.document(request.served, record)
+        live = self._objects.document(request.served, record)
         review = self._admitted(request, binding, options)
         node = (review.obj.get("target") or {}).get("name", "")
         advance(lambda _: _check_unbound(live), review)
-        obj = self._ledger.document(request.served, record)
+        obj = self._objects.document(request.served, record)
         obj["spec"]["nodeName"] = node
         status = obj.get("status") or {}
         conditions = [item for item in status.get("conditions") or () if item["type"] != "PodScheduled"]
@@ -163,7 +163,7 @@ class Subresources:
         conditions.append({**scheduled, "lastTransitionTime": request.context.now})
         obj["status"] = {**status, "conditions": conditions}
         if not options.dry_run:
-            self._ledger.put(request.served, obj)
+            self._objects.put(request.served, obj)
         return _created(review)
 
     def _evict(self, request: ApiRequest) -> ApiResponse:

@@ -1,4 +1,4 @@
-"""TokenRequest: a token for a service account, asked for by creating an object that is not kept."""
+"""TokenRequest: a token for a service account, requested by creating an object that is not stored."""
 
 from functools import cache
 from typing import Any
@@ -10,7 +10,7 @@ from steersman.apiserver.managed_fields import updater
 from steersman.apiserver.managed_fields.endpoint import Endpoint
 from steersman.apiserver.messages.api_request import ApiRequest, ApiResponse
 from steersman.apiserver.messages.options import write_options
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import advance, bad_request, conflict, invalid, not_found
 from steersman.apiserver.verbs.decoding import read_request_body
 from steersman.apiserver.verbs.write_path import WRONG_NAMESPACE
@@ -34,8 +34,8 @@ def _endpoint() -> Endpoint:
 class TokenRequests:
     """Answers requests for tokens."""
 
-    def __init__(self, ledger: Ledger, admission: Admission, tokens: ServiceAccountTokens) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, admission: Admission, tokens: ServiceAccountTokens) -> None:
+        self._objects = objects
         self._admission = admission
         self._tokens = tokens
 
@@ -59,7 +59,7 @@ class TokenRequests:
         return updater.create(obj, request.manager, endpoint=_endpoint(), time=request.context.now)
 
     def _issue(self, request: ApiRequest, obj: Document) -> Document:
-        record = self._ledger.get(request.served, request.info.namespace, request.info.name)
+        record = self._objects.get(request.served, request.info.namespace, request.info.name)
         if record is None:
             raise request.served.not_found(request.info.name)
         metadata, spec = obj["metadata"], obj["spec"]
@@ -84,7 +84,7 @@ class TokenRequests:
         return {**obj, "metadata": shown, "spec": answered, "status": status}
 
     def _bound(self, request: ApiRequest, reference: Document | None, account: str) -> Bound | None:
-        """Find what a token is to be bound to."""
+        """Return the object to which a token is to be bound."""
         if reference is None:
             return None
         kind, name = reference.get("kind", ""), reference.get("name", "")
@@ -92,7 +92,7 @@ class TokenRequests:
         if plural is None:
             group, _, version = str(reference.get("apiVersion", "")).rpartition("/")
             raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
-        record = self._ledger.store.get(plural, "" if kind == "Node" else request.info.namespace, name)
+        record = self._objects.store.get(plural, "" if kind == "Node" else request.info.namespace, name)
         if record is None:
             raise not_found(plural, "", name)
         if kind == "Pod" and decode_json(record.raw)["spec"].get("serviceAccountName", "") != account:

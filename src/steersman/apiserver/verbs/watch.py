@@ -1,4 +1,4 @@
-"""Watch: what a request for events asks for, and in which form it is answered."""
+"""Watch: the options of a watch, and the form in which its events are sent."""
 
 from collections.abc import Awaitable
 from dataclasses import replace
@@ -14,8 +14,8 @@ from steersman.apiserver.messages.rendering import Rendering
 from steersman.apiserver.messages.selection import select
 from steersman.apiserver.messages.table import TableStyle, partial_metadata, table
 from steersman.apiserver.resources.columns import Column
-from steersman.apiserver.resources.object_store import Ledger
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.object_store import ObjectStore
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, version_too_large
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.watch.hub import Variant, Watcher, WatchHub, expired_status, frame
@@ -34,36 +34,40 @@ class Watching:
     """Opens watches."""
 
     def __init__(
-        self, ledger: Ledger, hub: WatchHub, rendering: Rendering, clock: Clock, randomness: Randomness
+        self, objects: ObjectStore, hub: WatchHub, rendering: Rendering, clock: Clock, randomness: Randomness
     ) -> None:
-        self._ledger = ledger
+        self._objects = objects
         self._hub = hub
         self._rendering = rendering
         self._clock = clock
         self._randomness = randomness
 
     def watch(self, request: ApiRequest, options: ListOptions, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer a watch with a stream of events; only a webhook that converts them makes anything wait."""
+        """Answer a watch with a stream of events; only objects that a webhook converts have to be waited for."""
         served = request.served
         selection = select(served, request.info.namespace or None, options)
         version = version_or_500(options.resource_version) if options.resource_version else 0
         wants_initial = self._wants_initial(options, version)
         stream_headers = [("content-type", "application/json"), ("cache-control", "no-cache, private")]
-        if options.send_initial and version > self._ledger.version:
-            self._refuse(exchange, stream_headers, version_too_large(version, self._ledger.version))
+        if options.send_initial and version > self._objects.version:
+            self._refuse(exchange, stream_headers, version_too_large(version, self._objects.version))
             return None
-        if version and not wants_initial and self._ledger.since(served.stored_as, version) is None:
+        if version and not wants_initial and self._objects.since(served.stored_as, version) is None:
             stream = exchange.stream(200, stream_headers)
-            stream.write(frame("ERROR", expired_status(version, self._ledger.version)))
+            stream.write(frame("ERROR", expired_status(version, self._objects.version)))
             stream.close()
             return None
         if request.form.transform == "PartialObjectMetadataList":
-            # Kubernetes cannot write an event as a list, and says nothing at all.
+            # Kubernetes cannot encode an event as a list, and sends nothing.
             exchange.stream(200, stream_headers).close()
             return None
-        cursor = version if version and not wants_initial else self._ledger.version
+        cursor = version if version and not wants_initial else self._objects.version
         stream, variant = exchange.stream(200, stream_headers), self._variant(request)
         converted = _converted(served, stream, variant) if served.is_converted else None
+        initial = None
+        if wants_initial:
+            found = self._objects.records(served, request.info.namespace or None)
+            initial = iter([record for record in found if selection.matches(record)])
         watcher = Watcher(
             stream=converted or stream,
             resource=served.stored_as,
@@ -71,11 +75,9 @@ class Watching:
             variant=variant if converted is None else replace(variant, key=("stored",), render=_stored),
             cursor=cursor,
             bookmarks=options.bookmarks,
+            initial=initial,
+            tells_initial_end=wants_initial and options.bookmarks,
         )
-        if wants_initial:
-            found = self._ledger.records(served, request.info.namespace or None)
-            watcher.initial = iter([record for record in found if selection.matches(record)])
-            watcher.tells_initial_end = options.bookmarks
         timeout = options.timeout
         limit = float(timeout) if timeout else self._randomness.between(_SHORTEST, _LONGEST)
         self._hub.add(watcher, limit)
@@ -102,16 +104,16 @@ class Watching:
             return self._partial_variant(served, form, key)
 
         def render(record: Record, _is_first: bool) -> bytes:
-            return self._ledger.raw(served, record)
+            return self._objects.raw(served, record)
 
         def bookmark(version: int, is_end: bool) -> bytes:
             return encode_json(_bookmark(served.kind, served.api_version, version, is_end=is_end))
 
         return Variant(key, render, bookmark)
 
-    def _partial_variant(self, served: Served, form: Form, key: tuple[str, ...]) -> Variant:
+    def _partial_variant(self, served: ServedResource, form: Form, key: tuple[str, ...]) -> Variant:
         def render(record: Record, _is_first: bool) -> bytes:
-            return encode_json(partial_metadata(self._ledger.document(served, record), form.version))
+            return encode_json(partial_metadata(self._objects.document(served, record), form.version))
 
         def bookmark(version: int, is_end: bool) -> bytes:
             api_version = f"meta.k8s.io/{form.version}"
@@ -123,7 +125,7 @@ class Watching:
         style = self._rendering.style(request, form)
 
         def render(record: Record, is_first: bool) -> bytes:
-            obj = self._ledger.document(request.served, record)
+            obj = self._objects.document(request.served, record)
             return encode_json(_table([obj], str(record.version), is_first=is_first))
 
         def bookmark(version: int, is_end: bool) -> bytes:
@@ -143,12 +145,12 @@ class Watching:
 
 
 def _stored(record: Record, _is_first: bool) -> bytes:
-    """Write an object as it is stored: it is converted on its way."""
+    """Return an object as it is stored; the stream converts it."""
     return record.raw
 
 
-def _converted(served: Served, stream: Stream, variant: Variant) -> ConvertedStream | None:
-    """Give a stream on which objects are converted to the version that is watched."""
+def _converted(served: ServedResource, stream: Stream, variant: Variant) -> ConvertedStream | None:
+    """Return a stream that converts objects to the watched version."""
     converter = served.strategy.converter if isinstance(served.strategy, CustomStrategy) else None
     if converter is None:
         return None
@@ -163,7 +165,7 @@ def _converted(served: Served, stream: Stream, variant: Variant) -> ConvertedStr
 
 
 def _bookmark_row(metadata: Document, style: TableStyle) -> Document:
-    """Give the row of a bookmark: an object of which only the version is known."""
+    """Return the row of a bookmark, an object with only a version."""
     empty: Document = {"metadata": {"name": "", **metadata}, "spec": {}, "status": {}}
     cells = [_cell_of_nothing(column, empty) for column in style.columns]
     return {"cells": cells, "object": partial_metadata({"metadata": metadata}, style.version)}

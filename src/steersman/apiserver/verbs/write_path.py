@@ -39,8 +39,8 @@ Why this order. It is kube-apiserver's:
 
 * Decoding fills in defaults (one stage, `Decoded`): Kubernetes' codec does both, and a patch is decoded after it was
   merged, so the defaults of a patched object are filled in then.
-* Owners are computed *before* mutating webhooks run (``FieldManager`` wraps admission): what a webhook changes is owned
-  by nobody, unless the webhook edits managedFields itself.
+* Owners are computed *before* mutating webhooks run (the handler calls its ``FieldManager`` first): their changes have
+  no owner, unless a webhook edits managedFields itself.
 * The name of an object with ``generateName`` and its uid are made *after* mutating webhooks: webhooks see neither.
 * The rules of a kind run after mutating and before validating admission: webhooks can repair an object, and a webhook
   that rejects sees only valid ones.
@@ -68,9 +68,9 @@ from steersman.apiserver.admission.chain import Admission
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.options import WriteOptions
 from steersman.apiserver.resources import metadata as meta
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import Ownership
-from steersman.apiserver.resources.served import Served
+from steersman.apiserver.resources.served_resource import ServedResource
 from steersman.apiserver.status import Refusal, advance, bad_request, internal_error
 from steersman.apiserver.storage.record import Record
 from steersman.apiserver.verbs.lifecycle import Lifecycle
@@ -126,7 +126,7 @@ class Write(Struct, frozen=True, gc=False):
 
     request: ApiRequest
     options: WriteOptions
-    served: Served
+    served: ServedResource
     #: The part of the object that is written; empty for the whole object.
     subresource: str
     #: The live object; ``None`` for a new one.
@@ -177,7 +177,7 @@ class Validated(Stage, frozen=True, gc=False):
 
 
 class Approved(Validated, frozen=True, gc=False):
-    """An object that nobody rejects."""
+    """An object that admission policies and validating webhooks accept."""
 
 
 class Committed(Struct, frozen=True, gc=False):
@@ -193,8 +193,8 @@ class Committed(Struct, frozen=True, gc=False):
 class ObjectWriter:
     """Runs writes through their stages."""
 
-    def __init__(self, ledger: Ledger, ownership: Ownership, lifecycle: Lifecycle, admission: Admission) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, ownership: Ownership, lifecycle: Lifecycle, admission: Admission) -> None:
+        self._objects = objects
         self._ownership = ownership
         self._lifecycle = lifecycle
         self._admission = admission
@@ -275,7 +275,7 @@ class ObjectWriter:
         name = ""
         for _ in range(_NAME_TRIES):
             name = prefix + write.request.context.randomness.suffix()
-            if self._ledger.get(write.served, metadata.get("namespace", ""), name) is None:
+            if self._objects.get(write.served, metadata.get("namespace", ""), name) is None:
                 break
         return name
 
@@ -321,16 +321,16 @@ class ObjectWriter:
         served, metadata, options = write.served, obj["metadata"], write.options
         if write.version:
             _reject_version(write)
-        existing = self._ledger.get(served, metadata.get("namespace", ""), metadata["name"])
+        existing = self._objects.get(served, metadata.get("namespace", ""), metadata["name"])
         if existing is not None:
             raise _taken(served, existing)
         is_whole = not served.strategy.fill_in(obj, is_merged=write.is_merged)
         if options.dry_run:
             # The store gives the object no version, so it shows the one that it came with.
             shown = {**obj, "metadata": {**metadata, "resourceVersion": write.version}} if write.version else obj
-            return self._ledger.preview(served, shown)
+            return self._objects.preview(served, shown)
         _fit_into_storage(served, obj, len(write.request.http.body), is_merged=write.is_merged)
-        raw = self._ledger.put(served, obj, is_whole=is_whole)
+        raw = self._objects.put(served, obj, is_whole=is_whole)
         served.strategy.after_commit(obj, None)
         return raw
 
@@ -347,29 +347,29 @@ class ObjectWriter:
         # Writers of a status get objects as they are stored, even in the response.
         shows_all = write.subresource == "status"
         if self._is_stored(served, existing, obj, is_whole=is_whole):
-            return self._ledger.raw(served, record, shows_all=shows_all)
+            return self._objects.raw(served, record, shows_all=shows_all)
         if write.options.dry_run:
-            return self._ledger.preview(served, obj, shows_all=shows_all)
+            return self._objects.preview(served, obj, shows_all=shows_all)
         size = len(write.request.http.body) + len(record.raw)
         _fit_into_storage(served, obj, size, is_merged=write.is_merged)
-        raw = self._ledger.put(served, obj, is_whole=is_whole, shows_all=shows_all)
+        raw = self._objects.put(served, obj, is_whole=is_whole, shows_all=shows_all)
         served.strategy.after_commit(obj, live)
         return raw
 
-    def _is_stored(self, served: Served, existing: Existing, obj: Document, *, is_whole: bool) -> bool:
+    def _is_stored(self, served: ServedResource, existing: Existing, obj: Document, *, is_whole: bool) -> bool:
         """Return whether the stored object is already the one to be written."""
-        if not _is_unchanged(obj, existing.document) or not self._ledger.is_stored_so(served, existing.record):
+        if not _is_unchanged(obj, existing.document) or not self._objects.is_stored_so(served, existing.record):
             return False
         # An object that is completed only when it is read never equals what was written.
-        return is_whole and self._ledger.is_whole(served, existing.record, existing.document)
+        return is_whole and self._objects.is_whole(served, existing.record, existing.document)
 
     def _finish(self, approved: Approved, existing: Existing) -> bytes:
         """Remove an object that only waited for its last finalizer; return it as it was."""
         write, obj = approved.write, approved.marked
         shown = obj if write.given is None else without_empties(obj, keeps_lists=True)
-        raw = self._ledger.rendered(write.served, shown)
+        raw = self._objects.rendered(write.served, shown)
         if not write.options.dry_run:
-            self._ledger.remove(write.served, existing.record)
+            self._objects.remove(write.served, existing.record)
             write.served.strategy.after_commit(None, existing.document)
         return raw
 
@@ -432,7 +432,7 @@ def _reject_version(write: Write) -> None:
         raise internal_error("resourceVersion should not be set on objects to be created")
 
 
-def _fit_into_storage(served: Served, obj: Document, size: int, *, is_merged: bool) -> None:
+def _fit_into_storage(served: ServedResource, obj: Document, size: int, *, is_merged: bool) -> None:
     """Reject an object that etcd would not store; like kube-apiserver try it without its managed fields first.
 
     ``size`` is that of everything the object was made of: most are so small that nothing needs to be encoded, unless a
@@ -446,7 +446,7 @@ def _fit_into_storage(served: Served, obj: Document, size: int, *, is_merged: bo
     raise internal_error("etcdserver: request is too large")
 
 
-def _taken(served: Served, existing: Record) -> Refusal:
+def _taken(served: ServedResource, existing: Record) -> Refusal:
     refusal = served.already_exists(existing.name)
     if not existing.is_deleting:
         return refusal

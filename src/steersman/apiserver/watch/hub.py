@@ -1,4 +1,4 @@
-"""`WatchHub`: carries every write to everyone who watches.
+"""`WatchHub`: sends every write to the watchers of its resource.
 
 A watcher has a cursor into the history of a resource, not a queue. Writes only mark that there is news; once per turn
 of the event loop each watcher gets all its news in one chunk. An event is encoded once for all watchers that want it in
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steersman.apiserver.messages.selection import Selection
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.storage.history import Event
 from steersman.apiserver.storage.record import Record
 from steersman.clock import Clock, Timer
@@ -22,19 +22,19 @@ BOOKMARK_SECONDS = 60.0
 #: How long before its end a long watch gets a last bookmark.
 _LAST_BOOKMARK = 2.0
 _LONG_WATCH = 10.0
-#: How many bytes of initial events are written before the connection is asked whether it keeps up.
+#: Bytes of initial events that are written before the connection is checked for back-pressure.
 _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """In which form a watcher wants objects."""
+    """The form in which a watcher gets objects."""
 
-    #: Distinguishes forms: an event is written once for all watchers of one form.
+    #: Identifies the form: an event is encoded once for all watchers of one form.
     key: tuple[str, ...]
-    #: Writes the object of a record; the flag says that it is the first of its stream.
+    #: Returns the encoded object of a record; the flag tells that it is the first of its stream.
     render: Callable[[Record, bool], bytes]
-    #: Writes a bookmark's object: at which version, and whether the initial events end here.
+    #: Returns the encoded object of a bookmark: its version, and whether the initial events end here.
     bookmark: Callable[[int, bool], bytes]
     #: Whether the first event differs from the others, as a table's does.
     is_special_first: bool = False
@@ -51,9 +51,9 @@ class Watcher:
     #: The version up to which everything was sent.
     cursor: int
     bookmarks: bool = False
-    #: What was there when the watch began and is still to be sent.
+    #: Existing objects that are still to be sent.
     initial: Iterator[Record] | None = None
-    #: Whether the end of the initial events is told.
+    #: Whether a bookmark marks the end of the initial events.
     tells_initial_end: bool = False
     is_first: bool = True
     timers: list[Timer] = field(default_factory=list)
@@ -65,43 +65,43 @@ Interference = Callable[[Watcher, Event, bytes], bytes]
 
 @dataclass(slots=True)
 class _Made:
-    """What was written in one turn: watchers that want the same get the same bytes. Nothing outlives the turn."""
+    """Encoded events of one turn, shared by watchers of the same form. Nothing outlives the turn."""
 
-    #: Whole chunks, by form, namespace and place: unfiltered watchers at the same place get the same.
+    #: Whole chunks, by form, namespace and cursor: watchers without a selector share them.
     chunks: dict[tuple[object, ...], tuple[bytes, int]] = field(default_factory=dict, repr=False)
-    #: Single events, by version, form and what they are to the watcher.
+    #: Single events, by version, form and type.
     frames: dict[tuple[object, ...], bytes] = field(default_factory=dict, repr=False)
 
 
 def frame(kind: str, body: bytes) -> bytes:
-    """Write one event."""
+    """Return one encoded event."""
     return b'{"type":"' + kind.encode() + b'","object":' + body + b"}\n"
 
 
 class WatchHub:
     """Keeps all watchers of one server."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, interference: Callable[[], Interference | None]) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, clock: Clock, interference: Callable[[], Interference | None]) -> None:
+        self._objects = objects
         self._clock = clock
         self._watchers: dict[str, dict[Watcher, None]] = {}
-        #: Resources with news since the last flush.
+        #: Resources with writes since the last flush.
         self._news: dict[str, None] = {}
         self._is_scheduled = False
         #: Test hook: returns what changes events on their way to watchers, if anything does; see ``faults``.
         self._interference = interference
-        ledger.listeners.append(self.notify)
+        objects.listeners.append(self.notify)
 
     def __len__(self) -> int:
         return sum(map(len, self._watchers.values()))
 
     @property
     def has_news(self) -> bool:
-        """Whether something was written that has not been offered to the watchers yet."""
+        """Whether there are writes that have not been offered to the watchers yet."""
         return bool(self._news)
 
     def notify(self, resource: str) -> None:
-        """Take note of a write; the watchers of the resource hear of it in the next turn of the loop."""
+        """Note a write; the watchers of the resource get it in the next turn of the event loop."""
         if resource not in self._watchers:
             return
         self._news[resource] = None
@@ -110,7 +110,7 @@ class WatchHub:
             asyncio.get_running_loop().call_soon(self.flush)
 
     def flush(self) -> None:
-        """Send all news."""
+        """Send all new events."""
         self._is_scheduled = False
         news, self._news = self._news, {}
         for resource in news:
@@ -120,7 +120,7 @@ class WatchHub:
                     self._catch_up(watcher, made)
 
     def add(self, watcher: Watcher, timeout: float) -> None:
-        """Begin a watch: what is there first, then what happens, until the timeout."""
+        """Start a watch: existing objects first, then events, until the timeout."""
         self._watchers.setdefault(watcher.resource, {})[watcher] = None
         watcher.stream.on_close(lambda: self._remove(watcher))
         watcher.stream.on_writable(lambda: self._pump(watcher))
@@ -133,19 +133,19 @@ class WatchHub:
         self._pump(watcher)
 
     def close_all(self) -> None:
-        """End every watch, as a server that shuts down does."""
+        """End every watch, as a server does that shuts down."""
         for watchers in list(self._watchers.values()):
             for watcher in list(watchers):
                 self._end(watcher)
 
     def close_resource(self, resource: str) -> None:
-        """End the watches of a resource that is no longer served, after telling them how it ended."""
+        """End the watches of a resource that is no longer served, after sending their last events."""
         for watcher in list(self._watchers.get(resource, ())):
             self._pump(watcher)
             self._end(watcher)
 
     def watchers(self) -> list[Watcher]:
-        """Give every open watch."""
+        """Return all open watches."""
         return [watcher for group in self._watchers.values() for watcher in group]
 
     def _end(self, watcher: Watcher) -> None:
@@ -163,7 +163,7 @@ class WatchHub:
                 del self._watchers[watcher.resource]
 
     def _pump(self, watcher: Watcher) -> None:
-        """Send whatever a watcher waits for, as much as its connection takes."""
+        """Send everything that a watcher waits for, as long as its connection accepts it."""
         while watcher.initial is not None and watcher.stream.is_open:
             if not watcher.stream.is_writable:
                 return
@@ -198,7 +198,7 @@ class WatchHub:
         if plain and key in made.chunks:
             chunk, cursor = made.chunks[key]
         else:
-            events = self._ledger.since(watcher.resource, watcher.cursor)
+            events = self._objects.since(watcher.resource, watcher.cursor)
             if events is None:
                 self._expire(watcher)
                 return
@@ -212,8 +212,8 @@ class WatchHub:
             watcher.stream.write(chunk)
 
     def _expire(self, watcher: Watcher) -> None:
-        """End a watch that fell behind what is remembered."""
-        watcher.stream.write(frame("ERROR", expired_status(watcher.cursor, self._ledger.version)))
+        """End a watch that is older than the stored history."""
+        watcher.stream.write(frame("ERROR", expired_status(watcher.cursor, self._objects.version)))
         self._end(watcher)
 
     def _frames(self, watcher: Watcher, events: Sequence[Event], made: "_Made") -> Iterator[bytes]:
@@ -230,7 +230,7 @@ class WatchHub:
 
     @staticmethod
     def _kind(selection: Selection, event: Event) -> str | None:
-        """Say what an event is to a watcher: leaving a selection looks like a delete, entering it like an add."""
+        """Return the type of an event for a watcher: leaving its selection is a delete, entering it an add."""
         if selection.is_everything:
             if selection.namespace is None or selection.namespace == event.record.namespace:
                 return event.type
@@ -259,7 +259,7 @@ class WatchHub:
 
     @staticmethod
     def _departed(previous: Record, version: int) -> Record:
-        """Give an object as it was before it left a selection, with the version at which it left."""
+        """Return an object as it was before it left a selection, with the version at which it left."""
         return previous.at(version)
 
     def _schedule_bookmark(self, watcher: Watcher) -> None:
@@ -271,19 +271,19 @@ class WatchHub:
         watcher.timers.append(self._clock.call_later(BOOKMARK_SECONDS, fire))
 
     def _bookmark(self, watcher: Watcher) -> None:
-        """Tell a watcher that has seen everything up to which version that is."""
+        """Send a bookmark: the watcher has seen everything up to its version."""
         if watcher.initial is not None or not watcher.stream.is_writable:
             return
-        if watcher.cursor > self._ledger.version:
-            # A watch from a version that is still to come is silent, as a real server's is.
+        if watcher.cursor > self._objects.version:
+            # A watch from a future version gets no bookmarks, as on a real server.
             return
         self._catch_up(watcher, _Made())
-        watcher.cursor = max(watcher.cursor, self._ledger.version)
+        watcher.cursor = max(watcher.cursor, self._objects.version)
         watcher.stream.write(frame("BOOKMARK", watcher.variant.bookmark(watcher.cursor, False)))  # noqa: FBT003 - a plain callable
 
 
 def expired_status(version: int, oldest: int) -> bytes:
-    """Write the Status that ends a watch from a forgotten version."""
+    """Return the Status that ends a watch from an expired version."""
     return encode_json(
         {
             "kind": "Status",

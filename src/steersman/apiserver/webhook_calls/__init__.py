@@ -1,1 +1,1 @@
-"""Calls to webhooks while a verb runs: where a webhook is, what it answered, and running the verb again after that."""
+"""Calls to webhooks while a verb runs: addresses, replies, and running the verb again with a reply."""

@@ -1,4 +1,4 @@
-"""What a webhook's answer says, or what is wrong with it, in Kubernetes' words."""
+"""Parsing of webhook replies; errors are worded as Kubernetes' are."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _TYPE = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind stri
 
 
 def document_of(reply: Reply, kind: str, api_version: str) -> Document:
-    """Read an answer as a review of a kind; its response is checked elsewhere."""
+    """Parse a reply as a review of a kind; the caller checks its response."""
     _check_status(reply)
     if not reply.body:
         raise CallFailed(f"0-length response with status code: {reply.status} and content type: {reply.media}")
@@ -49,7 +49,7 @@ def _check_status(reply: Reply) -> None:
 
 
 def _check_kind(document: Document, kind: str, api_version: str) -> None:
-    """Refuse what is no review at all; a review without a type is refused later, by what it should be."""
+    """Reject a reply that is not a review; one without kind and apiVersion is left to the caller."""
     group, _, wanted = api_version.rpartition("/")
     given_kind, given = document.get("kind") or "", document.get("apiVersion") or ""
     if not given_kind and not given:

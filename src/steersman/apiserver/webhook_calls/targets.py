@@ -1,4 +1,4 @@
-"""Where a webhook is: its address, checked. Only programs on this machine are called, unless the server was told."""
+"""The address of a webhook. Only webhooks on this machine are called, unless `WebhookOptions.remote` allows others."""
 
 import base64
 import ipaddress
@@ -13,12 +13,12 @@ _HTTPS = 443
 
 
 class CallFailed(Exception):  # noqa: N818 - the outcome of a call
-    """A webhook could not be called; ``str()`` says why."""
+    """A webhook could not be called; ``str()`` is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A webhook to call: by which URL it is known, where it listens, and whom it must prove to be."""
+    """A webhook to call: its URL, its address, and the name and authority of its certificate."""
 
     url: str
     #: Host and port to connect to; the URL may name a service instead.
@@ -31,7 +31,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a webhook answered."""
+    """The reply of a webhook."""
 
     status: int
     body: bytes = field(repr=False)
@@ -54,7 +54,7 @@ class WebhookOptions:
 
 
 def target_of(config: Document, options: WebhookOptions) -> Target:
-    """Find a webhook by its client configuration; raise `CallFailed` when it may not or cannot be called."""
+    """Return the address in a client configuration; raise `CallFailed` if it must not or cannot be called."""
     authority = base64.b64decode(config.get("caBundle") or "")
     service = config.get("service")
     if service is not None:
@@ -96,7 +96,7 @@ def _clean(path: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine. Names are not looked up: who answers for them could change."""
+    """Return whether a host is this machine. Names are not resolved: the result could change before the call."""
     if host == "localhost":
         return True
     try:

@@ -83,7 +83,7 @@ _UNKNOWN_RANGE = frozenset({Kind.DYN, Kind.ERROR, Kind.PARAM})
 
 
 def qualified_name(node: Node) -> str | None:
-    """Give ``a.b.c`` if the node is nothing but names."""
+    """Return ``a.b.c`` if the node is nothing but names."""
     parts: list[str] = []
     while isinstance(node, Select):
         if node.test_only:
@@ -100,7 +100,7 @@ _RIGID = frozenset(Kind) - {Kind.DYN, Kind.ERROR, Kind.NULL, Kind.PARAM}
 
 
 def _clash(operands: Sequence[CelType], params: Sequence[CelType]) -> bool:
-    """Tell at a glance that a signature cannot fit; most signatures of an operator do not."""
+    """Return whether a signature surely cannot fit; most signatures of an operator do not."""
     if len(operands) != len(params):
         return True
     for operand, wanted in zip(operands, params, strict=True):
@@ -125,7 +125,7 @@ class Checker:
         self._known = Substitution()
 
     def check(self, root: Node) -> Node:
-        """Annotate the tree with types and overloads; gives the tree back, which may have a new root."""
+        """Annotate the tree with types and overloads; return the tree, which may have a new root."""
         root = self._check(root)
         for node in walk(root):
             node.type = self._known.apply(node.type, unknown_is_dyn=True)
@@ -190,7 +190,7 @@ class Checker:
         return node
 
     def _field(self, node: Node, operand: Node, name: str, *, optional: bool) -> CelType:
-        """Type a field of the operand; of an optional operand it is optional too."""
+        """Return the type of a field of the operand; for an optional operand it is optional too."""
         target, was_optional = unwrap_optional(self._known.apply(operand.type))
         result = DYN
         if target.kind is Kind.MAP:
@@ -238,7 +238,7 @@ class Checker:
         self._resolve(node, candidates)
 
     def _qualified_function(self, node: Call) -> bool:
-        """Turn ``ip.isCanonical(x)`` into a call of the function of that whole name, if there is one."""
+        """Turn ``ip.isCanonical(x)`` into a call of the function with that qualified name, if there is one."""
         prefix = qualified_name(node.target) if node.target is not None else None
         if prefix is None or f"{prefix}.{node.function}" not in self._functions.by_name:
             return False
@@ -270,7 +270,7 @@ class Checker:
         node.type = result
 
     def _instantiate(self, candidate: Overload) -> tuple[Sequence[CelType], CelType]:
-        """Give the signature with type parameters of its own."""
+        """Return the signature with fresh type parameters."""
         if not candidate.is_generic:
             return candidate.params, candidate.result
         fresh: dict[str, CelType] = {}
@@ -383,7 +383,7 @@ class Checker:
         node.type = self._known.apply(node.result.type)
 
     def _variables(self, node: Comprehension) -> dict[str, CelType]:
-        """Type what the loop hands out: elements of a list or keys of a map, with a second name places and values."""
+        """Return the types of the loop variables: elements or keys; with two variables, indexes or keys, and values."""
         source = self._known.apply(node.iter_range.type)
         if source.kind is Kind.LIST:
             first, second = (source.params[0], None) if node.iter_var2 is None else (INT, source.params[0])

@@ -28,7 +28,7 @@ from steersman.cel.values.shapes import with_type_and_metadata
 
 #: The largest request an API server reads, in bytes.
 MAX_REQUEST = 3 * 1024 * 1024
-#: JSON needs at least so many bytes for each of these.
+#: Minimum size in JSON of each of these, in bytes.
 _MIN_STRING = 2
 _MIN_OBJECT = 2
 _MIN_LIST = 2
@@ -39,7 +39,7 @@ _ENTRY_OVERHEAD = 6
 _PROPERTY_OVERHEAD = 4
 _BYTES_PER_CHARACTER = 4
 
-#: Formats that are types of their own: the type, the least and the most bytes they take.
+#: Formats with a separate CEL type: the type, and the minimum and maximum size in bytes.
 _FORMATS = {
     "duration": (DURATION, 3, 32),
     "date": (TIMESTAMP, 12, 12),
@@ -63,14 +63,14 @@ class Declaration:
     fields: Mapping[str, "Declaration"] = field(default_factory=dict)
 
     def field(self, name: str) -> "Declaration | None":
-        """Find a field as rules spell it; a reserved word may also be written plainly."""
+        """Return a field by its name in rules; a reserved word may also be written plainly."""
         found = self.fields.get(name)
         if found is None and name in RESERVED:
             found = self.fields.get(f"__{name}__")
         return found
 
     def objects(self) -> Iterator["Declaration"]:
-        """Every object type in this declaration, itself included."""
+        """Yield every object type in this declaration, itself included."""
         if self.type.kind is Kind.OBJECT:
             yield self
         children = (*self.fields.values(), *((self.items,) if self.items is not None else ()))
@@ -80,13 +80,13 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Sizes that values are assumed to have at most, beside what their schema says."""
+    """Assumed maximum sizes of values, besides the limits of their schema."""
 
     text: int
     items: int
 
     def applied(self, declared: Declaration) -> Declaration:
-        """Give the declaration of values that are no larger."""
+        """Return the declaration of values that are no larger."""
         most = declared.max_elements
         if declared.type.kind in (Kind.STRING, Kind.BYTES, Kind.DYN):
             most = min(most, self.text)
@@ -97,12 +97,12 @@ class Clip:
         return replace(declared, max_elements=most, items=items, fields=fields)
 
 
-#: No clip at all: values are as large as their schema allows.
+#: No clip: values are as large as their schema allows.
 UNCLIPPED = Clip(1 << 63, 1 << 63)
 
 
 def declare(schema: Mapping[str, Any], *, is_root: bool = False) -> Declaration | None:
-    """Say what rules on this schema see; ``None`` when CEL cannot express it."""
+    """Return the declaration that rules on this schema see; ``None`` if CEL cannot express it."""
     declared = _declare(schema, is_root=is_root)
     return None if declared is None else _named(declared, ROOT_NAME)
 
@@ -193,7 +193,7 @@ def _string_length(schema: Mapping[str, Any]) -> int:
 
 
 def _named(declared: Declaration, name: str) -> Declaration:
-    """Give every object type a name that tells its place, so that two objects of equal form stay different types."""
+    """Name every object type after its path, so that two objects of equal form stay different types."""
     if declared.type.kind is Kind.OBJECT:
         fields = {key: _named(child, f"{name}.{key}") for key, child in declared.fields.items()}
         return replace(declared, type=object_type(name), fields=fields)

@@ -29,7 +29,7 @@ class Overload:
         object.__setattr__(self, "is_generic", any(map(_has_param, (*self.params, self.result))))
 
     def accepts(self, args: Sequence[Any]) -> bool:
-        """Tell whether it is made for these values."""
+        """Return whether it is made for these values."""
         return len(args) == len(self.params) and all(map(matches, self.params, args))
 
 
@@ -38,12 +38,12 @@ def _has_param(subject: CelType) -> bool:
 
 
 def function(name: str, overload_id: str, params: Sequence[CelType], result: CelType, run: Implementation) -> Overload:
-    """Declare ``name(params)``."""
+    """Return the declaration of ``name(params)``."""
     return Overload(name, overload_id, tuple(params), result, run)
 
 
 def member(name: str, overload_id: str, params: Sequence[CelType], result: CelType, run: Implementation) -> Overload:
-    """Declare ``params[0].name(params[1:])``."""
+    """Return the declaration of ``params[0].name(params[1:])``."""
     return Overload(name, overload_id, tuple(params), result, run, is_member=True)
 
 
@@ -62,7 +62,7 @@ _ANYTHING = frozenset({Kind.DYN, Kind.PARAM})
 
 
 def matches(expected: CelType, value: Any) -> bool:
-    """Tell whether a value is of a type; of a list or map, the first element decides."""
+    """Return whether a value is of a type; of a list or map, the first element decides."""
     if expected.kind in _ANYTHING:
         return True
     classes = _CLASSES.get(expected.kind)
@@ -95,7 +95,7 @@ _TERSE = {"size": "size", "matches": "", "startsWith": "", "endsWith": "", "cont
 
 
 def dispatch(name: str, candidates: Sequence[Overload]) -> Implementation:
-    """Choose among overloads when it runs, by the values that come."""
+    """Return an implementation that chooses among overloads at run time, by the values."""
 
     def choose(*args: Any) -> Any:
         for candidate in candidates:

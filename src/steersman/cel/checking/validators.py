@@ -1,4 +1,4 @@
-"""What is checked beyond types before an expression may run: literals that cannot work, mixed lists and maps."""
+"""Checks beyond types before an expression may run: literals that cannot work, mixed lists and maps."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from steersman.cel.types import CelType, unwrap_optional
 
 
 def validate(root: Node) -> list[Issue]:
-    """Find every such problem in a checked tree."""
+    """Return every such problem in a checked tree."""
     issues: list[Issue] = []
     pending: list[tuple[Node, bool]] = [(root, False)]
     while pending:

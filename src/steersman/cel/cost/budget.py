@@ -1,7 +1,7 @@
-"""What rules may still cost on one object.
+"""The remaining cost budget of the rules of one object.
 
-Most rules are cheap by estimate, so they run without being measured: the budget sets aside the most they can have cost
-and remembers them. Only when that is not enough any more are they measured, by evaluating them again.
+Most rules are cheap by estimate, so they run unmetered: the budget reserves the most they can have cost and remembers
+them. Only when the rest is not enough are they measured, by evaluating them again.
 """
 
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ class Measurable(Protocol):
         ...
 
     def measure(self, value: Any, old: Any) -> int:
-        """Evaluate it again and give what that cost."""
+        """Evaluate it again and return the cost."""
         ...
 
 
@@ -28,7 +28,7 @@ class Budget:
     __slots__ = ("free", "unmeasured")
 
     def __init__(self, limit: int = PER_OBJECT_LIMIT) -> None:
-        #: What is surely left; negative when the budget is exhausted.
+        #: The cost that is surely left; negative when the budget is exhausted.
         self.free = limit
         #: The rules for which ``most`` was set aside, with the values they ran on.
         self.unmeasured: list[tuple[Measurable, Any, Any]] = []
@@ -39,25 +39,25 @@ class Budget:
         return self.free < 0
 
     def is_spent(self) -> bool:
-        """Tell whether nothing at all is left."""
+        """Return whether nothing is left."""
         if self.free <= 0:
             self._settle()
         return self.free <= 0
 
     def spend(self, cost: int) -> bool:
-        """Take the cost; tell whether there was enough left."""
+        """Subtract the cost; return whether enough was left."""
         if cost > self.free:
             self._settle()
         self.free = self.free - cost if cost <= self.free else -1
         return self.free >= 0
 
     def exhaust(self) -> None:
-        """Let nothing more run."""
+        """End the budget: no further rule runs."""
         self.unmeasured.clear()
         self.free = -1
 
     def _settle(self) -> None:
-        """Measure what ran unmeasured and give back what was set aside too much."""
+        """Measure what ran unmetered, and return the excess of the reservations."""
         pending, self.unmeasured = self.unmeasured, []
         for rule, value, old in pending:
             self.free += max(rule.most - rule.measure(value, old), 0)

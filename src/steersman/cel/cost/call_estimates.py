@@ -12,7 +12,7 @@ from steersman.cel.types import CIDR, IP, NAMED_FORMAT, QUANTITY, SEMVER, URL, C
 
 
 class Sized(Protocol):
-    """An operand of a call: its expression, its type, its path from the root, and what is known of its size."""
+    """An operand of a call: its expression, its type, its path from the root, and its size if known."""
 
     @property
     def node(self) -> Node | None: ...  # noqa: D102 - fields, named above
@@ -24,11 +24,11 @@ class Sized(Protocol):
     def known_size(self) -> Estimate | None: ...  # noqa: D102 - same
 
     def size(self) -> Estimate:
-        """Give the size, from what is known or from the schema."""
+        """Return the size, as known or from the schema."""
         ...
 
     def element(self) -> "Sized | None":
-        """Give the elements as an operand, if this is a list or has parameters."""
+        """Return the elements as an operand, if this is a list or has parameters."""
         ...
 
 
@@ -46,7 +46,7 @@ _TEXT = frozenset({Kind.STRING, Kind.BYTES})
 
 
 def _traversal(operands: Sequence[Sized]) -> CallEstimate | None:
-    """Look at every element, and at every character of elements that are strings."""
+    """Return the cost of visiting every element, and every character of elements that are strings."""
     target = operands[0]
     element = target.element()
     if element is None:
@@ -88,7 +88,7 @@ def _replace(operands: Sequence[Sized]) -> CallEstimate | None:
 
 
 def _replacements(size: int, old: int, *, shrinks: bool) -> tuple[int, int]:
-    """Give how often the longest part is replaced at least, and what is kept of the text beside."""
+    """Return the minimum number of replacements of the longest part, and how much of the text is kept."""
     if old == 0:
         return min(size + 1, LIMIT), size
     return (math.ceil(size / old), 0) if shrinks else (0, size)
@@ -137,7 +137,7 @@ def _contains_cidr(operands: Sequence[Sized]) -> CallEstimate | None:
 
 
 def _parsed(operand: Sized) -> Estimate:
-    """Give the cost of reading an operand that may still be text."""
+    """Return the cost of reading an operand that may still be text."""
     return operand.size().scaled(TRAVERSAL) if operand.type.kind is Kind.STRING else ZERO
 
 

@@ -32,7 +32,7 @@ _NOTHING = Estimate(LIMIT, 0)
 
 
 def estimate_cost(root: Node, declared: Declaration | None) -> int:
-    """Give the most that one evaluation of a checked tree can cost."""
+    """Return the most that one evaluation of a checked tree can cost."""
     return _Coster(declared).cost(root).most
 
 
@@ -52,7 +52,7 @@ class _Entries:
 
 @dataclass(frozen=True, slots=True)
 class _Local:
-    """A name that a comprehension gives."""
+    """A variable of a comprehension."""
 
     path: Path
     size: Estimate | None
@@ -109,7 +109,7 @@ class _Coster:
     # Sizes and paths
 
     def declared_size(self, path: Path) -> Estimate | None:
-        """Look a path up in the schema; its first part is taken for the root, whatever it is."""
+        """Return the size that the schema declares at a path; its first part counts as the root, whatever it is."""
         if not path or self.declared is None:
             return None
         current: Declaration | None = self.declared
@@ -203,7 +203,7 @@ class _Coster:
         return cost
 
     def _indexed(self, node: Call, overload: str, result: Estimate | None) -> Estimate | None:
-        """Follow an index into the elements."""
+        """Return the estimate of an element at an index."""
         step = {"index_list": "@items", "index_map": "@values"}.get(overload)
         if step is None:
             return result
@@ -264,7 +264,7 @@ class _Coster:
                 return ZERO
 
     def _all(self, nodes: list[Node]) -> tuple[Estimate, Estimate]:
-        """Give the cost of all and the size of any."""
+        """Return the cost of all and the size of any."""
         total = ZERO
         size = _NOTHING if nodes else ZERO
         for node in nodes:

@@ -27,7 +27,7 @@ class Meter:
         self.limit = limit
 
     def spend(self, amount: int) -> None:
-        """Count; raises ``CostExceeded`` beyond the limit."""
+        """Add a cost; raises ``CostExceeded`` beyond the limit."""
         self.cost += amount
         if self.cost > self.limit:
             raise CostExceeded
@@ -143,15 +143,15 @@ def _sets(factor: int) -> Price:
     return lambda args, _result: 1 + _size(args[0]) * _size(args[1]) * factor
 
 
-#: Nothing that a function looks at may weigh more, whatever its price says.
+#: Maximum weight of a value that a function looks through, whatever its price.
 _HEAVIEST = 10_000_000
 _CONTAINERS = LIST_CLASSES | MAP_CLASSES
 
 
 def check_weight(args: Sequence[Any]) -> None:
-    """Refuse to look through lists of lists that are far larger than what it cost to make them.
+    """Reject lists of lists that are far larger than what it cost to build them.
 
-    A list may hold the same long list many times over: that is cheap to make and would take for ever to compare.
+    A list may hold the same long list many times: that is cheap to build and would take forever to compare.
     """
     nested = [arg for arg in args if arg.__class__ is list and arg and arg[0].__class__ in _CONTAINERS]
     if nested and math.prod(_weight(arg, {}) for arg in nested) > _HEAVIEST:
@@ -229,7 +229,7 @@ _BY_OVERLOAD: dict[str, Price] = {
 
 
 def price_of(function: str, overloads: Sequence[str]) -> Price:
-    """Find how a call is priced; most cost one."""
+    """Return the price of a call; most cost one."""
     by_function = _BY_FUNCTION.get(function)
     if by_function is not None:
         return by_function
@@ -237,5 +237,5 @@ def price_of(function: str, overloads: Sequence[str]) -> Price:
 
 
 def is_flat(price: Price) -> bool:
-    """Tell whether a price is one, whatever the arguments."""
+    """Return whether a price is one for all arguments."""
     return price is _nominal

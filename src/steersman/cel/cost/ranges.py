@@ -12,12 +12,12 @@ def add(left: int, right: int) -> int:
 
 
 def multiply(left: int, right: int) -> int:
-    """Multiply, never beyond the limit."""
+    """Return the product, limited."""
     return min(left * right, LIMIT)
 
 
 def scale(amount: int, factor: float) -> int:
-    """Multiply by a factor and round up, never beyond the limit."""
+    """Return a multiple rounded up, limited."""
     product = float(amount) * factor
     return LIMIT if product >= LIMIT else math.ceil(product)
 
@@ -34,20 +34,20 @@ class Estimate:
         return Estimate(add(self.least, other.least), add(self.most, other.most))
 
     def times(self, other: "Estimate") -> "Estimate":
-        """Multiply."""
+        """Return the product."""
         return Estimate(multiply(self.least, other.least), multiply(self.most, other.most))
 
     def scaled(self, factor: float) -> "Estimate":
-        """Multiply by a factor and round up."""
+        """Return a multiple, rounded up."""
         return Estimate(scale(self.least, factor), scale(self.most, factor))
 
     def union(self, other: "Estimate") -> "Estimate":
-        """Cover both."""
+        """Return the range that covers both."""
         return Estimate(min(self.least, other.least), max(self.most, other.most))
 
 
 def exactly(amount: int) -> Estimate:
-    """Give an estimate that is certain."""
+    """Return an estimate that is certain."""
     return Estimate(amount, amount)
 
 

@@ -1,4 +1,4 @@
-"""What generated code calls: the few names it knows, and how it hands a question on."""
+"""The names that generated code uses, and how it defers to the interpreter."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from steersman.cel.library.core import divide_ints, remainder_ints
 
 
 class Undecided(Exception):  # noqa: N818 - a question handed on, not an error
-    """The generated code cannot tell; the interpreter can."""
+    """The generated code cannot decide; the interpreter can."""
 
 
 def _bail() -> Any:

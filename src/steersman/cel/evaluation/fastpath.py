@@ -1,9 +1,9 @@
-"""Python source for the common rules: the value of a rule without its bookkeeping, an order of magnitude faster.
+"""Generates Python source for the common rules: the value of a rule without metering, ten times faster.
 
-The generated function works on plain JSON. It decides only what is certain: whenever a field is missing, a number
-overflows, a type is not what the schema says or a list is longer than declared, it raises, and the interpreter decides.
-So it needs neither error absorption nor texts, and a rule whose estimated cost is within the limit needs no meter.
-What it does not support has no generated function at all.
+The generated function works on plain JSON. It returns only what is certain: if a field is missing, a number overflows,
+a type is not the declared one or a list is longer than declared, it raises, and the interpreter decides. So it needs
+neither error absorption nor messages, and a rule whose estimated cost is within the limit needs no meter. An expression
+that uses anything else has no generated function.
 """
 
 import math
@@ -31,9 +31,9 @@ class _Unsupported(Exception):  # noqa: N818 - a question handed on, not an erro
 
 
 def generate(root: Node, shape: Shape, clip: Clip = UNCLIPPED) -> Fast | None:
-    """Generate a function of ``self`` and ``oldSelf``, or give ``None`` where there is no generated form.
+    """Return a function of ``self`` and ``oldSelf``; ``None`` for an expression without a generated form.
 
-    It decides nothing about values that are larger than the clip.
+    The function raises ``Undecided`` for values that are larger than the clip.
     """
     emitter = _Emitter(shape, clip)
     try:
@@ -50,7 +50,7 @@ _COMPARISONS = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "_==_": "=="
 _ARITHMETIC = {"_+_": "+", "_-_": "-", "_*_": "*"}
 _ORDERED = frozenset({Kind.INT, Kind.DOUBLE, Kind.STRING})
 _SCALAR = frozenset({Kind.INT, Kind.DOUBLE, Kind.STRING, Kind.BOOL})
-#: What functions of the libraries take and give without looking through a schema.
+#: Types that library functions take and return without a schema.
 _PASSED = _SCALAR | {Kind.OPAQUE, Kind.OBJECT}
 _COMPOSITE = frozenset({Kind.LIST, Kind.MAP, Kind.OBJECT})
 _CLASSES: dict[type[Shape], str] = {IntShape: "int", StringShape: "str", BoolShape: "bool"}
@@ -112,7 +112,7 @@ class _Emitter:
         return f"({node.value!r})"
 
     def _checked(self, place: "_Raw | str") -> str:
-        """Insist that JSON is what its schema says."""
+        """Return code that checks that JSON has the declared type."""
         if isinstance(place, str):
             return place
         temporary = self._fresh("t")
@@ -361,7 +361,7 @@ class _Emitter:
     # Loops
 
     def _container_code(self, raw: _Raw) -> str:
-        """Write code for a list or map of the resource; it is no longer than declared."""
+        """Return code for a list or map of the resource, which is no longer than declared."""
         if isinstance(raw.shape, ListShape):
             return f"bounded({raw.code}, list, {self._most(raw.shape.most)})"
         if isinstance(raw.shape, ObjectShape) and not raw.shape.is_object:
@@ -392,7 +392,7 @@ class _Emitter:
         return f"for {first}, {second} in {pairs}"
 
     def _loop_over_result(self, node: Comprehension, source: Call, element: str) -> str:
-        """Write a loop over what a function gives; only once, for nothing declares how long that is."""
+        """Return a loop over the result of a function; only once, because its length is not declared."""
         if self._loops or node.iter_var2 is not None:
             raise _Unsupported
         self._loops += 1
@@ -428,7 +428,7 @@ class _Emitter:
         return self.scalar(added)
 
     def _built_list(self, node: Comprehension, write: Callable[[Node], str]) -> str:
-        """Write ``filter`` and ``map``; ``write`` gives the code of what is added."""
+        """Return code for ``filter`` and ``map``; ``write`` returns the code of the added value."""
         step: Node = node.step
         predicate: Node | None = None
         if node.is_bind or not isinstance(node.init, ListExpr):
@@ -454,17 +454,17 @@ _BYTES_PER_CHARACTER = 4
 
 
 def _may_exceed(declared: int | None, clip: int) -> bool:
-    """Tell whether a string that the schema allows may be longer than the clip."""
+    """Return whether a string that the schema allows may be longer than the clip."""
     return clip != UNCLIPPED.text and (declared is None or declared * _BYTES_PER_CHARACTER > clip)
 
 
 def _is_number(node: Node) -> bool:
-    """Tell whether a double is surely not NaN: it is written, or JSON."""
+    """Return whether a double is surely not NaN: it is written, or JSON."""
     return isinstance(node, Literal | Ident | Select)
 
 
 def _property(shape: Shape, field: str) -> tuple[str, Shape]:
-    """Find the JSON key and the shape of a field as rules spell it."""
+    """Return the JSON key and the shape of a field by its name in rules."""
     if not isinstance(shape, ObjectShape):
         raise _Unsupported
     name = unescape(field) if shape.is_object else field
@@ -474,7 +474,7 @@ def _property(shape: Shape, field: str) -> tuple[str, Shape]:
     return name, found
 
 
-#: Functions with a meaning of their own in generated code, or none.
+#: Functions that are special in generated code, or not supported by it.
 _NOT_PASSED = frozenset({"dyn", "type", "@not_strictly_false", "_?._", "or", "orValue", "value"})
 
 _WRITERS: Mapping[str, Callable[[_Emitter, Call], str]] = {

@@ -15,7 +15,7 @@ Elements = Callable[[Frame, Any], Any]
 
 
 def elements_into(slot: int) -> Elements:
-    """Put the elements of a list or the keys of a map into a place of the frame, one after the other."""
+    """Return an iteration that stores the elements of a list or the keys of a map in a slot of the frame."""
 
     def elements(frame: Frame, container: Any) -> Any:
         for frame[slot] in _iterated(container):
@@ -25,7 +25,7 @@ def elements_into(slot: int) -> Elements:
 
 
 def pairs_into(first: int, second: int) -> Elements:
-    """Put places and elements of a list, or keys and values of a map, into two places of the frame."""
+    """Return an iteration that stores indexes and elements of a list, or keys and values of a map, in two slots."""
 
     def elements(frame: Frame, container: Any) -> Any:
         pairs = enumerate(container) if container.__class__ in LIST_CLASSES else _map_items(container)
@@ -77,7 +77,7 @@ def _insert_all(made: CelMap, more: Any) -> CelMap:
 
 
 def builder_of(node: Comprehension) -> Builder | None:
-    """Recognize the steps of ``map``, ``filter`` and the ``transform`` macros."""
+    """Return the builder of the steps of ``map``, ``filter`` and the ``transform`` macros; ``None`` for other steps."""
     step, predicate = node.step, None
     if isinstance(step, Call) and step.function == "_?_:_" and isinstance(node.init, ListExpr | MapExpr):
         predicate, step = step.args[0], step.args[1]

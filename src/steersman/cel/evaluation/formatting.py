@@ -1,4 +1,4 @@
-"""``'%d of %s'.format([...])``: clauses, their values, and what can be said about them before they run."""
+"""``'%d of %s'.format([...])``: its clauses, their values, and the checks before it runs."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ _VERBS = "sdfebxXo"
 
 
 def parse_format(text: str, arguments: int) -> tuple[list[Clause], str]:
-    """Split a format string into clauses and the text behind the last one; there must be that many arguments."""
+    """Split a format string into clauses and the text after the last one; the number of arguments must match."""
     clauses: list[Clause] = []
     before = ""
     place = 0
@@ -89,7 +89,7 @@ def _unparsable(reason: str) -> None:
 
 
 def format_string(text: str, arguments: Any) -> str:
-    """Fill the values of a list into a format string."""
+    """Format the values of a list."""
     clauses, rest = parse_format(text, len(arguments))
     parts: list[str] = []
     for place, clause in enumerate(clauses):
@@ -256,7 +256,7 @@ _STRING_KINDS = frozenset(
         Kind.DYN,
     }
 )
-#: The kinds of arguments that each clause takes, as far as types tell.
+#: The kinds of arguments that each clause takes, by type.
 _KINDS = {
     "s": _STRING_KINDS,
     "d": frozenset({Kind.INT, Kind.UINT, Kind.DYN}),
@@ -270,7 +270,7 @@ _KINDS = {
 
 
 def check_format(call: Node, text: str, arguments: Sequence[Node]) -> tuple[Node, str] | None:
-    """Find what is wrong with a format call from its constant text and the types of its arguments: where, and what."""
+    """Return the node and the message of an error in a format call, from its constant text and argument types."""
     try:
         clauses, _ = parse_format(text, len(arguments))
     except FormatError as error:

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     rf"(?P<atom>{_LITERAL}|{_CLASS}|\.|\\[dw])(?P<repeat>[*+?]|\{{[0-9]{{1,2}}(?:,[0-9]{{0,2}})?\}})?(?![*+?])"
     r"|(?P<open>\((?:\?:)?)|(?P<close>\)\??(?![*+?{]))|(?P<choice>\|)"
 )
-#: Repetitions in one pattern: with so many, a text of so many characters is searched in no time whatever it is.
+#: Repetitions in one pattern up to which a text of that many characters is searched quickly, whatever it is.
 _MOST_REPEATS = 2
 _LONGEST_TEXT = 256
 _LONGEST_PATTERN = 1000
@@ -50,7 +50,7 @@ def _translated(pattern: str) -> str | None:
 
 
 def searcher(pattern: str) -> Search:
-    """Give a function that searches a text for the pattern; raises ``PatternError``."""
+    """Return a function that searches a text for the pattern; raises ``PatternError``."""
     careful: Search = compiled(pattern).search
     translated = _translated(pattern)
     if translated is None:

@@ -39,7 +39,7 @@ class Ruling(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Authorizer(Opaque):
-    """Somebody who can be asked what a user may do."""
+    """Decides what a user may do."""
 
     ask: Callable[[Question], Ruling]
     #: What the request itself is about.
@@ -51,7 +51,7 @@ class Authorizer(Opaque):
 
 @dataclass(frozen=True, slots=True)
 class _Check(Opaque):
-    """A question that is not complete yet."""
+    """An incomplete authorization check."""
 
     authorizer: Authorizer
     question: Question
@@ -114,7 +114,7 @@ def _name(check: _ResourceCheck, name: str) -> _ResourceCheck:
 
 
 def _unselected(check: _ResourceCheck, selector: str) -> _ResourceCheck:
-    """Take no notice of a selector, as an authorizer by roles does."""
+    """Return the check unchanged: selectors are ignored, as by an authorizer by roles."""
     del selector
     return check
 

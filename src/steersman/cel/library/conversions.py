@@ -136,7 +136,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-#: Every conversion: to which type, from which type, how. The order is the one in which overloads are tried.
+#: Every conversion: target type, source type, function. Overloads are tried in this order.
 _TABLE: list[tuple[str, CelType, str, CelType, Callable[[Any], Any]]] = [
     ("bool", BOOL, "bool_to_bool", BOOL, _same),
     ("bool", BOOL, "string_to_bool", STRING, _string_to_bool),

@@ -53,17 +53,17 @@ def add_ints(left: int, right: int) -> int:
 
 
 def subtract_ints(left: int, right: int) -> int:
-    """Subtract; raises when the difference does not fit."""
+    """Return the difference; raises if it does not fit."""
     return check_int(left - right)
 
 
 def multiply_ints(left: int, right: int) -> int:
-    """Multiply; raises when the product does not fit."""
+    """Return the product; raises if it does not fit."""
     return check_int(left * right)
 
 
 def divide_ints(left: int, right: int) -> int:
-    """Divide, rounding towards zero."""
+    """Return the quotient, rounded towards zero."""
     if right == 0:
         raise EvaluationError("division by zero")
     quotient = abs(left) // abs(right)
@@ -71,7 +71,7 @@ def divide_ints(left: int, right: int) -> int:
 
 
 def remainder_ints(left: int, right: int) -> int:
-    """Give what division leaves; it has the sign of the dividend."""
+    """Return what division leaves; it has the sign of the dividend."""
     if right == 0:
         raise EvaluationError("modulus by zero")
     if right == -1:
@@ -93,7 +93,7 @@ def _remainder_uints(left: int, right: int) -> Uint:
 
 
 def divide_doubles(left: float, right: float) -> float:
-    """Divide; by zero gives an infinity, or NaN."""
+    """Return the quotient; division by zero is an infinity, or NaN."""
     if right:
         return left / right
     if math.isnan(left) or left == 0:
@@ -102,24 +102,24 @@ def divide_doubles(left: float, right: float) -> float:
 
 
 def negate_int(value: int) -> int:
-    """Change the sign; raises for the smallest integer."""
+    """Return the negated integer; raises for the smallest one."""
     return check_int(-value)
 
 
 def concatenate(left: Any, right: Any) -> Any:
-    """Put one list behind another; a list of type set or map keeps its meaning when it is on the left."""
+    """Return two lists concatenated; a list of type set or map keeps its meaning when it is on the left."""
     if right.__class__ not in LIST_CLASSES:
         raise NoSuchOverload
     return left.plus(right) if isinstance(left, SchemaList) else [*left, *right]
 
 
 def size(value: Any) -> int:
-    """Count characters, bytes, elements or entries."""
+    """Return the number of characters, bytes, elements or entries."""
     return len(value)
 
 
 def index(container: Any, key: Any) -> Any:
-    """Give the element at a place or the value under a key."""
+    """Return the element at a place or the value under a key."""
     if container.__class__ in LIST_CLASSES:
         return _element(container, key)
     if container.__class__ in MAP_CLASSES:
@@ -150,7 +150,7 @@ def _element(container: Any, key: Any) -> Any:
 
 
 def optional_index(container: Any, key: Any) -> Present | Absent:
-    """Give the element or value if there is one; also of an optional container."""
+    """Return the element or value if there is one; also of an optional container."""
     if isinstance(container, Absent):
         return NONE
     if isinstance(container, Present):
@@ -165,14 +165,14 @@ def optional_index(container: Any, key: Any) -> Present | Absent:
 
 
 def map_insert(target: Any, key: Any, value: Any) -> CelMap:
-    """Give a map with one key more, which must be new."""
+    """Return a map with one key more, which must be new."""
     if isinstance(target, CelMap):
         return target.with_entry(key, value)
     return CelMap(target.items()).with_entry(key, value)
 
 
 def map_insert_all(target: Any, more: Any) -> CelMap:
-    """Give a map with the keys of another one added, which must be new."""
+    """Return a map with the keys of another one added, which must be new."""
     for key in keys_of(more):
         target = map_insert(target, key, find(more, key))
     return target if isinstance(target, CelMap) else CelMap(target.items())

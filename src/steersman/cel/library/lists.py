@@ -125,7 +125,7 @@ def _sort_by(values: Any, keys: Any) -> Any:
 
 
 def _range(length: int) -> list[int]:
-    # It costs as much as it is long; what is too long is not built first.
+    # The cost is its length; a list that is too long is not built first.
     if length > PER_CALL_LIMIT:
         raise CostExceeded
     return list(range(length))

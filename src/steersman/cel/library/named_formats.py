@@ -1,4 +1,4 @@
-"""Named formats: ``format.dns1123Label().validate(self)`` gives what is wrong with a string, if anything is."""
+"""Named formats: ``format.dns1123Label().validate(self)`` returns the errors of a string, if any."""
 
 import re
 from collections.abc import Callable
@@ -37,7 +37,7 @@ _SHORTEST_MASKED = 2
 
 
 def _prefix_of(check: Faults) -> Faults:
-    """Check what a generated name begins with: a dash at the end is fine, for something follows."""
+    """Return the check of a prefix of a generated name: a dash at the end is valid, because a suffix follows."""
 
     def run(text: str) -> list[str]:
         if len(text) >= _SHORTEST_MASKED and text.endswith("-"):

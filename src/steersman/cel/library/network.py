@@ -30,7 +30,7 @@ class Ip(Opaque):
 
     @property
     def address(self) -> IPv4Address | IPv6Address:
-        """The address as Python knows it."""
+        """The address as a Python object."""
         return IPv4Address(self.raw) if len(self.raw) == _V4_BYTES else IPv6Address(self.raw)
 
     def __len__(self) -> int:
@@ -39,7 +39,7 @@ class Ip(Opaque):
 
 @dataclass(frozen=True, slots=True)
 class Cidr(Opaque):
-    """A network: an address and how many of its bits count. The other bits are kept as they were written."""
+    """A network: an address and its prefix length. The other bits are kept as written."""
 
     ip: Ip
     bits: int
@@ -47,22 +47,22 @@ class Cidr(Opaque):
     type_name: ClassVar[str] = "net.CIDR"
 
     def __len__(self) -> int:
-        """Give the bytes that count, for the cost of comparing."""
+        """Return the bytes that count, for the cost of comparing."""
         return (self.bits + 7) // 8
 
     def masked(self) -> "Cidr":
-        """Clear the bits that do not count."""
+        """Return the network with the host bits cleared."""
         unused = len(self.ip.raw) * 8 - self.bits
         number = int.from_bytes(self.ip.raw) >> unused << unused
         return Cidr(Ip(number.to_bytes(len(self.ip.raw))), self.bits)
 
     def contains(self, other: Ip) -> bool:
-        """Tell whether an address lies in the network."""
+        """Return whether an address lies in the network."""
         return len(other.raw) == len(self.ip.raw) and Cidr(other, self.bits).masked().ip == self.masked().ip
 
 
 class _AddressError(Exception):
-    """Text is not an address; says why in Go's words."""
+    """Text is not an address; the message is Go's."""
 
     def __init__(self, reason: str, at: str = "") -> None:
         super().__init__(f"{reason} (at {quoted(at)})" if at else reason)
@@ -125,7 +125,7 @@ class _V6Reader:
         return self.raw[: max(self.gap, 0)] + bytes(missing) + self.raw[max(self.gap, 0) :]
 
     def _group(self) -> bool:
-        """Read one group and what stands behind it; tell whether another one must follow."""
+        """Read one group and its separator; return whether another group must follow."""
         length = 0
         while length < len(self.rest) and self.rest[length] in _HEX:
             if length >= _GROUP_DIGITS:
@@ -162,7 +162,7 @@ class _V6Reader:
 
 
 def _parse_address(text: str) -> tuple[bytes, str]:
-    """Give the bytes of an address and its zone."""
+    """Return the bytes of an address and its zone."""
     kind = next((char for char in text if char in ".:%"), "")
     if kind == ".":
         return _parse_v4(text), ""

@@ -18,7 +18,7 @@ _MAP = map_of(_K, _V)
 
 
 def value_of(optional: Optional) -> Any:
-    """Give what is inside; raises when there is nothing."""
+    """Return the value inside; raises if there is none."""
     if isinstance(optional, Absent):
         raise EvaluationError("optional.none() dereference")
     return optional.value

@@ -39,7 +39,7 @@ class Amount(Opaque):
     type_name: ClassVar[str] = "kubernetes.Quantity"
 
     def equals(self, other: object) -> bool:
-        """Compare amounts, however they are held."""
+        """Return whether two amounts are equal, in any representation."""
         if not isinstance(other, Amount):
             return Opaque.equals(self, other)
         return _compare(self, other) == 0
@@ -91,7 +91,7 @@ _SMALLEST = Amount(-INT_MAX, 0, is_small=False)
 
 
 def _rounded(digits: int, scale: int) -> Amount:
-    """Round away from zero to whole nanos."""
+    """Return the amount rounded away from zero to whole nanos."""
     if scale >= _NANO:
         return Amount(digits, scale, is_small=False)
     if _NANO - scale > _WIDEST + len(str(abs(digits))):
@@ -103,7 +103,7 @@ def _rounded(digits: int, scale: int) -> Amount:
 
 
 def _aligned(left: Amount, right: Amount) -> tuple[int, int, int]:
-    """Bring two amounts to the same power of ten."""
+    """Return two amounts scaled to the same power of ten."""
     scale = min(left.scale, right.scale)
     if max(left.scale, right.scale) - scale > _WIDEST:
         raise EvaluationError("quantity out of range")

@@ -1,6 +1,6 @@
 """Regular expressions: ``find``, ``findAll``, and how patterns are compiled.
 
-The engine is RE2, the one whose syntax Kubernetes has; its time is linear in the text, whatever the pattern.
+The engine is RE2, whose syntax Kubernetes uses; its time is linear in the text for every pattern.
 """
 
 import re
@@ -16,7 +16,7 @@ from steersman.cel.types import INT, STRING, list_of
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 
-#: RE2's words for what is wrong with a pattern, and Go's.
+#: RE2's message for an invalid pattern, and Go's.
 _WORDS = {
     "missing ]": "missing closing ]",
     "missing )": "missing closing )",

@@ -80,7 +80,7 @@ def _check_build(text: str) -> None:
 
 
 def _tolerant(text: str) -> Version:
-    """Read a version that may begin with v, be short, or have leading zeros."""
+    """Parse a version that may begin with v, be short, or have leading zeros."""
     parts = text.removeprefix("v").split(".", _PARTS - 1)
     for place, part in enumerate(parts):
         if len(part) > 1:
@@ -104,7 +104,7 @@ def _is_semver(text: str, normalize: bool = False) -> bool:
 
 
 def _rank(version: Version) -> tuple[object, ...]:
-    """Order versions: a pre-release is less than the release; numbers are less than words."""
+    """Return the sort key of a version: a pre-release is less than the release; numbers are less than words."""
     words = tuple((0, part, "") if isinstance(part, int) else (1, 0, part) for part in version.prerelease)
     return (version.numbers, not version.prerelease, words)
 

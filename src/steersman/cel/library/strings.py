@@ -8,6 +8,7 @@ from steersman.cel.errors import CostExceeded, EvaluationError
 from steersman.cel.evaluation.formatting import format_string
 from steersman.cel.types import DYN, INT, STRING, list_of
 from steersman.cel.values.values import display
+from steersman.golang.text import ESCAPES
 
 #: Looking at a longer text costs more than one evaluation may.
 _LONGEST_RESULT = int(PER_CALL_LIMIT / TRAVERSAL)
@@ -15,19 +16,7 @@ _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER = {code + 32: code for code in range(ord("A"), ord("Z") + 1)}
 #: What Go calls white space.
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-_QUOTED = str.maketrans(
-    {
-        "\a": "\\a",
-        "\b": "\\b",
-        "\f": "\\f",
-        "\n": "\\n",
-        "\r": "\\r",
-        "\t": "\\t",
-        "\v": "\\v",
-        "\\": "\\\\",
-        '"': '\\"',
-    }
-)
+_QUOTED = str.maketrans(ESCAPES)
 
 
 def _out_of_range(place: int) -> EvaluationError:
@@ -68,7 +57,7 @@ def _replace(text: str, old: str, new: str, count: int = -1) -> str:
 
 
 def _check_length(length: int) -> None:
-    """Refuse a text before it is built that no evaluation could afford to look at."""
+    """Reject a text before it is built if no evaluation could afford to look at it."""
     if length > _LONGEST_RESULT:
         raise CostExceeded
 

@@ -23,12 +23,12 @@ _ASCII_HEX_DIGIT = 8
 
 
 class UrlError(Exception):
-    """Text is not a URL; says why in Go's words."""
+    """Text is not a URL; the message is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Url(Opaque):
-    """A URL in its parts; the path is kept as it was written if that was a proper way to write it."""
+    """A URL in its parts; the path is kept as written if that was a valid form."""
 
     scheme: str = ""
     opaque: str = ""
@@ -143,7 +143,7 @@ def _is_escape(part: str) -> bool:
 
 
 def _check_host_escape(part: str, text: str) -> None:
-    # In a host only what is not ASCII may be escaped, and the sign that begins a zone.
+    # In a host only non-ASCII characters may be escaped, and the sign that begins a zone.
     if not _is_escape(part) or (int(part[1], 16) < _ASCII_HEX_DIGIT and part != "%25"):
         raise _fail(text, f"invalid URL escape {quoted(part)}")
 

@@ -35,7 +35,7 @@ _ESCAPED = re.compile(r"__[^_]+__")
 
 
 def escape(name: str) -> str | None:
-    """Write a property name as an identifier; ``None`` when rules cannot name it at all."""
+    """Return a property name as an identifier; ``None`` if rules cannot name it."""
     if not _NAME.fullmatch(name):
         return None
     if name in RESERVED:
@@ -44,7 +44,7 @@ def escape(name: str) -> str | None:
 
 
 def unescape(identifier: str) -> str | None:
-    """Give the property name that an identifier stands for; ``None`` for an unknown escape."""
+    """Return the property name that an identifier stands for; ``None`` for an unknown escape."""
     if "__" not in identifier:
         return identifier
     broken = False

@@ -1,7 +1,7 @@
-"""Text becomes tokens.
+"""Splits text into tokens.
 
-The longest token wins. Text that is no token is reported as Kubernetes reports it: from where it began to the character
-that ended all hope, and reading goes on behind it.
+The longest token wins. Text that is not a token is reported as Kubernetes reports it: from where it began to the
+character that made it invalid, and reading continues after it.
 """
 
 import re
@@ -61,11 +61,11 @@ class Token(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """A source in pieces: the tokens, of which the last is the end, and what is wrong with the rest."""
+    """The tokens of a source, of which the last is the end, and the issues of the rest."""
 
     tokens: list[Token]
     issues: list[Issue]
-    #: From where to where the source is no token.
+    #: Ranges of the source that are not tokens.
     holes: list[tuple[int, int]]
 
 
@@ -104,7 +104,7 @@ _BROKEN = (
 
 
 def tokenize(text: str) -> Tokens:
-    """Split the text; what is no token becomes an issue and is left out."""
+    """Split the text; what is not a token becomes an issue and is left out."""
     tokens: list[Token] = []
     issues: list[Issue] = []
     holes: list[tuple[int, int]] = []

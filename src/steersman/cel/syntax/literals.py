@@ -25,13 +25,13 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 def string_value(text: str) -> str:
-    """Give what a written string stands for; ``ValueError`` when an escape stands for no character."""
+    """Return what a written string stands for; ``ValueError`` when an escape stands for no character."""
     body, raw = _body(text)
     return body if raw else _ESCAPE.sub(_string_escape, body)
 
 
 def bytes_value(text: str) -> bytes:
-    """Give the bytes that a bytes literal stands for; characters become UTF-8, an escaped ``xff`` is one byte."""
+    """Return the bytes that a bytes literal stands for; characters become UTF-8, an escaped ``xff`` is one byte."""
     body, raw = _body(text[1:])
     if raw:
         return body.encode()
@@ -44,7 +44,7 @@ def bytes_value(text: str) -> bytes:
 
 
 def int_value(text: str) -> int:
-    """Give the number; ``ValueError`` when it does not fit into 64 bits."""
+    """Return the number; ``ValueError`` when it does not fit into 64 bits."""
     number = _integer(text)
     if not INT_MIN <= number <= INT_MAX:
         raise ValueError("invalid int literal")
@@ -52,7 +52,7 @@ def int_value(text: str) -> int:
 
 
 def uint_value(text: str) -> Uint:
-    """Give the number; ``ValueError`` when it does not fit into 64 bits."""
+    """Return the number; ``ValueError`` when it does not fit into 64 bits."""
     number = _integer(text[:-1])
     if number > UINT_MAX:
         raise ValueError("invalid uint literal")
@@ -60,7 +60,7 @@ def uint_value(text: str) -> Uint:
 
 
 def double_value(text: str) -> float:
-    """Give the number; ``ValueError`` when it is too large."""
+    """Return the number; ``ValueError`` when it is too large."""
     number = float(text)
     if number in (float("inf"), float("-inf")):
         raise ValueError("invalid double literal")

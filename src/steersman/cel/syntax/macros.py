@@ -27,7 +27,7 @@ class MacroError(Exception):
 
 
 def expand(offset: int, function: str, target: Node | None, args: list[Node]) -> Node | None:
-    """Rewrite the call if it is a macro with that many arguments; ``None`` leaves it alone."""
+    """Expand a call if it is a macro with that many arguments; ``None`` leaves it alone."""
     macro = _MACROS.get((function, len(args), target is not None))
     if macro is None:
         return None
@@ -73,7 +73,7 @@ class _Site:
 
 
 class _Loop:
-    """What a macro runs over and the names it gives."""
+    """The range of a macro and its loop variables."""
 
     __slots__ = ("name", "name2", "target")
 
@@ -142,7 +142,7 @@ def _exists_one(variables: int) -> _Macro:
 
 
 def _filtered(site: _Site, parts: list[Node], step: Callable[[Node], Node]) -> Node:
-    """Apply the step to the last part; with a part before it, only where that holds."""
+    """Return the step applied to the last part; with a part before it, only where that holds."""
     if len(parts) == 1:
         return step(parts[0])
     predicate, transform = parts

@@ -1,6 +1,6 @@
-"""Tokens become a tree, with errors worded as Kubernetes words them.
+"""Parses tokens into a tree, with errors worded as Kubernetes words them.
 
-A misplaced token is skipped when the next one fits and a missing bracket is assumed; after anything worse parsing ends.
+A misplaced token is skipped if the next one fits, and a missing bracket is assumed; after anything worse parsing ends.
 Depth and size are limited, so that no text can exhaust the stack.
 """
 
@@ -191,7 +191,7 @@ class _Parser:
         raise _Abort
 
     def _sync(self, expected: frozenset[TokenKind]) -> bool:
-        """Make the current token one of the expected ones; tell whether one had to be left out for that."""
+        """Make the current token one of the expected ones; return whether one had to be skipped."""
         if self._token.kind in expected:
             return False
         if self._second() not in expected:
@@ -201,7 +201,7 @@ class _Parser:
         return True
 
     def _expect(self, kind: TokenKind) -> Token:
-        """Take a token that must stand here; leave out one before it, or assume it, where that helps."""
+        """Consume a required token; skip one before it, or assume it, where that helps."""
         if self._token.kind is not kind:
             if self._second() is kind:
                 self._syntax_error("extraneous", frozenset({kind}))
@@ -215,7 +215,7 @@ class _Parser:
         return self._take()
 
     def end(self) -> None:
-        """Insist that nothing is left."""
+        """Require that nothing is left."""
         self._expect(K.END)
 
     # Grammar
@@ -371,7 +371,7 @@ class _Parser:
         return ListExpr(offset, elements, frozenset(optional))
 
     def _comma_before_more(self, closing: TokenKind) -> bool:
-        """Take a comma if something other than the closing bracket stands behind it."""
+        """Consume a comma if something other than the closing bracket follows."""
         if self._token.kind is K.COMMA and self._second() is not closing:
             self._take()
             return True
@@ -450,7 +450,7 @@ _PRIMARY: dict[TokenKind, Callable[[_Parser], Node]] = {
 
 
 def _binds(waiting: TokenKind, kind: TokenKind, rank: int) -> bool:
-    """Tell whether the waiting operator takes its operands before the new one; chains of ``&&`` are kept together."""
+    """Return whether the pending operator binds before the new one; chains of ``&&`` are kept together."""
     other = _BINARY[waiting][0]
     return other > rank or (other == rank and kind not in _LOGICAL)
 
@@ -477,7 +477,7 @@ def _balanced(function: str, terms: Sequence[Node], offsets: Sequence[int]) -> N
 
 
 def _qualified_name(node: Node) -> str | None:
-    """Give ``a.b.C`` if the node is nothing but names."""
+    """Return ``a.b.C`` if the node is nothing but names."""
     parts: list[str] = []
     while isinstance(node, Select) and not node.test_only:
         parts.append(node.field)

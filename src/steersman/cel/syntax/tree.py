@@ -1,6 +1,6 @@
-"""The nodes of an expression: what the parser builds, the checker annotates and the back ends read.
+"""The nodes of an expression: the parser builds them, the checker annotates them and the back ends read them.
 
-Every node knows its place in the source. ``type`` is filled in by the checker. Nodes are never shared between two
+Every node has its position in the source. ``type`` is filled in by the checker. Nodes are never shared between two
 places of a tree.
 """
 
@@ -133,7 +133,7 @@ ACCUMULATOR = "@result"
 
 
 def children(node: Node) -> list[Node]:
-    """Every direct sub-expression, in source order."""
+    """Return every direct sub-expression, in source order."""
     match node:
         case Select():
             return [node.operand]
@@ -152,7 +152,7 @@ def children(node: Node) -> list[Node]:
 
 
 def depth_exceeds(root: Node, limit: int) -> bool:
-    """Tell whether any path from the root is longer than the limit, without recursing."""
+    """Return whether any path from the root is longer than the limit, without recursing."""
     level = [root]
     for _ in range(limit):
         level = [child for node in level for child in children(node)]
@@ -162,7 +162,7 @@ def depth_exceeds(root: Node, limit: int) -> bool:
 
 
 def walk(root: Node) -> list[Node]:
-    """Every node of the tree, parents before children, without recursing."""
+    """Return every node of the tree, parents before children, without recursing."""
     found = [root]
     for node in found:
         found.extend(children(node))
@@ -170,7 +170,7 @@ def walk(root: Node) -> list[Node]:
 
 
 def copy(node: Node) -> Node:
-    """Duplicate an unchecked tree, so that a macro can use an operand twice."""
+    """Return a copy of an unchecked tree, so that a macro can use an operand twice."""
     match node:
         case Literal():
             return Literal(node.offset, node.value)

@@ -16,7 +16,7 @@ _NUMBERS = frozenset({int, float, Uint})
 
 
 def equals(left: Any, right: Any) -> bool:
-    """Tell whether two values are the same; raises where Kubernetes' own values refuse to compare."""
+    """Return whether two values are equal; raises where values of Kubernetes cannot be compared."""
     kind, other = left.__class__, right.__class__
     if kind is other and kind in _SIMPLE:
         return bool(left == right)
@@ -87,7 +87,7 @@ _EQUALS: dict[type, Callable[[Any, Any], bool]] = {
 
 
 def contains(container: Any, value: Any) -> bool:
-    """Tell whether a list has an equal element, or a map has the key."""
+    """Return whether a list has an equal element, or a map has the key."""
     if container.__class__ in LIST_CLASSES:
         return _list_contains(container, value)
     if container.__class__ in MAP_CLASSES:
@@ -109,7 +109,7 @@ def _list_contains(container: Any, value: Any) -> bool:
 
 
 def compare(left: Any, right: Any) -> int:
-    """Order two values: negative, zero or positive; raises where there is no order."""
+    """Return a negative number, zero or a positive number; raises where there is no order."""
     kind, other = left.__class__, right.__class__
     if kind in _NUMBERS and other in _NUMBERS:
         return _compare_numbers(left, right)
@@ -127,5 +127,5 @@ def _compare_numbers(left: float, right: float) -> int:
 
 
 def _comparable(number: float) -> float:
-    """Turn an integer into the double it is compared as."""
+    """Return the double that an integer is compared as."""
     return number if number.__class__ is float else float(number)

@@ -9,7 +9,7 @@ from steersman.cel.values.values import MISSING, NONE, Absent, Present
 
 
 def field_of(container: Any, name: str) -> Any:
-    """Give a field of an object or the value under a key of a map; of an optional, an optional."""
+    """Return a field of an object or the value under a key of a map; of an optional, an optional."""
     if container.__class__ in MAP_CLASSES:
         value = find(container, name)
         if value is not MISSING:
@@ -20,14 +20,14 @@ def field_of(container: Any, name: str) -> Any:
 
 
 def has_field(container: Any, name: str) -> bool:
-    """Tell whether a field or key is there; a value that cannot be read is an error even so."""
+    """Return whether a field or key is there; a value that cannot be read is an error even so."""
     if container.__class__ in MAP_CLASSES:
         return find(container, name) is not MISSING
     return isinstance(container, Present) and has_field(container.value, name)
 
 
 def optional_field(container: Any, name: str) -> Present | Absent:
-    """Give a field if it is there; also of an optional object."""
+    """Return a field if it is there; also of an optional object."""
     if isinstance(container, Present):
         return optional_field(container.value, name)
     if isinstance(container, Absent):

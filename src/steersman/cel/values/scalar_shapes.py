@@ -31,7 +31,7 @@ class Shape(ABC):
         return True
 
     def wrap(self, value: Any) -> Any:
-        """Give the CEL value that a JSON value is."""
+        """Return the CEL value that a JSON value is."""
         if value is None:
             if self.nullable:
                 return None
@@ -76,7 +76,7 @@ class BoolShape(Shape):
 
 
 class StringShape(Shape):
-    """``type: string``; with a format that CEL knows, what the string stands for."""
+    """``type: string``; with a format that CEL supports, the value of the string."""
 
     __slots__ = ("_parse", "most")
 
@@ -93,7 +93,7 @@ class StringShape(Shape):
 
     @property
     def is_plain(self) -> bool:
-        """False for formats: what is written in two ways may be the same, and may fail to be read."""
+        """False for formats: different texts may be the same value, and a text may be invalid."""
         return self._parse is None
 
     def _wrap(self, value: Any) -> Any:
@@ -166,7 +166,7 @@ class UntypedShape(Shape):
 
     @property
     def is_plain(self) -> bool:
-        """False: it cannot be read at all."""
+        """False: it cannot be read."""
         return False
 
     def _wrap(self, value: Any) -> Any:
@@ -193,7 +193,7 @@ class UnknownValue:
         return id(self)
 
 
-#: What the formats that CEL knows make of a string.
+#: How the formats that CEL supports read a string.
 FORMATS: dict[str, Callable[[str], Any]] = {
     "duration": _duration,
     "date": _date,

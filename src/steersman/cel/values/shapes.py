@@ -19,6 +19,7 @@ from steersman.cel.values.scalar_shapes import (
     UntypedShape,
 )
 from steersman.cel.values.values import MISSING, CelMap, JsonMap
+from steersman.json_types import JsonObject
 
 
 class ObjectShape(Shape):
@@ -49,7 +50,7 @@ class ObjectShape(Shape):
         return bool(inner) and not self.is_open and all(shape.is_plain for shape in inner)
 
     def shape_of(self, key: str) -> Shape | None:
-        """Give the shape of the value under that JSON key, if it is declared."""
+        """Return the shape of the value under that JSON key, if it is declared."""
         return self.properties.get(key) if self.is_object else self.values
 
     def _wrap(self, value: Any) -> Any:
@@ -98,7 +99,7 @@ class SchemaMap:
 
     type_name: ClassVar[str] = "map"
 
-    def __init__(self, raw: dict[str, Any], shape: ObjectShape) -> None:
+    def __init__(self, raw: JsonObject, shape: ObjectShape) -> None:
         self.raw = raw
         self.shape = shape
 
@@ -106,7 +107,7 @@ class SchemaMap:
         return len(self.raw)
 
     def find(self, key: Any) -> Any:
-        """Give the value under a key as rules spell it, or ``MISSING``; null fields of objects are missing."""
+        """Return the value under a key as rules spell it, or ``MISSING``; null fields of objects are missing."""
         if key.__class__ is not str:
             raise NoSuchOverload
         name = unescape(key) if self.shape.is_object else key
@@ -117,20 +118,20 @@ class SchemaMap:
         return MISSING if shape is None else shape.wrap(value)
 
     def keys(self) -> Iterator[str]:
-        """Go through the declared keys as rules spell them."""
+        """Yield the declared keys by their names in rules."""
         for key in self.raw:
             if self.shape.shape_of(key) is not None:
                 yield (escape(key) or key) if self.shape.is_object else key
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Go through keys and values."""
+        """Yield keys and values."""
         for key in self.keys():
             value = self.find(key)
             if value is not MISSING:
                 yield key, value
 
     def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:
-        """Compare with another map of the same size; what the schema does not declare is compared as JSON."""
+        """Return whether another map of the same size is equal; undeclared fields are compared as JSON."""
         for key, value in self.raw.items():
             if self.shape.shape_of(key) is None:
                 if not isinstance(other, SchemaMap):
@@ -173,16 +174,16 @@ class SchemaList:
         return self._item.wrap(self.raw[index])
 
     def plus(self, other: Any) -> Any:
-        """Append the elements of another list."""
+        """Return the list with the elements of another list appended."""
         return [*self, *other]
 
     def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:
-        """Compare with another list of the same length."""
+        """Return whether another list of the same length is equal."""
         return all(map(equals, self, other))
 
 
 def _exact(value: Any) -> tuple[type, Any]:
-    """Keep ``1`` and ``1.0`` and ``true`` apart, as Go's map keys are."""
+    """Return a key that keeps ``1``, ``1.0`` and ``true`` apart, like Go's map keys."""
     return value.__class__, value
 
 
@@ -192,7 +193,7 @@ class SetList(SchemaList):
     __slots__ = ()
 
     def plus(self, other: Any) -> Any:
-        """Append those elements of another list that are not there yet."""
+        """Return the list with the new elements of another list appended."""
         seen = set(map(_exact, self.raw))
         merged = list(self.raw)
         for element in other:
@@ -202,13 +203,13 @@ class SetList(SchemaList):
         return SetList(merged, self.shape)
 
     def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:  # noqa: ARG002 - members are scalars
-        """Compare with another list of the same length, in any order."""
+        """Return whether another list of the same length is equal in any order."""
         members = set(map(_exact, self.raw))
         return all(_exact(element) in members for element in other)
 
 
 class MapList(SchemaList):
-    """An array of list type ``map``: elements are known by their keys, not by their places."""
+    """An array of list type ``map``: elements are identified by their keys, not by their indexes."""
 
     __slots__ = ()
 
@@ -218,7 +219,7 @@ class MapList(SchemaList):
         return tuple(_exact(element.get(key)) for key in self.shape.keys)
 
     def plus(self, other: Any) -> Any:
-        """Replace elements of the same key, append the others."""
+        """Return the list with elements of the same key replaced, and others appended."""
         merged = list(self.raw)
         places = {self._key(element): place for place, element in enumerate(merged)}
         for element in other:
@@ -231,7 +232,7 @@ class MapList(SchemaList):
         return MapList(merged, self.shape)
 
     def matches(self, other: Any, equals: Callable[[Any, Any], bool]) -> bool:
-        """Compare with another list of the same length, key by key."""
+        """Return whether another list of the same length is equal, key by key."""
         mine = {self._key(element): element for element in self.raw}
         for element in other:
             raw = element.raw if isinstance(element, SchemaMap) else element
@@ -248,13 +249,13 @@ MAP_CLASSES: frozenset[Any] = frozenset({CelMap, JsonMap, SchemaMap})
 
 
 def find(container: Any, key: Any) -> Any:
-    """Look a key up in any map; ``MISSING`` when it is not there."""
+    """Return the value of a key of any map, or ``MISSING``."""
     found: Any = container.find(key)
     return found
 
 
 def keys_of(container: Any) -> Iterator[Any]:
-    """Go through the keys of any map."""
+    """Yield the keys of any map."""
     keys: Iterator[Any] = container.keys()
     return keys
 
@@ -300,8 +301,8 @@ def _object_shape(schema: Mapping[str, Any], *, is_root: bool) -> Shape:
     )
 
 
-def with_type_and_metadata(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Declare what every resource has at its root: ``kind``, ``apiVersion``, ``metadata.name`` and ``generateName``."""
+def with_type_and_metadata(properties: Mapping[str, Any]) -> JsonObject:
+    """Return the declarations of ``kind``, ``apiVersion``, ``metadata.name`` and ``generateName`` of every resource."""
     string = {"type": "string"}
     metadata = properties.get("metadata", {}).get("properties", {})
     if (

@@ -143,21 +143,21 @@ def _offset_text(offset: int) -> str:
 
 
 def check_timestamp(nanos: int, offset: int = 0) -> Timestamp:
-    """Insist that a moment lies in the years 1 to 9999."""
+    """Return a timestamp; raises unless it is in the years 1 to 9999."""
     if FIRST_MOMENT <= nanos <= _LAST:
         return Timestamp(nanos, offset)
     raise EvaluationError("timestamp overflow")
 
 
 def check_duration(nanos: int) -> Duration:
-    """Insist that a duration fits into 64 bits of nanoseconds."""
+    """Return a duration; raises unless it fits into 64 bits of nanoseconds."""
     if INT_MIN <= nanos <= INT_MAX:
         return Duration(nanos)
     raise EvaluationError("integer overflow")
 
 
 def local_time(timestamp: Timestamp, zone: str = "UTC") -> datetime:
-    """Give the wall clock at that moment in a zone: a name such as ``Europe/Paris`` or an offset such as ``+02:00``."""
+    """Return the local time in a zone: a name such as ``Europe/Paris`` or an offset such as ``+02:00``."""
     try:
         return (_EPOCH + timedelta(seconds=timestamp.nanos // SECOND)).astimezone(_zone(zone))
     except OverflowError:

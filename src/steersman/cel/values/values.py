@@ -36,7 +36,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A moment, in nanoseconds since 1970 in UTC; it is written in the zone in which it was given."""
+    """A point in time, in nanoseconds since 1970 in UTC; it is printed in the zone in which it was written."""
 
     nanos: int
     #: Seconds east of UTC.
@@ -47,7 +47,7 @@ class Timestamp:
 
 @dataclass(frozen=True, slots=True)
 class TypeValue:
-    """A type as a value: what ``type(x)`` gives and what the name ``int`` stands for."""
+    """A type as a value: the result of ``type(x)`` and the value of the name ``int``."""
 
     name: str
 
@@ -82,14 +82,14 @@ class Opaque:
     type_name: ClassVar[str]
 
     def equals(self, other: Any) -> bool:
-        """Compare with another value of the same kind; anything else has no such overload."""
+        """Return whether another value of the same type is equal; other types have no such overload."""
         if other.__class__ is not self.__class__:
             raise NoSuchOverload
         return bool(self == other)
 
 
 def map_key(key: Any) -> Any:
-    """Give what a key is looked up by: numbers by their amount, booleans apart from numbers."""
+    """Return what a key is looked up by: numbers by their amount, booleans apart from numbers."""
     if key.__class__ is bool:
         return (key,)
     return key
@@ -112,7 +112,7 @@ class CelMap:
             self._entries[map_key(key)] = (key, value)
 
     def insert(self, key: Any, value: Any, complaint: str) -> None:
-        """Add a key that must be new; ``complaint`` says what is wrong when it is not."""
+        """Add a key that must be new; ``complaint`` is the message if it is not."""
         if key.__class__ not in KEY_CLASSES:
             raise EvaluationError("unsupported key type")
         looked_up = map_key(key)
@@ -121,23 +121,23 @@ class CelMap:
         self._entries[looked_up] = (key, value)
 
     def with_entry(self, key: Any, value: Any) -> "CelMap":
-        """Give a map that has one key more."""
+        """Return a map that has one key more."""
         copied = CelMap()
         copied._entries = dict(self._entries)
         copied.insert(key, value, "insert failed: key {} already exists")
         return copied
 
     def find(self, key: Any) -> Any:
-        """Give the value, or ``MISSING``."""
+        """Return the value, or ``MISSING``."""
         found = self._entries.get(map_key(key)) if key.__class__ in KEY_CLASSES else None
         return MISSING if found is None else found[1]
 
     def keys(self) -> Iterator[Any]:
-        """Go through the keys as they were written."""
+        """Yield the keys as written."""
         return (key for key, _ in self._entries.values())
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Go through keys and values."""
+        """Yield keys and values."""
         return iter(self._entries.values())
 
     def __len__(self) -> int:
@@ -155,15 +155,15 @@ class JsonMap:
         self._raw = raw
 
     def find(self, key: Any) -> Any:
-        """Give the value, or ``MISSING``."""
+        """Return the value, or ``MISSING``."""
         return from_json(self._raw[key]) if key.__class__ is str and key in self._raw else MISSING
 
     def keys(self) -> Iterator[str]:
-        """Go through the keys."""
+        """Yield the keys."""
         return iter(self._raw)
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Go through keys and values."""
+        """Yield keys and values."""
         return ((key, from_json(value)) for key, value in self._raw.items())
 
     def __len__(self) -> int:
@@ -171,7 +171,7 @@ class JsonMap:
 
 
 def from_json(value: Any) -> Any:
-    """Give the CEL value of plain JSON that has no schema."""
+    """Return the CEL value of plain JSON that has no schema."""
     if value.__class__ is dict:
         return JsonMap(value)
     if value.__class__ is list:
@@ -202,7 +202,7 @@ _NAMES: dict[type, str] = {
 
 
 def type_name(value: Any) -> str:
-    """Name the type of a value as ``type()`` shows it."""
+    """Return the name of a value's type as ``type()`` shows it."""
     known = _NAMES.get(value.__class__)
     if known is not None:
         return known
@@ -211,14 +211,14 @@ def type_name(value: Any) -> str:
 
 
 def check_int(number: int) -> int:
-    """Insist that a result fits into a signed 64-bit integer."""
+    """Return a result; raises unless it fits into a signed 64-bit integer."""
     if INT_MIN <= number <= INT_MAX:
         return number
     raise EvaluationError("integer overflow")
 
 
 def check_uint(number: int) -> Uint:
-    """Insist that a result fits into an unsigned 64-bit integer."""
+    """Return a result; raises unless it fits into an unsigned 64-bit integer."""
     if 0 <= number <= UINT_MAX:
         return Uint(number)
     raise EvaluationError("unsigned integer overflow")

@@ -1,9 +1,11 @@
 """Apply and delete objects one by one, printing what became of each; or in a dry run, what would."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
+
+from steersman.json_types import JsonObject
 
 if TYPE_CHECKING:
     from steersman.client.client import Client
@@ -29,7 +31,7 @@ async def forced_apply(client: "Client", obj: "Unstructured") -> "Unstructured":
 async def apply_all(
     client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool, write: Write = forced_apply
 ) -> None:
-    """Apply objects in their order; definitions are waited for, so that objects of their kinds can follow."""
+    """Apply objects in order, and wait for CRDs, so that objects of their kinds can follow."""
     for obj in objects:
         if dry_run:
             await _show(client, obj, write)
@@ -43,7 +45,7 @@ async def apply_all(
 
 
 async def delete_all(client: "Client", objects: Iterable["Unstructured"], *, dry_run: bool) -> None:
-    """Delete objects in their order; those that are not there are fine."""
+    """Delete objects in order; missing ones are skipped."""
     for obj in objects:
         await delete_one(client, obj, dry_run=dry_run)
 
@@ -78,7 +80,7 @@ async def _show(client: "Client", obj: "Unstructured", write: Write) -> None:
     from steersman.scaffold.difference import difference
 
     before = await find(client, obj)
-    after: dict[str, Any]
+    after: JsonObject
     try:
         after = (await write(client.dry_run(), obj)).content
     except NotFound:  # its kind or namespace would be made by an earlier object
@@ -88,7 +90,7 @@ async def _show(client: "Client", obj: "Unstructured", write: Write) -> None:
 
 
 def _coloured(line: str) -> str:
-    """Colour a line of a diff; where nobody looks, colours are left out."""
+    """Colour a line of a diff; click removes colours if the output is not a terminal."""
     if line.startswith(("+++", "---")):
         return click.style(line, bold=True)
     colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])

@@ -1,13 +1,14 @@
-"""What can be wrong between an operator and its cluster: each check gives findings, each bad one with what to do."""
+"""What can be wrong between an operator and its cluster: each check yields findings, each bad one with advice."""
 
 import enum
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from steersman.cli.cluster.rollout import operator_pods, pod_problem, rollout_of
 from steersman.client.client import Client
 from steersman.errors import Forbidden, NotFound
+from steersman.json_types import JsonObject
 from steersman.kinds.apps_v1 import Deployment
 from steersman.kinds.authorization_v1 import (
     ResourceAttributes,
@@ -18,7 +19,7 @@ from steersman.kinds.authorization_v1 import (
 )
 from steersman.manager.install import client_config_of
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import Grant
+from steersman.manager.rbac import Grant
 from steersman.objects.identity import GroupVersionKind
 from steersman.objects.resource import KubeObject, resource_of
 from steersman.schema.crd_diff import crd_diff
@@ -46,22 +47,22 @@ class Finding:
 
 
 def good(what: str) -> Finding:
-    """Make a finding that all is well."""
+    """Return a finding that something works."""
     return Finding(Level.GOOD, what)
 
 
 def bad(what: str, advice: str) -> Finding:
-    """Make a finding that keeps the operator from working."""
+    """Return a finding that keeps the operator from working."""
     return Finding(Level.BAD, what, advice)
 
 
 def note(what: str, advice: str = "") -> Finding:
-    """Make a finding that is worth knowing."""
+    """Return a finding that is worth knowing."""
     return Finding(Level.NOTE, what, advice)
 
 
-async def definition_findings(client: Client, definitions: list[dict[str, Any]]) -> AsyncIterator[Finding]:
-    """Compare the definitions in the cluster with those that `steer deploy` would apply."""
+async def definition_findings(client: Client, definitions: list[JsonObject]) -> AsyncIterator[Finding]:
+    """Compare the CRDs in the cluster with those that `steer deploy` would apply."""
     for wanted in definitions:
         name = wanted["metadata"]["name"]
         try:
@@ -78,21 +79,21 @@ async def definition_findings(client: Client, definitions: list[dict[str, Any]])
             yield finding
 
 
-def definition_state(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[Finding]:
-    """Yield what is wrong with one definition as the server has it, compared with what `steer deploy` would apply."""
+def definition_state(found: JsonObject, wanted: JsonObject) -> Iterator[Finding]:
+    """Yield what is wrong with one CRD in the cluster, compared with the one that `steer deploy` would apply."""
     name = wanted["metadata"]["name"]
     status = found.get("status") or {}
     conditions = {condition["type"]: condition for condition in status.get("conditions") or ()}
     for type_ in ("NamesAccepted", "Established"):
         condition = conditions.get(type_, {})
         if condition.get("status") != "True":
-            why = condition.get("message") or "the server says no more"
+            why = condition.get("message") or "the server gives no reason"
             yield bad(f"definition {name} is not {type_}: {why}", "see 'kubectl describe crd'")
             return
     known = {version["name"] for version in wanted["spec"]["versions"]}
     if left := [version for version in status.get("storedVersions") or () if version not in known]:
         yield bad(
-            f"objects of {name} may be stored as {', '.join(left)}, which is not declared any more",
+            f"objects of {name} may be stored as {', '.join(left)}, which is no longer declared",
             "migrate them before you install",
         )
     changes, conversion = crd_diff(found, wanted), conversion_finding(found, wanted)
@@ -101,7 +102,7 @@ def definition_state(found: dict[str, Any], wanted: dict[str, Any]) -> Iterator[
     if not changes and conversion is None:
         yield good(f"definition {name} is as declared")
     elif any(change.severity is Severity.BREAKING for change in changes):
-        what = f"definition {name} differs from the declared one, and that breaks somebody"
+        what = f"definition {name} differs from the declared one in a breaking way"
         yield bad(what, "see 'steer install --dry-run'")
     elif changes:
         yield note(f"definition {name} differs from the declared one", "run 'steer install'")
@@ -132,10 +133,10 @@ def _foreign_kinds(operator: Operator) -> dict[type[KubeObject], bool]:
     return found
 
 
-def conversion_finding(found: dict[str, Any], wanted: dict[str, Any]) -> Finding | None:
-    """Return what is wrong with the conversion between versions of a definition; ``None`` if it is as wanted.
+def conversion_finding(found: JsonObject, wanted: JsonObject) -> Finding | None:
+    """Return what is wrong with the conversion between versions of a CRD; ``None`` if it is as wanted.
 
-    Whether the webhook answers is not asked: the API server calls it, not this machine.
+    The webhook is not called: the API server calls it, not this machine.
     """
     name, there, needed = wanted["metadata"]["name"], client_config_of(found), client_config_of(wanted)
     if needed and not there:
@@ -155,7 +156,7 @@ def conversion_finding(found: dict[str, Any], wanted: dict[str, Any]) -> Finding
     return None
 
 
-def place_of(client_config: dict[str, Any]) -> str:
+def place_of(client_config: JsonObject) -> str:
     """Return where a webhook is called, in words."""
     service = client_config.get("service")
     return f"service {service['namespace']}/{service['name']}" if service else str(client_config.get("url"))
@@ -164,7 +165,7 @@ def place_of(client_config: dict[str, Any]) -> str:
 async def permission_findings(
     client: Client, grants: list[Grant], *, namespaces: tuple[str, ...], account: str = ""
 ) -> AsyncIterator[Finding]:
-    """Ask the server whether everything is allowed that the operator does: to us, or to another account."""
+    """Check that the server allows everything that the operator does, for this user or another account."""
     denied = []
     for grant in grants:
         places = namespaces if grant.namespaced and namespaces else ("",)
@@ -182,7 +183,7 @@ async def permission_findings(
 
 
 async def lease_findings(client: Client, name: str, namespace: str, account: str) -> AsyncIterator[Finding]:
-    """Ask the server whether the deployed operator may take part in its election: without that it does nothing."""
+    """Check that the deployed operator may take part in its leader election: without that it does nothing."""
     created = Grant("coordination.k8s.io", "leases", ("create",))
     kept = Grant("coordination.k8s.io", "leases", ("get", "list", "watch", "patch"))
     denied = [verb for verb in created.verbs if not await _may(client, created, verb, namespace, account)]
@@ -209,7 +210,7 @@ async def _may(client: Client, grant: Grant, verb: str, namespace: str, account:
 
 
 async def deployment_finding(client: Client, name: str, namespace: str) -> Finding:
-    """Return how the deployed operator is: whether the pods of the last rollout are ready, not only those before."""
+    """Return the state of the deployed operator: whether the pods of the last rollout are ready."""
     try:
         found = await client.get(Deployment, name, namespace)
     except NotFound:

@@ -1,4 +1,4 @@
-"""`steer doctor`: what is well and what is not, from Python to the cluster, and what to do about it."""
+"""`steer doctor`: checks everything from Python to the cluster, and gives advice."""
 
 import asyncio
 import platform
@@ -87,7 +87,7 @@ def _here() -> Iterator["Finding"]:
 
 
 def _project(target: str | None) -> tuple["Declared | None", list["Finding"]]:
-    """Give what the project declares, where that can be told, and findings about it."""
+    """Return what the project declares, if it can be loaded, and findings about it."""
     from steersman.cli.cluster.diagnosis import bad, good, note
     from steersman.cli.target import declared
     from steersman.errors import SteersmanError
@@ -122,7 +122,7 @@ async def _cluster(config: "ClusterConfig", found: "Declared | None", *, deploye
     from steersman.cli.cluster import diagnosis
     from steersman.cli.cluster.webhook_diagnosis import webhook_findings
     from steersman.client.client import Client
-    from steersman.manager.permissions import grants_of
+    from steersman.manager.rbac import grants_of
     from steersman.scaffold.manifests.plain import definition_objects
 
     async with Client.connect_to(config) as client:

@@ -36,7 +36,7 @@ async def _install(operator: "Operator", access: Access) -> None:
     from steersman.cli.cluster.applying import apply_all, forced_apply
     from steersman.manager.definitions import operator_definitions, operator_policies
     from steersman.manager.install import apply_definition, check_conversions
-    from steersman.manager.webhooks import converted_definitions
+    from steersman.webhook.operator_webhooks import converted_definitions
 
     definitions, converted = operator_definitions([operator]), converted_definitions([operator])
     if not definitions:

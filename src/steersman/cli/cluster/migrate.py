@@ -1,4 +1,4 @@
-"""`steer migrate KIND`: stored objects are written again in the version that is stored now; then former ones can go."""
+"""`steer migrate KIND`: rewrites stored objects in the current storage version, so that former ones can be removed."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: How many refusals are shown.
 _SHOWN = 5
-#: Where nobody looks at a terminal, a line follows every so many objects.
+#: Without a terminal, a line is printed after this many objects.
 _LINE_EVERY = 1000
 
 
@@ -61,7 +61,7 @@ async def _migrate(kind: str, access: Access) -> None:
 
 
 async def _definition(client: "Client", kind: str) -> "CustomResourceDefinition":
-    """Find a definition by whatever people call its kind."""
+    """Return a CRD by its kind, plural or short name."""
     from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
 
     found = []
@@ -101,7 +101,7 @@ def _told_refusals(name: str, migration: "Migration", progress: "Progress") -> s
 
 
 class _ProgressLine:
-    """Says how far it is: in one line that changes, or in a line now and then where nobody looks."""
+    """Shows the progress: in one line that changes, or without a terminal in a line from time to time."""
 
     def __init__(self, stored: str) -> None:
         self._stored = stored
@@ -116,7 +116,7 @@ class _ProgressLine:
             click.echo(err=True)
 
     def show(self, progress: "Progress") -> None:
-        """Show it."""
+        """Show the progress."""
         text = f"{progress.seen} objects, {progress.rewritten} rewritten as {self._stored}"
         if self._is_seen:
             click.echo(f"\r{text}", err=True, nl=False)

@@ -1,7 +1,7 @@
-"""What in a cluster is ours: ``app.kubernetes.io/managed-by: steer`` marks the objects that `steer deploy` created.
+"""Which objects of a cluster are ours: ``app.kubernetes.io/managed-by: steer`` marks those that `steer deploy` created.
 
-Objects that were there before are changed where the operator needs it, but do not get the label, and `steer undeploy`
-keeps them. A namespace that was there before is not changed at all.
+Objects that existed before are changed where the operator needs it, but do not get the label, and `steer undeploy`
+keeps them. A namespace that existed before is not changed.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -20,7 +20,7 @@ _FURNITURE: Final = {
     "configmaps": ("kube-root-ca.crt", "openshift-service-ca.crt"),
     "serviceaccounts": ("default",),
 }
-#: Resources that are no content of a namespace, or that follow from other objects.
+#: Resources that are not content of a namespace, or that follow from other objects.
 _OVERLOOKED: Final = frozenset(
     {"events", "endpoints", "endpointslices", "bindings", "localsubjectaccessreviews", "componentstatuses"}
 )
@@ -48,9 +48,9 @@ async def adapted(client: "Client", wanted: "Unstructured") -> "Unstructured":
 
 
 async def ensure_namespace(client: "Client", wanted: "Unstructured", *, dry_run: bool) -> "Unstructured":
-    """Return the namespace, created if there is none; one that is being deleted is waited for first.
+    """Return the namespace, created if necessary; wait first if it is being deleted.
 
-    One that exists stays as it is: labelling it would decide over the pods of other people.
+    An existing one stays unchanged: labels of a namespace affect the pods of other people.
     """
     from steersman.errors import AlreadyExists
 
@@ -86,9 +86,9 @@ async def _wait_gone(client: "Client", namespace: "Unstructured") -> None:
 
 
 async def content_of(client: "Client", namespace: str) -> list[str]:
-    """Return what is in a namespace beside what every namespace has, such as ``2 configmaps``.
+    """Return what is in a namespace besides what every namespace has, such as ``2 configmaps``.
 
-    What may not be listed is named as well: it may be there. Objects can appear right after this look.
+    Resources that may not be listed are named as well: there may be some. Objects can appear right after this check.
     """
     from steersman.errors import Forbidden, MethodNotAllowed, NotFound
     from steersman.protocol.options import ListOptions

@@ -1,8 +1,8 @@
-"""The rollout of a deployed operator: how far it is, what keeps its pods from being ready, and waiting for its end.
+"""The rollout of a deployed operator: its progress, what keeps its pods from being ready, and waiting for its end.
 
 A pod that fails now may succeed at its next restart (an image is pushed late, a Secret comes later), so a problem is
-shown when it is seen, and the wait goes on until the rollout is complete, the time is up, or a container has failed too
-often. However the wait ends, the rollout itself goes on in the cluster.
+shown when it is found, and the wait goes on until the rollout is complete, the time is up, or a container has failed
+too often. However the wait ends, the rollout itself continues in the cluster.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from steersman.scaffold.manifests.shape import selector_of
 
 #: Seconds between looks.
 _LOOK_EVERY: Final = 1.0
-#: Restarts after which a container that keeps failing is not waited for any more.
+#: Restarts after which a failing container ends the wait.
 _RESTARTS: Final = 3
 #: Lines of a pod's log that are shown when it failed.
 _LINES: Final = 20
@@ -139,7 +139,7 @@ class RolloutWait:
         return click.ClickException(f"{what}: {rollout.text}{f'; {problems}' if problems else ''}; {advice}")
 
     async def _log(self, pod: Pod) -> list[str]:
-        """Return the last lines of a pod's log; of the life before the last restart, if it has just begun a new one."""
+        """Return the last lines of a pod's log; of the run before the last restart, if that was just now."""
         for previous in (False, True):
             options = LogOptions(container="operator", tail_lines=_LINES, previous=previous)
             try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Which cluster is meant, and what the user has decided."""
+    """The chosen cluster, and whether the user confirmed."""
 
     kubeconfig: Path | None
     context: str | None
@@ -30,7 +30,7 @@ class Access:
     async def connect(self, what: str, *, manager: str, ask: bool = True) -> AsyncIterator["Client"]:
         """Connect under a field manager; first print the cluster and what will happen, and ask.
 
-        A command that has more to say before the question sets ``ask=False`` and calls ``confirm`` itself.
+        A command that prints more before the question passes ``ask=False`` and calls ``confirm`` itself.
         """
         from steersman.client.client import Client
         from steersman.transport.config import ClusterConfig
@@ -44,7 +44,7 @@ class Access:
             yield client
 
     def confirm(self) -> None:
-        """Ask for confirmation, unless the user has given it already; raise ``ClickException`` without it."""
+        """Ask for confirmation, unless it was given already; raise ``ClickException`` without it."""
         if self.yes or self.context or self.dry_run:
             return
         try:

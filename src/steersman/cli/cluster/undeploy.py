@@ -1,8 +1,8 @@
 """`steer undeploy`: remove the operator from a cluster; the CRDs and their objects stay.
 
-The order: first what leads to the operator, then its pods. Permissions go only after the pods have ended, because an
-operator that ends still writes: the status of what it was doing, and its lease. The namespace goes last, if `steer`
-created it and nothing else is in it.
+The order: first what leads to the operator, then its pods. Permissions are deleted only after the pods have ended,
+because an ending operator still writes its last status and its lease. The namespace is deleted last, if `steer` created
+it and nothing else is in it.
 """
 
 from collections.abc import AsyncIterator
@@ -59,7 +59,7 @@ async def _undeploy(found: "Declared", access: Access, *, wait: bool) -> None:
 async def _consequences(client: "Client", found: "Declared") -> AsyncIterator[str]:
     """Yield what users will notice."""
     from steersman.kinds.apiextensions_v1 import CustomResourceDefinition
-    from steersman.manager.webhooks import converted_definitions
+    from steersman.webhook.operator_webhooks import converted_definitions
 
     for reconciler in found.operator.reconcilers:
         if reconciler.cleanup_function is None:
@@ -113,7 +113,7 @@ async def _remove(client: "Client", found: "Declared", *, dry_run: bool, wait: b
             click.echo(f"{shown(obj)} kept: it was there before the operator")
             continue
         is_workload = obj.gvk.kind == "Deployment"
-        # In the foreground: it is gone only after its pods are.
+        # In the foreground: it is deleted only after its pods are.
         options = DeleteOptions(propagation_policy="Foreground") if is_workload else None
         await delete_one(client, obj, dry_run=dry_run, options=options)
         if is_workload and wait and not dry_run:
@@ -147,7 +147,7 @@ async def _remove_runtime_objects(client: "Client", found: "Declared", *, dry_ru
     from steersman.cli.cluster.applying import delete_one
     from steersman.clock import RealClock
     from steersman.kinds.coordination_v1 import Lease
-    from steersman.webhook.configurations import secret_name
+    from steersman.webhook.registration.configurations import secret_name
 
     name, namespace = found.operator.name, found.shape.namespace
     lease = await client.try_get(Lease, name, namespace)

@@ -1,7 +1,7 @@
-"""Webhooks of a cluster that cannot be called, whoever they belong to: those for admission and those for conversion.
+"""Webhooks of a cluster that cannot be called, of any operator: those for admission and those for conversion.
 
-Only what the API shows is looked at: the Service, its endpoints, the certificates. A webhook is not called, because
-this machine is not the API server.
+Only what the API shows is checked: the Service, its endpoints, the certificates. A webhook is not called, because this
+machine is not the API server.
 """
 
 from collections.abc import AsyncIterator
@@ -24,7 +24,7 @@ class _ServiceReference(Protocol):
 
 
 class _ClientConfig(Protocol):
-    """How the API server calls a webhook; admission and conversion have classes of their own for it."""
+    """How the API server calls a webhook; admission and conversion have separate classes for it."""
 
     @property
     def ca_bundle(self) -> bytes | None: ...
@@ -44,7 +44,7 @@ class _Webhook:
 
 
 async def webhook_findings(client: Client) -> AsyncIterator[Finding]:
-    """Yield webhooks that cannot be called; the required ones make requests about their kinds fail."""
+    """Yield webhooks that cannot be called; required ones make requests about their kinds fail."""
     broken = 0
     try:
         async for webhook in _webhooks(client):
@@ -56,7 +56,7 @@ async def webhook_findings(client: Client) -> AsyncIterator[Finding]:
         yield note(f"webhooks cannot be looked at: {error}")
         return
     if not broken:
-        yield good("no webhook calls a service that is not there, or trusts nobody")
+        yield good("every webhook calls an existing service and trusts a CA")
 
 
 async def _webhooks(client: Client) -> AsyncIterator[_Webhook]:
@@ -97,7 +97,7 @@ async def _problem(client: Client, config: _ClientConfig) -> str:
 
 
 async def _has_endpoint(client: Client, service: _ServiceReference) -> bool:
-    """Return whether a pod of a service is ready; without any slice nothing tells, and the answer is yes."""
+    """Return whether a pod of a service is ready; True if there is no slice to tell."""
     selector = f"kubernetes.io/service-name={service.name}"
     slices = [one async for one in client.list(EndpointSlice, namespace=service.namespace, label_selector=selector)]
     conditions = [endpoint.conditions for one in slices for endpoint in one.endpoints or ()]
@@ -106,7 +106,7 @@ async def _has_endpoint(client: Client, service: _ServiceReference) -> bool:
 
 def _bundle_problem(bundle: bytes) -> str:
     # Loaded here: most clusters that are looked at have no webhooks, and the library for certificates is large.
-    from steersman.webhook.material import valid_until
+    from steersman.webhook.certificates.bundle import valid_until
 
     end = valid_until(bundle)
     if end is None:

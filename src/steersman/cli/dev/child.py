@@ -1,8 +1,7 @@
-"""The operator's own process: a fresh interpreter for each start, so that no module is older than its file.
+"""The process of the operator: a fresh interpreter for each start, so that no module is older than its file.
 
-It loads the operator, installs its definitions, runs it, and reports through a pipe. A second pipe, the lifeline, gives
-one byte when the API answers, and ends when the process that started this one does, however that happened; then this
-one ends too.
+It loads the operator, installs its CRDs, runs it, and reports through a pipe. A second pipe, the lifeline, carries one
+byte when the API is served, and closes when the parent process ends, in whatever way; then this one ends too.
 """
 
 import logging
@@ -18,8 +17,8 @@ import click
 from msgspec import Struct
 from msgspec.json import decode, encode
 
+from steersman.cli.dev.error_location import place_of, text_of
 from steersman.cli.dev.log_reports import CONTROLLER_LOG, ReportHandler
-from steersman.cli.dev.place import place_of, text_of
 from steersman.cli.dev.reports import Failed, Kind, Loaded, Queue, Queues, Report, Running, line_of
 from steersman.clock import Clock, RealClock
 
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from steersman.manager.manager import Manager
     from steersman.manager.operator import Operator
 
-#: Seconds that reconciles under way get to finish when the operator is started anew.
+#: Seconds that running reconciles get to finish when the operator is restarted.
 GRACE = 2.0
-#: Seconds after which a process that was left alone ends, whatever it does.
+#: Seconds after which a process whose parent has ended is killed.
 _ORPHANED = GRACE + 3.0
 #: Seconds between looks at the queues.
 _LOOK_EVERY = 0.1
@@ -52,7 +51,7 @@ class Orders(Struct, frozen=True, kw_only=True):
 
 
 class Reporter:
-    """Writes reports into the pipe; where nobody reads them any more, nothing is said."""
+    """Writes reports into the pipe; once it is closed, they are dropped."""
 
     def __init__(self, descriptor: int, clock: Clock) -> None:
         self._descriptor = descriptor
@@ -60,7 +59,7 @@ class Reporter:
         self._lock = threading.Lock()
 
     def now(self) -> float:
-        """Give the time of a report."""
+        """Return the time of a report."""
         return self._clock.now().timestamp()
 
     def send(self, report: Report) -> None:
@@ -75,7 +74,7 @@ class Reporter:
 
 
 def main() -> None:
-    """Do what the orders say, until told to stop."""
+    """Run the operator as ordered, until told to stop."""
     orders = decode(sys.argv[1].encode(), type=Orders)
     root = Path.cwd()
     reporter = Reporter(orders.reports, RealClock())
@@ -95,7 +94,7 @@ def main() -> None:
 
 
 def _failure(error: Exception, root: Path, now: float) -> Failed:
-    """Say why the operator does not run, and where."""
+    """Return why the operator does not run, and where."""
     from steersman.errors import SteersmanError
 
     if isinstance(error, click.ClickException):
@@ -134,7 +133,7 @@ def _run(orders: Orders, reporter: Reporter, begin: threading.Event) -> None:
 
 
 def kinds_of(operator: "Operator") -> Iterable[Kind]:
-    """Name every kind that an operator looks at, its own first."""
+    """Return every kind that an operator watches, its own first."""
     from steersman.objects.resource import resource_of
 
     options = [reconciler.options for reconciler in operator.reconcilers]
@@ -148,10 +147,10 @@ def kinds_of(operator: "Operator") -> Iterable[Kind]:
 async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -> None:
     import socket
 
-    from steersman.cli.webhook_front import WebhookServing
+    from steersman.cli.webhook_listener import WebhookServing
     from steersman.manager.main import run_operators
     from steersman.manager.manager import ManagerOptions
-    from steersman.manager.signals import stop_on_signals
+    from steersman.manager.process.signals import stop_on_signals
     from steersman.transport.config import ClusterConfig
 
     options = ManagerOptions(
@@ -171,7 +170,7 @@ async def _operate(operator: "Operator", kubeconfig: Path, reporter: Reporter) -
 
 
 async def _report_queues(manager: "Manager", reporter: Reporter, clock: Clock) -> None:
-    """Tell how much work there is whenever it is another amount."""
+    """Report the length of the queues whenever it changes."""
     told: dict[str, Queue] = {}
     while True:
         queues = queues_of(manager)
@@ -182,7 +181,7 @@ async def _report_queues(manager: "Manager", reporter: Reporter, clock: Clock) -
 
 
 def queues_of(manager: "Manager") -> dict[str, Queue]:
-    """Give how much work each controller has."""
+    """Return how much work each controller has."""
     found = {}
     for controller in manager.controllers:
         now = controller.queue.statistics()

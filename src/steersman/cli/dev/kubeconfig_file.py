@@ -1,4 +1,4 @@
-"""The kubeconfig that `steer dev` leaves for kubectl while it runs: private, one at a time, and gone afterwards."""
+"""The kubeconfig that `steer dev` writes for kubectl while it runs: private, locked, and removed afterwards."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ OWN_FOLDER: Final = ".steer"
 
 
 class KubeconfigFile:
-    """A file that this process holds; whoever wants the same one meanwhile is refused."""
+    """A file that this process has locked; another process that wants it gets an error."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -22,7 +22,7 @@ class KubeconfigFile:
         self._descriptor = -1
 
     def take(self) -> None:
-        """Claim the file, with its folder where there is none."""
+        """Lock the file, and create its folder if necessary."""
         try:
             self._made = _make_folders(self.path.parent)
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -37,7 +37,7 @@ class KubeconfigFile:
             ) from None
 
     def write(self, content: bytes) -> None:
-        """Put the content in place, readable by nobody else."""
+        """Write the content, readable only by this user."""
         os.fchmod(self._descriptor, 0o600)
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, content, 0)
@@ -50,13 +50,13 @@ class KubeconfigFile:
                 folder.rmdir()
 
     def release(self) -> None:
-        """Let others have the file."""
+        """Unlock the file."""
         os.close(self._descriptor)
 
 
 @contextmanager
 def kubeconfig_file(path: Path, *, keep: bool) -> Iterator[KubeconfigFile]:
-    """Hold a file inside the block; afterwards it is gone, unless it is to be kept."""
+    """Lock a file inside the block; remove it afterwards, unless it is to be kept."""
     file = KubeconfigFile(path)
     file.take()
     try:
@@ -68,7 +68,7 @@ def kubeconfig_file(path: Path, *, keep: bool) -> Iterator[KubeconfigFile]:
 
 
 def _make_folders(folder: Path) -> list[Path]:
-    """Make a folder and those above it that are missing; give those that are ours to remove, outermost first."""
+    """Create a folder and its missing parents; return those that were created, outermost first."""
     missing = [one for one in (folder, *folder.parents) if not one.exists() or one.name == OWN_FOLDER]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return list(reversed(missing))

@@ -21,10 +21,10 @@ _GRACE = 1.0
 async def local_cluster(
     server: "LocalServer", clock: Clock, process_node: "ProcessNodeOptions | None" = None, *, keep: bool = False
 ) -> AsyncIterator[None]:
-    """Run them inside the block, on the server itself: they need neither a port nor credentials.
+    """Run them inside the block, directly on the server: they need neither a port nor credentials.
 
-    The node pretends to run pods, unless it is told how they become processes. What such pods write is gone
-    afterwards, unless it is to be kept.
+    The node simulates pods, unless it is configured to run them as processes. Files of such pods are removed
+    afterwards, unless they are to be kept.
     """
     from steersman.apiserver.access.authentication import ADMIN
     from steersman.localcluster.local_cluster import local_operators
@@ -43,7 +43,7 @@ async def local_cluster(
 
 @contextmanager
 def _node(server: "LocalServer", options: "ProcessNodeOptions | None", *, keep: bool) -> Iterator["Operator | None"]:
-    """Give the node that runs processes, ``None`` for the usual one; kubectl logs and exec reach its pods."""
+    """Yield the node that runs processes, ``None`` for the usual one; kubectl logs and exec reach its pods."""
     if options is None:
         yield None
         return

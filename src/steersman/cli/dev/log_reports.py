@@ -5,11 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from steersman.cli.dev.place import place_of
-from steersman.cli.dev.reports import Reconciled, Report, Said
-from steersman.manager.logs import fields_of, message_of, plain_value
+from steersman.cli.dev.error_location import place_of
+from steersman.cli.dev.reports import LogLine, Reconciled, Report
+from steersman.manager.process.logs import fields_of, message_of, plain_value
 
-#: The logger of controllers, and the line in which one tells of a run (at the debug level).
+#: The logger of controllers, and the message with which one reports a run (at the debug level).
 CONTROLLER_LOG: Final = "steersman.controller"
 _RECONCILED: Final = "reconciled"
 
@@ -21,7 +21,7 @@ class ReportHandler(logging.Handler):
         super().__init__()
         self._tell = tell
         self._root = root
-        #: The least level that is told; runs are told at any.
+        #: The lowest level that is shown; runs are shown at any.
         self._shown = level
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -45,10 +45,10 @@ def _run_of(record: logging.LogRecord) -> Reconciled:
     )
 
 
-def said_of(record: logging.LogRecord, root: Path) -> Said:
-    """Turn a log record into a report."""
+def said_of(record: logging.LogRecord, root: Path) -> LogLine:
+    """Return a log record as a report."""
     error = record.exc_info[1] if record.exc_info else None
-    return Said(
+    return LogLine(
         record.created,
         record.levelname.lower(),
         message_of(record),

@@ -35,10 +35,10 @@ class Start:
 async def operator_process(
     start: Start, tell: Callable[[Report], None], clock: Clock, *, served: asyncio.Event
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run an operator in a process of its own inside the block; whatever it has to say is told as it comes.
+    """Run an operator in a separate process inside the block; pass its reports on as they come.
 
-    It is loaded at once, and begins to work when the API is ``served``: the two take their time together. When it ends
-    by itself that is told too, and the block goes on. At the end of the block it is asked to stop, killed if it does
+    It is loaded at once, and starts when the API is ``served``, so that both take their time together. If it ends by
+    itself that is reported too, and the block goes on. At the end of the block it is asked to stop, killed if it does
     not, and nothing that it started survives it.
     """
     reports, told = os.pipe()
@@ -82,7 +82,7 @@ async def _let_begin(lifeline: int, served: asyncio.Event) -> None:
 
 
 async def _stop(process: asyncio.subprocess.Process, clock: Clock) -> None:
-    """Ask, wait, kill; then end what it started and left behind."""
+    """Ask the process to stop, wait, kill it; then end the processes that it left."""
     if process.returncode is None:
         process.terminate()
         with suppress(TimeoutError):
@@ -94,7 +94,7 @@ async def _stop(process: asyncio.subprocess.Process, clock: Clock) -> None:
 
 
 class _Following:
-    """Listens to a process until it has ended, and tells if it was not asked to."""
+    """Reads the output of a process until it has ended, and reports an unexpected end."""
 
     def __init__(
         self, process: asyncio.subprocess.Process, reports: int, tell: Callable[[Report], None], clock: Clock
@@ -103,11 +103,11 @@ class _Following:
         self._reports = reports
         self._tell = tell
         self._clock = clock
-        #: Whether its end needs no word: it was asked to, or has said itself why.
+        #: Whether its end needs no report: it was asked to, or has reported the reason itself.
         self.is_expected_to_end = False
 
     async def run(self) -> None:
-        """Listen; it goes on when there is nothing more to hear."""
+        """Read the output until its end."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._hear_reports(), name="operator/reports")
             tasks.create_task(self._hear_output(), name="operator/output")
@@ -150,7 +150,7 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 
 def _named(code: int) -> str:
-    """Name how a process ended."""
+    """Return how a process ended, as text."""
     if code >= 0:
         return f"exit code {code}"
     try:

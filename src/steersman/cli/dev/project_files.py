@@ -1,14 +1,16 @@
-"""The files of a project whose change starts the operator anew, found by looking: no daemon, no dependency.
+"""The files of a project whose change restarts the operator, found by polling: no daemon, no dependency.
 
-These are the Python files and the ``pyproject.toml`` of the folder, and whatever lies in the operator's own package:
-templates, manifests. Tests and what tools make are left out.
+These are the Python files and the ``pyproject.toml`` of the folder, and all files of the operator's own package, such
+as templates and manifests. Tests and generated files are left out.
 """
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-#: Folders that nobody edits, or whose files the operator does not import.
+from steersman.clock import Clock
+
+#: Folders that are not edited, or whose files the operator does not import.
 _IGNORED = frozenset({"__pycache__", "node_modules", "venv", "build", "dist", "tests"})
 _SUFFIX = ".py"
 _SETTINGS = "pyproject.toml"
@@ -18,14 +20,14 @@ Snapshot = dict[str, tuple[int, int]]
 
 
 class ProjectFiles:
-    """Looks at a folder; what is hidden, or begins no Python package, is passed over."""
+    """Scans a folder; hidden files, and folders that cannot be a Python package, are skipped."""
 
     def __init__(self, root: Path, package: str) -> None:
         self._root = root
         self._package = package
 
     def look(self) -> Snapshot:
-        """Give every file as it is now. Files that come and go meanwhile are there or not."""
+        """Return every file as it is now. Files that come and go meanwhile are there or not."""
         found: Snapshot = {}
         self._walk(self._root, "", found)
         return found
@@ -56,7 +58,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _is_looked_into(entry: os.DirEntry[str]) -> bool:
-    """Tell whether a folder can hold the author's files; links are not followed, so there are no circles."""
+    """Return whether a folder can contain the author's files; links are not followed, so there are no cycles."""
     return (
         not entry.is_symlink()
         and entry.name not in _IGNORED
@@ -65,5 +67,32 @@ def _is_looked_into(entry: os.DirEntry[str]) -> bool:
 
 
 def changed_files(before: Snapshot, after: Snapshot) -> list[str]:
-    """Name the files that are new, gone or written since."""
+    """Return the files that were added, removed or written."""
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
+#: Seconds between two looks.
+LOOK_EVERY = 0.2
+
+
+class FileWatch:
+    """Knows what the files were like when the operator was last started."""
+
+    def __init__(self, files: ProjectFiles, clock: Clock) -> None:
+        self._files = files
+        self._clock = clock
+        self._known = files.look()
+
+    async def wait_changed(self) -> list[str]:
+        """Wait for a change, and until two scans in a row are equal; return the names of the files.
+
+        An editor or a checkout that writes many files leads to one restart, not to many.
+        """
+        before, last = self._known, self._known
+        while True:
+            await self._clock.sleep(LOOK_EVERY)
+            now = self._files.look()
+            if now == last and now != before:
+                self._known = now
+                return changed_files(before, now)
+            last = now

@@ -1,15 +1,17 @@
-"""What there is to tell about an operator under development: typed reports, and the lines in which they are sent.
+"""Reports about an operator under development: typed values, and the lines in which they are sent.
 
-The operator runs in a process of its own and writes one report a line, as JSON, into a pipe. What the process that
-watches over it has to tell has the same form, so that whoever shows it needs to know of nothing else.
+The operator runs in a separate process and writes one report per line, as JSON, into a pipe. The parent process uses
+the same form, so that a view needs to know only reports.
 """
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct, ValidationError
 from msgspec.json import Decoder, Encoder
 
-#: Bytes of the longest line that is read; whatever is longer is told as such.
+from steersman.json_types import JsonObject
+
+#: Length of the longest line in bytes; a longer one is reported as such.
 _LONGEST = 1 << 20
 
 
@@ -62,13 +64,13 @@ class Queues(Struct, frozen=True, tag="queues"):
     queues: dict[str, Queue]
 
 
-class Said(Struct, frozen=True, tag="said"):
+class LogLine(Struct, frozen=True, tag="said"):
     """A log line: a message and its fields; with the place in the project that a failure comes from."""
 
     at: float
     level: str
     message: str
-    fields: dict[str, Any] = {}
+    fields: JsonObject = {}
     place: str = ""
     traceback: str = ""
 
@@ -89,13 +91,13 @@ class Failed(Struct, frozen=True, tag="failed"):
 
 
 class Changed(Struct, frozen=True, tag="changed"):
-    """Files changed, and the operator is started anew."""
+    """Files changed, and the operator is restarted."""
 
     at: float
     files: list[str]
 
 
-Report: TypeAlias = Loaded | Running | Reconciled | Queues | Said | Printed | Failed | Changed
+Report: TypeAlias = Loaded | Running | Reconciled | Queues | LogLine | Printed | Failed | Changed
 
 _decoder: Decoder[Report] = Decoder(Report)
 _encoder = Encoder()
@@ -107,25 +109,25 @@ def line_of(report: Report) -> bytes:
 
 
 class Lines:
-    """Cuts what comes out of a pipe into lines, whatever the chunks."""
+    """Splits the output of a pipe into lines, whatever the chunks."""
 
     def __init__(self) -> None:
         self._rest = b""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take what was read; give the lines that are complete, without their ends. A line too long loses its rest."""
+        """Feed bytes; return the complete lines, without their ends. A line that is too long loses its rest."""
         *lines, rest = (self._rest + data).split(b"\n")
         self._rest = rest[:_LONGEST]
         return [line[:_LONGEST] for line in lines]
 
     def end(self) -> list[bytes]:
-        """Give what is left when nothing more comes."""
+        """Return the rest at the end of the output."""
         rest, self._rest = self._rest, b""
         return [rest] if rest else []
 
 
 def report_of(line: bytes) -> Report | None:
-    """Read a line; ``None`` for one that is no report, such as one that was cut off."""
+    """Parse a line; ``None`` if it is not a report, such as a truncated one."""
     try:
         return _decoder.decode(line)
     except ValidationError:

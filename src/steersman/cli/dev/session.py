@@ -1,7 +1,7 @@
-"""One `steer dev`: a cluster in this process, the operator in another, started anew when a file changes.
+"""One `steer dev`: a cluster in this process, the operator in another, restarted when a file changes.
 
-The kubeconfig is claimed first. Then the operator's process loads its modules while the server starts here, and works
-as soon as the server answers. The operator is stopped first, the server last, and afterwards nothing is left but what
+The kubeconfig is locked first. Then the operator's process loads its modules while the server starts here, and starts
+as soon as the server is ready. The operator is stopped first, the server last, and afterwards nothing is left but what
 the user asked to keep.
 """
 
@@ -18,31 +18,30 @@ from typing import TYPE_CHECKING
 
 import click
 
-from steersman.cli.dev.board import Board
-from steersman.cli.dev.face import Face, LateFace
-from steersman.cli.dev.file_watch import FileWatch
 from steersman.cli.dev.kubeconfig_file import OWN_FOLDER, KubeconfigFile, kubeconfig_file
 from steersman.cli.dev.local_cluster import local_cluster
 from steersman.cli.dev.log_reports import ReportHandler
 from steersman.cli.dev.operator_process import Start, operator_process
-from steersman.cli.dev.plain_face import PlainFace
-from steersman.cli.dev.project_files import ProjectFiles
+from steersman.cli.dev.project_files import FileWatch, ProjectFiles
 from steersman.cli.dev.reports import Changed, Failed, Report
-from steersman.cli.dev.tally import Count, Tally
-from steersman.cli.dev.wording import failure
+from steersman.cli.dev.view.dashboard_state import DashboardState
+from steersman.cli.dev.view.object_counts import Count, ObjectCounts
+from steersman.cli.dev.view.plain_view import PlainView
+from steersman.cli.dev.view.texts import failure
+from steersman.cli.dev.view.view import DeferredView, View
 from steersman.cli.target import project_target
-from steersman.cli.webhooks import LateCalls, webhook_options
+from steersman.cli.webhooks import DeferredWebhookCalls, webhook_options
 from steersman.clock import Clock
 from steersman.concurrency import background
 from steersman.errors import ConfigError
-from steersman.manager.signals import stop_on_signals
+from steersman.manager.process.signals import stop_on_signals
 
 if TYPE_CHECKING:
     from steersman.apiserver.local import LocalServer
-    from steersman.cli.dev.screen import Screen, Surroundings
+    from steersman.cli.dev.view.screen import Screen, ServerAddress
     from steersman.localcluster.process_node.options import ProcessNodeOptions
 
-#: Objects between collections: a server makes many short-lived ones and hardly any cycles.
+#: Objects between garbage collections: a server creates many short-lived ones and hardly any cycles.
 _COLLECT_AFTER = (50_000, 20, 50)
 #: Seconds between two pictures at least, and at most.
 _FASTEST, _SLOWEST = 0.1, 1.0
@@ -64,9 +63,9 @@ _GIVEN = {"services": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DevOptions:
-    """What the user said."""
+    """The options of the command."""
 
-    #: The project's folder, and ``module:name`` of its operator; without it, what ``pyproject.toml`` says.
+    #: The project's folder, and ``module:name`` of its operator; by default as in ``pyproject.toml``.
     root: Path
     target: str | None
     kubeconfig: Path
@@ -79,16 +78,16 @@ class DevOptions:
 
 
 class Session:
-    """Runs it. What is shown is the board; reports change it."""
+    """Runs `steer dev`. Reports change the dashboard, which the view shows."""
 
     def __init__(self, options: DevOptions, clock: Clock) -> None:
         self._options = options
         self._clock = clock
-        self._board = Board(_name_of(options))
+        self._dashboard = DashboardState(_name_of(options))
         self._news = asyncio.Event()
-        self._face = LateFace()
+        self._view = DeferredView()
         self._kubeconfig: KubeconfigFile | None = None
-        self._tally: Tally | None = None
+        self._object_counts: ObjectCounts | None = None
         self._process: asyncio.subprocess.Process | None = None
         #: Set when the operator was first started, and when the API answers.
         self._tried = asyncio.Event()
@@ -98,7 +97,7 @@ class Session:
     async def run(self) -> None:
         """Run until Ctrl-C or SIGTERM; a second one ends it at once."""
         options = self._options
-        calls = LateCalls()
+        calls = DeferredWebhookCalls()
         async with AsyncExitStack() as stack:
             stop = await stack.enter_async_context(stop_on_signals(at_once=self._abandon))
             self._kubeconfig = file = stack.enter_context(
@@ -110,16 +109,16 @@ class Session:
                 server = await stack.enter_async_context(self._serve(calls))
                 file.write(server.access.kubeconfig())
                 self._served.set()
-                self._tally = Tally(server.api.ledger, self._news.set)
+                self._object_counts = ObjectCounts(server.api.objects, self._news.set)
                 self._log_here()
-                stack.callback(self._face.close)
-                self._face.open(self._make_face(server))
+                stack.callback(self._view.close)
+                self._view.open(self._make_view(server))
                 cluster = local_cluster(server, self._clock, self._process_node(), keep=options.data is not None)
                 async with background(self._draw_again(), name="face"), cluster:
                     _collect_seldom()
                     await stop.wait()
 
-    def _serve(self, calls: LateCalls) -> AbstractAsyncContextManager["LocalServer"]:
+    def _serve(self, calls: DeferredWebhookCalls) -> AbstractAsyncContextManager["LocalServer"]:
         # Loaded here, while the operator's process is loading too.
         from steersman.apiserver.local import LocalOptions, local_server
 
@@ -127,7 +126,7 @@ class Session:
         return local_server(LocalOptions(port=options.port, data=options.data, webhooks=webhook_options(calls)))
 
     def _process_node(self) -> "ProcessNodeOptions | None":
-        """Give how pods become processes, if they shall."""
+        """Return how pods become processes, if they shall."""
         from steersman.localcluster.process_node.options import ProcessNodeOptions
         from steersman.scaffold.project import images_of
 
@@ -141,7 +140,7 @@ class Session:
     # The operator.
 
     async def _supervise(self) -> None:
-        """Start the operator, and again whenever a file has changed."""
+        """Start the operator, and restart it whenever a file has changed."""
         options = self._options
         while True:
             target = self._target()
@@ -161,7 +160,7 @@ class Session:
         self._take(Changed(self._now(), files))
 
     def _target(self) -> str:
-        """Give the operator that the project names now; an empty text, and word of it, where it names none."""
+        """Return the operator that the project names now; an empty text, and word of it, where it names none."""
         try:
             return self._options.target or project_target(self._options.root)
         except (ConfigError, click.UsageError) as error:
@@ -171,58 +170,58 @@ class Session:
     # Showing.
 
     def _take(self, report: Report) -> None:
-        self._board.take(report)
-        self._face.take(report)
+        self._dashboard.take(report)
+        self._view.take(report)
         self._news.set()
 
     async def _draw_again(self) -> None:
-        """Draw when there is news, and every second, because time is shown; but not more often than one can look."""
+        """Draw when there is news, and every second, because time is shown; but no more often than the fastest rate."""
         while True:
             with suppress(TimeoutError):
                 async with self._clock.timeout(_SLOWEST):
                     await self._news.wait()
             self._news.clear()
-            self._face.refresh()
+            self._view.refresh()
             await self._clock.sleep(_FASTEST)
 
-    def _make_face(self, server: "LocalServer") -> Face:
+    def _make_view(self, server: "LocalServer") -> View:
         export = f"export KUBECONFIG={shlex.quote(str(self._options.kubeconfig))}"
         url = server.access.url
         if self._options.is_plain:
-            return PlainFace(f"Kubernetes API at {url} (for development and tests): {export}")
+            return PlainView(f"Kubernetes API at {url} (for development and tests): {export}")
         from rich.console import Console
 
-        from steersman.cli.dev.live_face import LiveFace
-        from steersman.cli.dev.screen import Surroundings
+        from steersman.cli.dev.view.live_view import LiveView
+        from steersman.cli.dev.view.screen import ServerAddress
 
-        surroundings = Surroundings(url, export)
-        return LiveFace(Console(), lambda: self._screen(surroundings), self._farewell)
+        address = ServerAddress(url, export)
+        return LiveView(Console(), lambda: self._screen(address), self._farewell)
 
-    def _screen(self, surroundings: "Surroundings") -> "Screen":
-        from steersman.cli.dev.screen import Screen
+    def _screen(self, address: "ServerAddress") -> "Screen":
+        from steersman.cli.dev.view.screen import Screen
 
-        return Screen(self._board, surroundings, self._counts(), self._clock.monotonic() - self._started)
+        return Screen(self._dashboard, address, self._counts(), self._clock.monotonic() - self._started)
 
     def _counts(self) -> list[tuple[str, Count]]:
-        """Count the kinds that the operator looks at, then the workloads that there are."""
-        if self._tally is None:
+        """Count the kinds that the operator watches, then the existing workloads."""
+        if self._object_counts is None:
             return []
-        shown = [(kind.kind, kind.resource) for kind in self._board.kinds]
-        found = [(kind, self._tally.count(resource)) for kind, resource in shown]
+        shown = [(kind.kind, kind.resource) for kind in self._dashboard.kinds]
+        found = [(kind, self._object_counts.count(resource)) for kind, resource in shown]
         more = [(kind, resource) for kind, resource in _WORKLOADS if (kind, resource) not in shown]
-        counts = [(kind, self._tally.count(resource), _GIVEN.get(resource, 0)) for kind, resource in more]
+        counts = [(kind, self._object_counts.count(resource), _GIVEN.get(resource, 0)) for kind, resource in more]
         return found + [(kind, count) for kind, count, given in counts if count.total > given]
 
     def _farewell(self) -> str:
-        """Say in the end what is worth to know after the screen is gone."""
-        done = sum(work.runs for work in self._board.work.values())
-        problem = self._board.problem
+        """Return the summary that is printed after the screen is closed."""
+        done = sum(work.runs for work in self._dashboard.work.values())
+        problem = self._dashboard.problem
         last = "" if problem is None else f"; last error: {failure(Failed(0, problem.text, problem.place))}"
         kept = "" if self._options.data is None else f"; the cluster is kept in {self._options.data}"
-        return f"{self._board.name}: stopped after {done} reconciles{last}{kept}"
+        return f"{self._dashboard.name}: stopped after {done} reconciles{last}{kept}"
 
     def _log_here(self) -> None:
-        """Let the log lines of this process, the server's, come where the operator's do."""
+        """Show the log lines of this process, those of the server, with those of the operator."""
         level = logging.INFO if self._options.verbose else logging.WARNING
         logging.getLogger().handlers[:] = [ReportHandler(self._take, self._options.root, level)]
         logging.getLogger().setLevel(level)
@@ -231,8 +230,8 @@ class Session:
         return self._clock.now().timestamp()
 
     def _abandon(self) -> None:
-        """Leave at once: nothing is finished, but nothing is left behind either."""
-        self._face.close()
+        """Exit at once: nothing is finished, but nothing is left behind either."""
+        self._view.close()
         if self._process is not None and self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -241,12 +240,12 @@ class Session:
 
 
 def _collect_seldom() -> None:
-    """Look for garbage as seldom as a server should; what was made so far stays."""
+    """Collect garbage rarely, as a server should; existing objects are frozen."""
     gc.freeze()
     gc.set_threshold(*_COLLECT_AFTER)
     gc.enable()
 
 
 def _name_of(options: DevOptions) -> str:
-    """Name the operator before it is loaded."""
+    """Return the name of the operator before it is loaded."""
     return options.root.resolve().name

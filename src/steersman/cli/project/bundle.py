@@ -30,5 +30,5 @@ def command(*, target: str | None, image: str, out: Path, check: bool) -> None:
     files = bundle_files(found.operator, found.shape, version=found.version, samples=samples)
     write_or_check(out, files, check=check, command="steer bundle")
     if admission_policies(found.operator):
-        # It would refuse a bundle with an object that it does not know.
+        # It would reject a bundle with an object of an unknown kind.
         click.echo("note: OLM does not install admission policies: apply admission-policies.yaml of steer manifests")

@@ -89,7 +89,7 @@ def _python_of(found: "BaseImage") -> str:
     """Return the full version of the image's Python; the packages installed here must be for it."""
     here = platform.python_version()
     if not found.python:
-        click.echo(f"note: the base does not say which Python it has: {here} is assumed", err=True)
+        click.echo(f"note: the Python version of the base is unknown: {here} is assumed", err=True)
         return here
     if found.python.split(".")[:2] != here.split(".")[:2]:
         raise click.ClickException(

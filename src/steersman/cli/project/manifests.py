@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steersman.cli.target import image_option, operator_option
+from steersman.json_types import JsonObject
 
 if TYPE_CHECKING:
     from steersman.cli.target import Declared
@@ -62,7 +63,7 @@ def _compare(found: "Declared", release: str, out: Path) -> None:
     click.echo(f"no breaking changes since {release}")
 
 
-def _definitions(release: str, out: Path) -> list[dict[str, Any]]:
+def _definitions(release: str, out: Path) -> list[JsonObject]:
     """Read the definitions of a release: a file or folder, else a revision of this repository."""
     from steersman.protocol.manifests import load
 
@@ -78,8 +79,8 @@ def _definitions(release: str, out: Path) -> list[dict[str, Any]]:
     return list({obj["metadata"]["name"]: obj for obj in definitions}.values())
 
 
-def _objects(load: Any, name: str, text: bytes) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = load(text, source=name)
+def _objects(load: Any, name: str, text: bytes) -> list[JsonObject]:
+    found: list[JsonObject] = load(text, source=name)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Files that commands make from declarations: written, or compared in CI; those of former declarations go."""
+"""Files that commands generate from declarations: written, or compared in CI; outdated ones are removed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 
 
 def write_or_check(out: Path, files: Mapping[str, str], *, check: bool, command: str) -> None:
-    """Bring a folder up to date and say what changed; with ``check`` only say what is not, and fail."""
+    """Update a folder and print what changed; with ``check`` only print what is outdated, and fail."""
     from steersman.scaffold.manifests.plain import HEADER
     from steersman.scaffold.tree import Tree
 
@@ -30,7 +30,7 @@ def write_or_check(out: Path, files: Mapping[str, str], *, check: bool, command:
 
 
 def _stale(out: Path, files: Mapping[str, str], header: str) -> list[str]:
-    """Name files that were made by us and are not made any more."""
+    """Return files that were generated and no longer are."""
     found = []
     for path in sorted(out.rglob("*.yaml")):
         name = path.relative_to(out).as_posix()

@@ -21,11 +21,10 @@ from steersman.errors import SteersmanError
 from steersman.history.records import ObjectView
 from steersman.history.state import ObjectSummary, Overview
 from steersman.kinds.core_v1 import Pod
+from steersman.manager.history_app import HISTORY_PORT
 
 T = TypeVar("T")
 
-#: The port on which a deployed operator answers, on loopback.
-HISTORY_PORT = 8082
 #: The pods of operators that `steer deploy` or the manifests have made.
 PODS = "app.kubernetes.io/managed-by=steer"
 #: Seconds to wait for an answer.

@@ -26,7 +26,7 @@ def overview_lines(overview: Overview, objects: list[ObjectSummary], now: dateti
     urgent = [one for one in objects if _needs_look(one)]
     urgent.sort(key=lambda one: (_rank(one), one.last or now))
     if not urgent:
-        return [*lines, "", f"{len(objects)} objects, none of them fails or waits."]
+        return [*lines, "", f"{_count(len(objects), 'object')}: nothing fails or waits."]
     lines += ["", f"{len(urgent)} of {len(objects)} objects fail or wait, oldest first:"]
     lines += [line for one in urgent[:most] for line in _object(one, now)]
     return [*lines, f"  and {len(urgent) - most} more"] if len(urgent) > most else lines
@@ -49,15 +49,20 @@ def _namespaces(names: tuple[str, ...]) -> str:
 def _controller(state: ControllerState) -> str:
     keys = ", ".join(f"{count} {phase}" for phase, count in state.keys.items() if count)
     failed = f", {state.failures} failed" if state.failures else ""
-    return f"{state.kind}: {keys or 'nothing to do'}; {state.runs} runs{failed}, {state.workers} workers"
+    runs, workers = _count(state.runs, "run"), _count(state.workers, "worker")
+    return f"{state.kind}: {keys or 'nothing to do'}; {runs}{failed}, {workers}"
 
 
 def _cache(state: CacheState) -> str:
-    size = f"{state.objects} objects, {_bytes(state.bytes)}"
+    size = f"{_count(state.objects, 'object')}, {_bytes(state.bytes)}"
     if not state.is_synced:
         return f"cache of {state.kind}: not synced: {state.reason}"
     age = f", {duration(state.age)} old" if state.age is not None else ""
     return f"cache of {state.kind}: {size}{age}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _bytes(size: int) -> str:

@@ -1,27 +1,27 @@
-"""Addresses of pods: each its own address of the loopback network, the same one again for who is known. Pure."""
+"""Addresses of pods: each pod has its own loopback address, and a known key gets the same one again. Pure."""
 
 import hashlib
 from collections.abc import Mapping
 
 from steersman.errors import ConfigError
 
-#: 127.1.0.0 to 127.255.255.255: what lies below is used by others, such as resolvers.
+#: 127.1.0.0 to 127.255.255.255: addresses below are used by other programs, such as resolvers.
 _FIRST, _LAST = 127 << 24 | 1 << 16, 127 << 24 | 0xFFFFFF
-#: Addresses that are tried before there is said to be none.
+#: Addresses that are tried before an error is raised.
 _MOST = 60_000
 
 
 class AddressBook:
-    """Who has which address. Those who are given back can be given to others; a kept one stays with its key."""
+    """Addresses by key. A released address can be assigned again; a kept one stays with its key."""
 
     def __init__(self, seed: str, kept: Mapping[str, str] | None = None) -> None:
-        """Begin somewhere else for each seed, so that nodes beside each other do not meet."""
+        """Start at an address that depends on the seed, so that several nodes on a machine do not collide."""
         digest = hashlib.sha256(seed.encode()).digest()
         self._next = int.from_bytes(digest[:4], "big") % (_LAST - _FIRST + 1)
         self._by_key = dict(kept or {})
 
     def address_of(self, key: str) -> str:
-        """Give the address of a key, a new one if it has none."""
+        """Return the address of a key, a new one if it has none."""
         if key not in self._by_key:
             self._by_key[key] = self._free()
         return self._by_key[key]
@@ -31,7 +31,7 @@ class AddressBook:
         self._by_key.pop(key, None)
 
     def entries(self) -> dict[str, str]:
-        """Give all addresses by key, to be kept."""
+        """Return all addresses by key, to be stored."""
         return dict(self._by_key)
 
     def _free(self) -> str:

@@ -9,7 +9,7 @@ from steersman.localcluster.process_node.node import ProcessNode
 
 
 class PodFaults:
-    """Faults of one pod: ``PodFaults(node, "redis-0").kill()``. Nothing is told to the API server: it finds out."""
+    """Faults of one pod: ``PodFaults(node, "redis-0").kill()``. The API server is not informed: the node notices."""
 
     def __init__(self, node: ProcessNode, name: str, namespace: str = "default") -> None:
         self._node = node
@@ -21,11 +21,11 @@ class PodFaults:
         self._run(container).process.signal("SIGKILL")
 
     def hang(self, container: str = "") -> None:
-        """Let a container's processes stand still: connections stay open, nobody answers."""
+        """Stop a container's processes: connections stay open, but nothing responds."""
         self._run(container).process.signal("SIGSTOP")
 
     def go_on(self, container: str = "") -> None:
-        """Let them go on."""
+        """Continue the stopped processes."""
         self._run(container).process.signal("SIGCONT")
 
     def wipe(self, volume: str) -> None:
@@ -33,7 +33,7 @@ class PodFaults:
         wipe(Path(self._node.pod(self._name, self._namespace).volume(volume)))
 
     def change_address(self) -> str:
-        """Restart all of the pod under another address, and give that; its members of a StatefulSet keep it."""
+        """Restart the whole pod under another address, and return that; a StatefulSet's pod keeps it."""
         return self._node.pod(self._name, self._namespace).change_address()
 
     def _run(self, container: str) -> ContainerRun:

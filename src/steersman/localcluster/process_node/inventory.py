@@ -1,4 +1,4 @@
-"""What pods refer to, as the node knows it: config maps, secrets and claims, followed all the time."""
+"""Config maps, secrets and claims that pods refer to, kept up to date by informers."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,7 +9,7 @@ from steersman.kinds.core_v1 import ConfigMap, PersistentVolumeClaim, Secret
 from steersman.objects.identity import ObjectKey
 
 
-class FollowedInventory:
+class CachedInventory:
     """Config maps, secrets and claims, from replicas of them."""
 
     def __init__(self, client: Client) -> None:
@@ -18,20 +18,20 @@ class FollowedInventory:
         self.claims = client.informer(PersistentVolumeClaim)
 
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
-        """Give a config map, if there is one."""
+        """Return a config map, if there is one."""
         return self._config_maps.get(ObjectKey(namespace, name))
 
     def secret(self, namespace: str, name: str) -> Secret | None:
-        """Give a secret, if there is one."""
+        """Return a secret, if there is one."""
         return self._secrets.get(ObjectKey(namespace, name))
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
-        """Give a claim, if there is one."""
+        """Return a claim, if there is one."""
         return self.claims.get(ObjectKey(namespace, name))
 
     @asynccontextmanager
     async def followed(self, changed: Callable[[str], None]) -> AsyncIterator[None]:
-        """Follow them inside the block; tells the namespace of what changed."""
+        """Watch them inside the block; call back with the namespace of each change."""
 
         def tell(change: Change) -> None:
             if not (isinstance(change, Added) and change.is_initial):

@@ -21,18 +21,18 @@ from steersman.localcluster.node_object import NodeDescription
 from steersman.localcluster.node_presence import NodePresence
 from steersman.localcluster.process_node.containers.images import Images
 from steersman.localcluster.process_node.files.directory import NodeDirectory
-from steersman.localcluster.process_node.inventory import FollowedInventory
+from steersman.localcluster.process_node.inventory import CachedInventory
+from steersman.localcluster.process_node.node_services import NodeServices, known_addresses
 from steersman.localcluster.process_node.options import ProcessNodeOptions
 from steersman.localcluster.process_node.pod_runner import PodRunner
 from steersman.localcluster.process_node.processes.spawning import Processes
 from steersman.localcluster.process_node.remote.pod_access import PodAccess
-from steersman.localcluster.process_node.workshop import Workshop, known_addresses
 from steersman.manager.operator import Operator
 from steersman.version import __version__
 
 _log = logging.getLogger(__name__)
 _IDENTITY = "identity.json"
-#: Seconds before a pod that failed by a fault of the node is begun anew.
+#: Seconds before a pod that failed because of an error of the node is started again.
 _PAUSE = 5.0
 
 
@@ -49,7 +49,7 @@ class ProcessNode:
         self._images = Images(options.images, options.root)
         #: The pods that are here, by uid.
         self.pods: dict[str, PodRunner] = {}
-        self._shop: Workshop | None = None
+        self._services: NodeServices | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._ready = asyncio.Event()
 
@@ -73,7 +73,7 @@ class ProcessNode:
 
     @asynccontextmanager
     async def running(self, client: Client, clock: Clock) -> AsyncIterator["ProcessNode"]:
-        """Run the node inside the block, which begins when it is there for pods."""
+        """Run the node inside the block, which begins when it accepts pods."""
         async with background(self.run(client, clock), name=f"node/{self.options.name}") as task:
             await wait_ready(self._ready.wait(), task)
             yield self
@@ -88,7 +88,7 @@ class ProcessNode:
             processes = Processes(directory, mark)
             async with processes.guarded():
                 recorder = EventRecorder(client, controller="kubelet", instance=self.options.name, clock=clock)
-                self._shop = Workshop(
+                self._services = NodeServices(
                     options=self.options,
                     description=self.description,
                     client=client,
@@ -96,28 +96,28 @@ class ProcessNode:
                     directory=directory,
                     processes=processes,
                     images=self._images,
-                    inventory=FollowedInventory(client),
+                    inventory=CachedInventory(client),
                     addresses=known_addresses(directory),
                     recorder=recorder,
                 )
                 try:
-                    await self._work(self._shop)
+                    await self._work(self._services)
                 finally:
-                    self._shop = None
+                    self._services = None
 
-    async def _work(self, shop: Workshop) -> None:
-        presence = NodePresence(self.description, shop.client, shop.clock)
-        pods = shop.client.informer(Pod, field_selector=f"spec.nodeName={self.options.name}")
+    async def _work(self, services: NodeServices) -> None:
+        presence = NodePresence(self.description, services.client, services.clock)
+        pods = services.client.informer(Pod, field_selector=f"spec.nodeName={self.options.name}")
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(background(shop.recorder.run(), name="events"))
-            await stack.enter_async_context(shop.inventory.followed(self._sources_changed))
+            await stack.enter_async_context(background(services.recorder.run(), name="events"))
+            await stack.enter_async_context(services.inventory.followed(self._sources_changed))
             await presence.register()
             await stack.enter_async_context(background(presence.run(), name="presence"))
             await stack.enter_async_context(pods)
-            shop.directory.remove_pods_but({pod.uid for pod in pods.list()})
-            shop.directory.remove_claims_but({claim.uid for claim in shop.inventory.claims.list()})
-            shop.inventory.claims.handle(
-                deleted=lambda claim: shop.directory.remove_claim(claim.namespace, claim.name, claim.uid)
+            services.directory.remove_pods_but({pod.uid for pod in pods.list()})
+            services.directory.remove_claims_but({claim.uid for claim in services.inventory.claims.list()})
+            services.inventory.claims.handle(
+                deleted=lambda claim: services.directory.remove_claim(claim.namespace, claim.name, claim.uid)
             )
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -126,7 +126,7 @@ class ProcessNode:
                 try:
                     await asyncio.get_running_loop().create_future()
                 finally:
-                    await cleanup(self._stop_pods(), clock=shop.clock, within=self.options.stop_seconds)
+                    await cleanup(self._stop_pods(), clock=services.clock, within=self.options.stop_seconds)
                     self._tasks = None
                     self._ready.clear()
                     self.pods.clear()
@@ -148,21 +148,21 @@ class ProcessNode:
                     gone.gone()
 
     def _take_on(self, pod: Pod) -> None:
-        if self._tasks is not None and self._shop is not None:
-            runner = self.pods[pod.uid] = PodRunner(pod, self._shop)
+        if self._tasks is not None and self._services is not None:
+            runner = self.pods[pod.uid] = PodRunner(pod, self._services)
             self._tasks.create_task(self._run(runner), name=f"pod/{pod.key}")
 
     async def _run(self, runner: PodRunner) -> None:
-        """Run a pod to its end; one that fails by a fault of this node is begun anew, and holds up no other."""
+        """Run a pod to its end; restart it, without delaying others, if this node itself fails."""
         while True:
             try:
                 await runner.run()
                 break
             except Exception:  # noqa: BLE001 - a full disk, a defect here: told, and survived
                 _log.exception("pod failed", extra={"pod": str(runner.pod.key)})
-            shop = self._running_shop
-            await shop.clock.sleep(_PAUSE)
-            runner = self.pods[runner.pod.uid] = PodRunner(runner.pod, shop)
+            services = self._running_shop
+            await services.clock.sleep(_PAUSE)
+            runner = self.pods[runner.pod.uid] = PodRunner(runner.pod, services)
         self.pods.pop(runner.pod.uid, None)
 
     async def _stop_pods(self) -> None:
@@ -175,10 +175,10 @@ class ProcessNode:
             if runner.pod.namespace == namespace:
                 runner.sources_changed()
 
-    # What others ask.
+    # Requests of the API server.
 
     def serve(self, api: ApiServer) -> None:
-        """Let an API server in this process have the logs, shells and ports of this node's pods."""
+        """Grant an API server in this process access to the logs, shells and ports of this node's pods."""
         api.nodes[self.options.name] = PodAccess(self)
 
     @property
@@ -192,13 +192,13 @@ class ProcessNode:
         return self._running_shop.processes
 
     @property
-    def _running_shop(self) -> Workshop:
-        if self._shop is None:
+    def _running_shop(self) -> NodeServices:
+        if self._services is None:
             raise RuntimeError(f"{self!r} does not run")
-        return self._shop
+        return self._services
 
     def pod(self, name: str, namespace: str = "default") -> PodRunner:
-        """Give a pod that is here; ``NotFound`` otherwise."""
+        """Return a pod that is here; ``NotFound`` otherwise."""
         for runner in self.pods.values():
             if (runner.pod.name, runner.pod.namespace) == (name, namespace) and not runner.pod.is_deleting:
                 return runner
@@ -209,7 +209,7 @@ class ProcessNode:
         raise NotFound(text, code=404, reason="NotFound", kind="pods", name=name)
 
     def _check_addresses(self) -> None:
-        """Find out now whether pods can have addresses: not every system has all of the loopback network."""
+        """Check whether pods can have addresses: not every system has the whole loopback network."""
         with socket.socket() as probe:
             try:
                 probe.bind(("127.1.0.1", 0))

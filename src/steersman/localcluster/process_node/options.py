@@ -1,4 +1,4 @@
-"""What a process node is told at its start."""
+"""The options of a process node."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ class ProcessNodeOptions:
 
     #: Image or pattern → program, command line or `Image`; as in ``[tool.steersman.images]``.
     images: Mapping[str, Any] = field(default_factory=dict)
-    #: What relative paths of programs are relative to; the current directory unless told.
+    #: Base of relative paths of programs; the current directory by default.
     root: Path | None = None
-    #: The node's own directory: logs, volumes, claims. It is made if need be, and closed to others.
+    #: The node's own directory: logs, volumes, claims. It is created if necessary, and only its user can read it.
     data: Path
     name: str = "process"
     #: Seconds before the second restart of a container that keeps ending; each later wait is twice as long.

@@ -1,4 +1,4 @@
-"""Runs one pod: does what the rules of its life ask for, tells them what came of it, and writes the status."""
+"""Runs one pod: carries out the actions of its life cycle, reports their results, and writes the status."""
 
 import asyncio
 import contextlib
@@ -10,22 +10,29 @@ from steersman.informer.wakeup import Wakeup
 from steersman.kinds.core_v1 import Container, Pod
 from steersman.localcluster.container_report import PodReport
 from steersman.localcluster.pod_status import pod_status
+from steersman.localcluster.process_node.containers.container_context import ContainerContext
 from steersman.localcluster.process_node.containers.container_run import ContainerRun, RunLogs, execute
-from steersman.localcluster.process_node.containers.container_world import ContainerWorld
-from steersman.localcluster.process_node.containers.downward import Surroundings
+from steersman.localcluster.process_node.containers.downward import NodeFacts
 from steersman.localcluster.process_node.containers.environment import environment
 from steersman.localcluster.process_node.containers.prober import Prober
 from steersman.localcluster.process_node.containers.problem import ImageError, StartError
 from steersman.localcluster.process_node.files.volumes import PodVolumes
-from steersman.localcluster.process_node.lifecycle.actions import Action, Ask, RunHook, SendSignal, Start, Tell
-from steersman.localcluster.process_node.lifecycle.container_life import Stage
-from steersman.localcluster.process_node.lifecycle.moment import Moment
-from steersman.localcluster.process_node.lifecycle.pod_life import PodLife
+from steersman.localcluster.process_node.lifecycle.actions import (
+    Action,
+    EmitEvent,
+    RunHook,
+    RunProbe,
+    SendSignal,
+    Start,
+)
+from steersman.localcluster.process_node.lifecycle.container_lifecycle import Stage
+from steersman.localcluster.process_node.lifecycle.instant import Instant
+from steersman.localcluster.process_node.lifecycle.pod_lifecycle import PodLifecycle
 from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
+from steersman.localcluster.process_node.node_services import NodeServices
 from steersman.localcluster.process_node.pod_tokens import pod_tokens
 from steersman.localcluster.process_node.processes.spawning import base_environment
 from steersman.localcluster.process_node.status_writer import StatusWriter
-from steersman.localcluster.process_node.workshop import Workshop
 from steersman.protocol.options import DeleteOptions, Preconditions
 
 #: Seconds before a write or a start is tried again.
@@ -35,14 +42,14 @@ _FORCED = 1.0
 
 
 class PodRunner:
-    """One pod of a node, from when it is placed there until it is gone."""
+    """One pod of a node, from its binding to its removal."""
 
-    def __init__(self, pod: Pod, shop: Workshop) -> None:
-        self._shop = shop
-        self._writer = StatusWriter(pod, shop.client)
-        self.address = shop.address_of(pod)
-        self._directory = shop.directory.pod(pod)
-        self._around = Surroundings(self.address, shop.description.address, shop.description.capacity)
+    def __init__(self, pod: Pod, services: NodeServices) -> None:
+        self._services = services
+        self._writer = StatusWriter(pod, services.client)
+        self.address = services.address_of(pod)
+        self._directory = services.directory.pod(pod)
+        self._around = NodeFacts(self.address, services.description.address, services.description.capacity)
         self.life = self._begin(pod)
         #: Containers that run.
         self.runs: dict[str, ContainerRun] = {}
@@ -58,53 +65,55 @@ class PodRunner:
         self._wakeup = Wakeup()
         self._tasks: asyncio.TaskGroup | None = None
 
-    def _begin(self, pod: Pod) -> PodLife:
-        now = Moment.now(self._shop.clock)
+    def _begin(self, pod: Pod) -> PodLifecycle:
+        now = Instant.now(self._services.clock)
         since = pod.status.start_time or now.wall
-        begun = Moment(now.at - (now.wall - since).total_seconds(), since)
-        return PodLife(pod, begun, restart_seconds=self._shop.options.restart_seconds)
+        begun = Instant(now.at - (now.wall - since).total_seconds(), since)
+        return PodLifecycle(pod, begun, restart_seconds=self._services.options.restart_seconds)
 
-    # What others tell and ask.
+    # Notifications and requests.
 
     @property
     def pod(self) -> Pod:
-        """The pod as it is known."""
+        """The last known state of the pod."""
         return self._writer.pod
 
     def saw(self, pod: Pod) -> None:
-        """Take note that the pod changed."""
+        """Note that the pod changed."""
         self._writer.saw(pod)
         self._wakeup.set()
 
     def gone(self) -> None:
-        """Take note that the API has the pod no more."""
+        """Note that the API no longer has the pod."""
         self._writer.is_gone = True
         self._wakeup.set()
 
     def sources_changed(self) -> None:
-        """Take note that something changed that the pod may refer to: try again, and bring volumes up to date."""
-        now = self._shop.clock.monotonic()
+        """Note that something changed that the pod may refer to: retry, and update volumes."""
+        now = self._services.clock.monotonic()
         for life in self.life.containers.values():
             if life.stage is Stage.NEW and life.trouble is not None:
                 life.due = now
         for run in self.runs.values():
-            # What is there stays as it is when the new state is impossible, as in a kubelet.
+            # Content stays unchanged when the new state is impossible, as in a kubelet.
             with contextlib.suppress(StartError):
-                self._volumes().refresh(run.world.container, run.world.mounts, self._tokens[run.world.container.name])
+                self._volumes().refresh(
+                    run.context.container, run.context.mounts, self._tokens[run.context.container.name]
+                )
         self._wakeup.set()
 
     def logs_of(self, container: str) -> RunLogs:
-        """Give where the logs of a container are."""
+        """Return where the logs of a container are."""
         return RunLogs(self._directory.container(container))
 
     def volume(self, name: str) -> str:
-        """Give the directory of a volume of the pod."""
+        """Return the directory of a volume of the pod."""
         return str(self._volumes().root_of(name))
 
     def change_address(self) -> str:
-        """Restart everything under another address, as if the pod's network had been lost, and give that."""
-        self._shop.give_back_address(self.pod, for_good=True)
-        self._address_wanted = self._shop.address_of(self.pod)
+        """Restart everything under another address, as if the pod's network had been lost, and return that."""
+        self._services.give_back_address(self.pod, for_good=True)
+        self._address_wanted = self._services.address_of(self.pod)
         for run in self.runs.values():
             run.process.signal("SIGKILL")
         self._wakeup.set()
@@ -113,7 +122,7 @@ class PodRunner:
     # Life.
 
     async def run(self) -> None:
-        """Run the pod until it is gone; cancelling leaves its object as it is and ends its processes."""
+        """Run the pod until it is removed; cancelling ends its processes and leaves its object unchanged."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -127,8 +136,8 @@ class PodRunner:
         await self._remove()
 
     async def _step(self) -> bool:
-        """Do what is to be done now and wait for news; tells whether the pod is gone."""
-        clock = self._shop.clock
+        """Carry out the current actions and wait for news; return whether the pod is removed."""
+        clock = self._services.clock
         if self._is_frozen:
             await self._wakeup.wait()
             return False
@@ -149,12 +158,12 @@ class PodRunner:
         return False
 
     async def _move(self) -> bool:
-        """Begin anew at another address, once nothing runs any more; tells whether that is done."""
+        """Start again at another address, once nothing runs any more; return whether that is done."""
         if self.runs:
             await self._wakeup.wait()
             return False
         self.address, self._address_wanted = self._address_wanted, ""
-        self._around = Surroundings(self.address, self._around.host_ip, self._around.capacity)
+        self._around = NodeFacts(self.address, self._around.host_ip, self._around.capacity)
         await self._write_status()
         self.life = self._begin(self.pod)
         return True
@@ -167,12 +176,12 @@ class PodRunner:
             grace = max(float(self.pod.metadata.deletion_grace_period_seconds or 0), _FORCED)
         if grace is not None and grace != self._grace:
             self._grace = grace
-            self.life.ask_to_stop(self._shop.clock.monotonic(), grace)
+            self.life.ask_to_stop(self._services.clock.monotonic(), grace)
 
     async def _write_status(self) -> bool:
         if self.life.was_over:
             return True
-        now = Moment.now(self._shop.clock)
+        now = Instant.now(self._services.clock)
         report = PodReport(
             containers=self.life.reports(now.at),
             started_at=self.life.begun.wall,
@@ -186,14 +195,14 @@ class PodRunner:
 
     async def _remove(self) -> None:
         self._directory.remove()
-        self._shop.give_back_address(self.pod)
+        self._services.give_back_address(self.pod)
         if not self._writer.is_gone:
             options = DeleteOptions(grace_period_seconds=0, preconditions=Preconditions(uid=self.pod.uid))
             with contextlib.suppress(ApiError, TransportError):
-                await self._shop.client.delete(self.pod, options=options, missing_ok=True)
+                await self._services.client.delete(self.pod, options=options, missing_ok=True)
 
     async def stop(self) -> None:
-        """Ask all containers to end, because the node itself is stopped; they have some seconds."""
+        """Stop all containers, because the node itself is stopped; they have some seconds."""
         self._is_frozen = True
         for run in self.runs.values():
             run.process.signal("SIGTERM")
@@ -206,7 +215,7 @@ class PodRunner:
         match action:
             case Start(name):
                 self._spawn(self._run_container(self._container(name)), name)
-            case Ask(name, kind, timeout):
+            case RunProbe(name, kind, timeout):
                 asking = self._spawn(self._ask(name, kind, timeout), f"{name}/{kind.value}")
                 self._probes[name] = [task for task in self._probes.get(name, ()) if not task.done()] + [asking]
             case RunHook(name, hook):
@@ -214,8 +223,8 @@ class PodRunner:
             case SendSignal(name, signal):
                 if name in self.runs:
                     self.runs[name].process.signal(signal)
-            case Tell(reason, note, is_warning):
-                self._shop.recorder.record(self.pod, "Warning" if is_warning else "Normal", reason, note)
+            case EmitEvent(reason, note, is_warning):
+                self._services.recorder.record(self.pod, "Warning" if is_warning else "Normal", reason, note)
             case _:
                 assert_never(action)
 
@@ -241,41 +250,43 @@ class PodRunner:
             run = await self._start(container)
         except StartError as error:
             again = _IMAGE_AGAIN if isinstance(error, ImageError) else _CONFIG_AGAIN
-            life.start_failed(self._shop.clock.monotonic(), error.reason, str(error), again)
-            self._tell([Tell(error.event, f"Error: {error}", is_warning=True)])
+            life.start_failed(self._services.clock.monotonic(), error.reason, str(error), again)
+            self._tell([EmitEvent(error.event, f"Error: {error}", is_warning=True)])
             return
         self.runs[container.name] = run
         number = life.restarts
         life.started(
-            Moment.now(self._shop.clock), f"process://{self.pod.uid}/{container.name}/{number}", container.image or ""
+            Instant.now(self._services.clock),
+            f"process://{self.pod.uid}/{container.name}/{number}",
+            container.image or "",
         )
-        self._tell([Tell("Started", f"Container started as process {run.process.pid}")])
+        self._tell([EmitEvent("Started", f"Container started as process {run.process.pid}")])
         code = await run.wait()
         del self.runs[container.name]
         for task in self._probes.pop(container.name, ()):
             task.cancel()
         message = run.last_words(code, self._volumes().termination_log(container))
-        self._tell(self.life.exited(container.name, Moment.now(self._shop.clock), code, message))
+        self._tell(self.life.exited(container.name, Instant.now(self._services.clock), code, message))
 
     async def _start(self, container: Container) -> ContainerRun:
         try:
-            world = await self.world_of(container)
+            context = await self.context_of(container)
             log = self.logs_of(container.name).begin(self.life.containers[container.name].restarts)
             self._volumes().termination_log(container).write_bytes(b"")
-            return await ContainerRun.start(world, self._shop.processes, log, self._shop.clock)
+            return await ContainerRun.start(context, self._services.processes, log, self._services.clock)
         except OSError as error:  # a full disk, a file where a directory should be
             raise StartError(f"container {container.name} gets no place on this machine: {error}") from None
 
-    async def world_of(self, container: Container) -> ContainerWorld:
-        """Give what the container's processes see; ``StartError`` says what is missing."""
+    async def context_of(self, container: Container) -> ContainerContext:
+        """Return what the container's processes see; raise ``StartError`` if something is missing."""
         pod = self.pod
-        image = self._shop.images.find(container.image or "")
-        variables = environment(pod, container, self._shop.inventory, self._around)
+        image = self._services.images.find(container.image or "")
+        variables = environment(pod, container, self._services.inventory, self._around)
         home = self._directory.container(container.name) / "home"
         home.mkdir(mode=0o700, exist_ok=True)
-        self._tokens[container.name] = tokens = await pod_tokens(pod, container, self._shop.client)
+        self._tokens[container.name] = tokens = await pod_tokens(pod, container, self._services.client)
         mounts = self._volumes().mount(container, variables, tokens)
-        return ContainerWorld(
+        return ContainerContext(
             container=container,
             image=image,
             base=base_environment(home, pod.spec.hostname or pod.name),
@@ -288,18 +299,18 @@ class PodRunner:
         return PodVolumes(
             pod=self.pod,
             directory=self._directory,
-            node=self._shop.directory,
-            inventory=self._shop.inventory,
-            around=self._around,
+            node=self._services.directory,
+            inventory=self._services.inventory,
+            facts=self._around,
         )
 
     def _prober(self, name: str) -> Prober:
         container, run = self._container(name), self.runs[name]
 
         async def inside(command: Sequence[str]) -> tuple[int, str]:
-            return await execute(run.world, self._shop.processes, command, self._shop.clock)
+            return await execute(run.context, self._services.processes, command, self._services.clock)
 
-        return Prober(container, self.address, inside, self._shop.clock)
+        return Prober(container, self.address, inside, self._services.clock)
 
     async def _ask(self, name: str, kind: ProbeKind, timeout: float) -> None:  # noqa: ASYNC109 - as in `Prober`
         container = self._container(name)
@@ -312,7 +323,7 @@ class PodRunner:
         if probe is None or name not in self.runs:
             return
         why = await self._prober(name).ask(probe, timeout)
-        now = self._shop.clock.monotonic()
+        now = self._services.clock.monotonic()
         self._tell(self.life.probed(name, kind, now, is_success=not why, why=why))
 
     async def _run_hook(self, name: str, hook: str) -> None:
@@ -321,4 +332,4 @@ class PodRunner:
             return
         handler = lifecycle.pre_stop if hook == "preStop" else lifecycle.post_start
         failure = "" if handler is None else await self._prober(name).run(handler)
-        self._tell(self.life.hook_done(name, hook, self._shop.clock.monotonic(), failure=failure))
+        self._tell(self.life.hook_done(name, hook, self._services.clock.monotonic(), failure=failure))

@@ -9,7 +9,7 @@ from steersman.localcluster.process_node.files.projected_files import tokens_wan
 
 
 async def pod_tokens(pod: Pod, container: Container, client: Client) -> dict[tuple[str, str], str]:
-    """Give the tokens that a container mounts, by volume and path."""
+    """Return the tokens that a container mounts, by volume and path."""
     mounted = {mount.name for mount in container.volume_mounts or ()}
     tokens: dict[tuple[str, str], str] = {}
     account = Ref(ServiceAccount, pod.spec.service_account_name or "default", pod.namespace)

@@ -1,4 +1,4 @@
-"""Writes a pod's status, if it changed, over whatever others write meanwhile."""
+"""Writes a pod's status if it changed, and retries over concurrent writes."""
 
 import logging
 
@@ -20,12 +20,12 @@ class StatusWriter:
         self._client = client
 
     def saw(self, pod: Pod) -> None:
-        """Take note of a state of the pod, unless a newer one is known."""
+        """Record a state of the pod, unless a newer one is known."""
         if not is_older(pod.resource_version, self.pod.resource_version):
             self.pod = pod
 
     async def write(self, status: PodStatus) -> bool:
-        """Write a status; tells whether it is written, so that one that is not can be tried again."""
+        """Write a status; return whether that succeeded, so that it can be retried."""
         if self.is_gone or status == self.pod.status:
             return True
         self.pod.status = status

@@ -1,1 +1,1 @@
-"""A node on which pods only seem to run: as fast, as slow or as badly as their annotations say."""
+"""A node that simulates pods: as fast, as slow or as badly as their annotations say."""

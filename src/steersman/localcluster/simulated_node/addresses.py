@@ -1,23 +1,23 @@
-"""Addresses of pods on a simulated node: each pod has one of its own, and keeps it. Pure."""
+"""Addresses of pods on a simulated node: each pod has its own, and keeps it. Pure."""
 
 import ipaddress
 
 _NETWORK = ipaddress.IPv4Network("10.244.0.0/16")
-#: The first and the last addresses of a network are nobody's own.
+#: The first and the last address of a network are reserved.
 _FIRST, _COUNT = 2, _NETWORK.num_addresses - 3
 
 
 class Addresses:
-    """Who has which address."""
+    """Addresses by pod."""
 
     def __init__(self) -> None:
         #: Uids by address.
         self._taken: dict[str, str] = {}
 
     def address_of(self, uid: str, present: str | None) -> str:
-        """Give the address that a pod has, or one that nobody has.
+        """Return the address of a pod, or a free one.
 
-        The search begins where the uid says, so that equal runs give equal addresses.
+        The search begins at a position that depends on the uid, so that equal runs assign equal addresses.
         """
         if present:
             self._taken[present] = uid
@@ -30,6 +30,6 @@ class Addresses:
         raise LookupError(f"all {_COUNT} addresses of {_NETWORK} are taken")
 
     def release(self, uid: str, address: str | None) -> None:
-        """Let others have the address of a pod that is gone."""
+        """Free the address of a deleted pod."""
         if address and self._taken.get(address) == uid:
             del self._taken[address]

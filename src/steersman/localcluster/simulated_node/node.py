@@ -12,7 +12,7 @@ from steersman.localcluster.node_presence import NodePresence
 from steersman.localcluster.pod_status import pod_status
 from steersman.localcluster.simulated_node.addresses import Addresses
 from steersman.localcluster.simulated_node.script import Script, ScriptError
-from steersman.localcluster.simulated_node.timeline import Sight, pod_at, stopped_at
+from steersman.localcluster.simulated_node.timeline import PodObservation, pod_at, stopped_at
 from steersman.localcluster.workloads.pods import is_finished
 from steersman.manager.operator import Operator
 from steersman.protocol.options import DeleteOptions, Preconditions
@@ -23,7 +23,7 @@ _ADDRESS = "10.0.0.1"
 
 
 def simulated_node(name: str = NAME) -> Operator:
-    """Give a node of that name, to be run beside other operators."""
+    """Return a node of that name, to be run beside other operators."""
     description = NodeDescription(name=name, address=_ADDRESS, runtime=f"simulated://{__version__}")
     operator = Operator(f"node-{name}")
     addresses = Addresses()
@@ -59,7 +59,7 @@ class _Pod:
         self._ctx = ctx
         self._host_ip = host_ip
         self._addresses = addresses
-        #: What is wrong with its annotations.
+        #: Error in its annotations.
         self._complaint = ""
 
     async def live(self) -> None:
@@ -77,7 +77,7 @@ class _Pod:
         if sight.until is not None:
             ctx.requeue_after(max((sight.until - now).total_seconds(), 0.001))
 
-    def _sight(self, script: Script | None) -> Sight:
+    def _sight(self, script: Script | None) -> PodObservation:
         pod, now = self._pod, self._ctx.now()
         began = pod.status.start_time or now.replace(microsecond=0)
         address = self._address()
@@ -86,7 +86,7 @@ class _Pod:
                 one.name: ContainerReport(state=Waiting("CreateContainerConfigError", self._complaint))
                 for one in pod.spec.containers
             }
-            return Sight(PodReport(containers=states, started_at=began, host_ip=self._host_ip, pod_ip=address))
+            return PodObservation(PodReport(containers=states, started_at=began, host_ip=self._host_ip, pod_ip=address))
         return pod_at(pod, script, began, now, host_ip=self._host_ip, pod_ip=address)
 
     def _script(self) -> Script | None:
@@ -104,7 +104,7 @@ class _Pod:
         return self._addresses.address_of(self._pod.uid, self._pod.status.pod_ip)
 
     async def _end(self, script: Script) -> None:
-        """Let the pod go when its time has come: nobody but its node can finish a graceful deletion."""
+        """Finish the deletion of a pod in time: only its node can finish a graceful deletion."""
         pod, ctx, now = self._pod, self._ctx, self._ctx.now()
         left = (stopped_at(pod, script, now) - now).total_seconds()
         if left > 0:

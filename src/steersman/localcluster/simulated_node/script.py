@@ -1,24 +1,25 @@
-"""What a pod shall do on a simulated node, as its annotations say. Pure.
+"""How a pod behaves on a simulated node, from its annotations. Pure.
 
-``simulated.steersman.dev/start-after: 2s`` and the like; every name and value is checked.
+``simulated.steersman.dev/start-after: 2s`` and others; every name and value is checked.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Self
+from typing import Self
 
 from steersman.errors import SteersmanError
+from steersman.json_types import JsonObject
 from steersman.kinds.core_v1 import Pod
 from steersman.objects.times import Duration
 
 PREFIX = "simulated.steersman.dev/"
-#: Reasons for which a container cannot begin; a kubelet alternates between the two of an image that is not there.
+#: Reasons why a container cannot start; for a missing image a kubelet alternates between two.
 PULL_FAILURES = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 CRASH = "CrashLoopBackOff"
 _MAX_EXIT_CODE = 255
 _ZERO = timedelta(0)
-#: How long a pod works that is meant to come to an end.
+#: How long a pod works that is meant to finish.
 _TASK = timedelta(seconds=1)
 
 
@@ -30,14 +31,14 @@ class ScriptError(SteersmanError):
 class Script:
     """How a pod behaves."""
 
-    #: How long its containers take to begin.
+    #: How long its containers take to start.
     start_after: timedelta = _ZERO
     #: How long a container takes to become ready after it began.
     ready_after: timedelta = _ZERO
     never_ready: bool = False
-    #: How long a container runs before it ends by itself; for ever if ``None``.
+    #: How long a container runs before it ends by itself; forever if ``None``.
     run_for: timedelta | None = None
-    #: With what a container ends.
+    #: Exit code of a container.
     exit_code: int = 0
     #: Why its image cannot be had; empty if it can.
     pull_failure: str = ""
@@ -46,14 +47,14 @@ class Script:
 
     @classmethod
     def of(cls, pod: Pod) -> Self:
-        """Read a pod's annotations; ``ScriptError`` says which one is wrong, and what may be written."""
+        """Parse a pod's annotations; ``ScriptError`` names the wrong one, and the valid values."""
         ends = (pod.spec.restart_policy or "Always") != "Always"
         script = cls(run_for=_TASK if ends else None)
         instructions = _instructions(pod.annotations)
         for name in instructions:
             if name not in _READERS:
                 known = ", ".join(sorted(_READERS))
-                raise ScriptError(f"{PREFIX}{name} is not known: a simulated node understands {known}")
+                raise ScriptError(f"{PREFIX}{name} is unknown: a simulated node supports {known}")
         for name, read in _READERS.items():
             try:
                 script = replace(script, **read(instructions[name])) if name in instructions else script
@@ -85,7 +86,7 @@ def _flag(text: str) -> bool:
     return text == "true"
 
 
-def _failure(text: str) -> dict[str, Any]:
+def _failure(text: str) -> JsonObject:
     """Read how a pod fails: a reason for which its image cannot be had, ``CrashLoopBackOff``, or an exit code."""
     if text in PULL_FAILURES:
         return {"pull_failure": text}
@@ -96,8 +97,8 @@ def _failure(text: str) -> dict[str, Any]:
     raise ValueError(f"{text!r} is not a failure (write {', '.join(PULL_FAILURES)}, {CRASH} or an exit code)")
 
 
-#: In the order in which they count: how long a container runs may be said beside how it fails.
-_READERS: dict[str, Callable[[str], dict[str, Any]]] = {
+#: In order of precedence: how long a container runs may be combined with how it fails.
+_READERS: dict[str, Callable[[str], JsonObject]] = {
     "start-after": lambda text: {"start_after": _span(text)},
     "ready-after": lambda text: {"ready_after": _span(text)},
     "never-ready": lambda text: {"never_ready": _flag(text)},

@@ -1,6 +1,6 @@
-"""How a pod stands at any moment of its simulated life. Pure: when it began and what it shall do say everything.
+"""The state of a simulated pod at any moment, as a function of its start and its script. Pure.
 
-Nothing has to be remembered between two looks, so a node that is started anew goes on where it was.
+Nothing has to be stored between two moments, so a restarted node continues where it was.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _RUNTIME = "simulated://"
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimelineStep:
     """How a container stands, and when that changes by itself."""
 
     report: ContainerReport
@@ -25,19 +25,19 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class PodObservation:
     """How a pod stands, and when to look again."""
 
     report: PodReport
     until: datetime | None = None
 
 
-def pod_at(pod: Pod, script: Script, began: datetime, now: datetime, *, host_ip: str, pod_ip: str) -> Sight:
-    """Give how a pod stands that its node took on at ``began``."""
-    moments: dict[str, Moment] = {}
+def pod_at(pod: Pod, script: Script, began: datetime, now: datetime, *, host_ip: str, pod_ip: str) -> PodObservation:
+    """Return how a pod stands that its node took on at ``began``."""
+    moments: dict[str, TimelineStep] = {}
     start = began + script.start_after
     if not script.pull_failure:
-        # What runs before the others takes no time here; sidecars go on.
+        # Init containers take no time here; sidecars keep running.
         for container in pod.spec.init_containers or ():
             moments[container.name] = _init(pod, container, start, now)
         for container in pod.spec.containers:
@@ -53,13 +53,15 @@ def pod_at(pod: Pod, script: Script, began: datetime, now: datetime, *, host_ip:
         pod_ip=pod_ip,
         is_over=is_over,
     )
-    return Sight(report, min((moment.until for moment in moments.values() if moment.until is not None), default=None))
+    return PodObservation(
+        report, min((moment.until for moment in moments.values() if moment.until is not None), default=None)
+    )
 
 
-def container_at(pod: Pod, container: Container, script: Script, start: datetime, now: datetime) -> Moment:
-    """Give how a container stands that begins its first run at ``start``."""
+def container_at(pod: Pod, container: Container, script: Script, start: datetime, now: datetime) -> TimelineStep:
+    """Return the state of a container whose first run begins at ``start``."""
     if now < start:
-        return Moment(ContainerReport(), start)
+        return TimelineStep(ContainerReport(), start)
     policy = container.restart_policy or pod.spec.restart_policy or "Always"
     last: Terminated | None = None
     restarts, begin, backoff = 0, start, FIRST_BACKOFF
@@ -70,16 +72,16 @@ def container_at(pod: Pod, container: Container, script: Script, start: datetime
         ended = begin + script.run_for
         end = Terminated(script.exit_code, started_at=begin, finished_at=ended, container_id=identity)
         if policy == "Never" or (policy == "OnFailure" and end.is_success):
-            return Moment(ContainerReport(state=end, last=last, restarts=restarts, container_id=identity))
+            return TimelineStep(ContainerReport(state=end, last=last, restarts=restarts, container_id=identity))
         again = ended + backoff
         if now < again:
             message = f"back-off {int(backoff.total_seconds())}s restarting failed container={container.name}"
             state = Waiting(CRASH, message)
-            return Moment(ContainerReport(state=state, last=end, restarts=restarts, container_id=identity), again)
+            return TimelineStep(ContainerReport(state=state, last=end, restarts=restarts, container_id=identity), again)
         last, restarts, begin, backoff = end, restarts + 1, again, min(backoff * 2, MAX_BACKOFF)
 
 
-def _running(script: Script, begin: datetime, now: datetime, base: ContainerReport) -> Moment:
+def _running(script: Script, begin: datetime, now: datetime, base: ContainerReport) -> TimelineStep:
     ready_at = begin + script.ready_after
     is_ready = not script.never_ready and now >= ready_at
     changes = [begin + script.run_for] if script.run_for is not None else []
@@ -92,24 +94,24 @@ def _running(script: Script, begin: datetime, now: datetime, base: ContainerRepo
         is_ready=is_ready,
         container_id=base.container_id,
     )
-    return Moment(report, min(changes, default=None))
+    return TimelineStep(report, min(changes, default=None))
 
 
-def _init(pod: Pod, container: Container, start: datetime, now: datetime) -> Moment:
+def _init(pod: Pod, container: Container, start: datetime, now: datetime) -> TimelineStep:
     if now < start:
-        return Moment(ContainerReport(), start)
+        return TimelineStep(ContainerReport(), start)
     identity = _identity(pod, container, 0)
     if is_sidecar(container):
-        return Moment(ContainerReport(state=Running(start), container_id=identity))
+        return TimelineStep(ContainerReport(state=Running(start), container_id=identity))
     end = Terminated(0, started_at=start, finished_at=start, container_id=identity)
-    return Moment(ContainerReport(state=end, container_id=identity))
+    return TimelineStep(ContainerReport(state=end, container_id=identity))
 
 
-def _unpulled(container: Container, script: Script, start: datetime, now: datetime) -> Moment:
+def _unpulled(container: Container, script: Script, start: datetime, now: datetime) -> TimelineStep:
     if now < start:
-        return Moment(ContainerReport(), start)
+        return TimelineStep(ContainerReport(), start)
     message = f'Back-off pulling image "{container.image or ""}"'
-    return Moment(ContainerReport(state=Waiting(script.pull_failure, message)))
+    return TimelineStep(ContainerReport(state=Waiting(script.pull_failure, message)))
 
 
 def _identity(pod: Pod, container: Container, restarts: int) -> str:
@@ -117,7 +119,7 @@ def _identity(pod: Pod, container: Container, restarts: int) -> str:
 
 
 def stopped_at(pod: Pod, script: Script, now: datetime) -> datetime:
-    """Give when a pod ends whose deletion was asked for: when it is done, and at the latest when its time is up."""
+    """Return when a deleted pod ends: when it is done, and at the latest after its grace period."""
     deadline = pod.metadata.deletion_timestamp or now
     asked = deadline - timedelta(seconds=pod.metadata.deletion_grace_period_seconds or 0)
     return min(asked + script.stop_after, deadline)

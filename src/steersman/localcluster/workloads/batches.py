@@ -6,7 +6,7 @@ from typing import Any
 
 
 async def slow_start(count: int, make: Callable[[int], Awaitable[Any]]) -> BaseException | None:
-    """Make things number 0 to ``count`` in growing batches; after a batch with a failure stop and give it."""
+    """Run ``make`` for 0 to ``count`` in growing batches; after a batch with a failure stop and return it."""
     done, size = 0, 1
     while done < count:
         batch = range(done, min(done + size, count))

@@ -1,4 +1,4 @@
-"""Who belongs to a workload: what its selector matches and nobody else controls is adopted, the rest released."""
+"""Adopts objects that a workload's selector matches and that have no controller, and releases the others."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ C = TypeVar("C", bound=KubeObject)
 
 
 async def claimed(owner: O, ctx: Context[O], kind: type[C], selector: LabelSelector) -> list[C]:
-    """Give the objects of a kind that an owner controls, after it adopted and released what it has to.
+    """Return the objects of a kind that an owner controls, after it adopted and released what it has to.
 
     An owner that is being deleted adopts nothing.
     """

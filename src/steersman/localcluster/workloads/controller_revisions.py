@@ -13,12 +13,12 @@ from steersman.localcluster.workloads.template_revisions import Revisions, new_r
 
 S = TypeVar("S", bound=StatefulSet | DaemonSet)
 
-#: How many revisions beside those in use are kept where nothing is said.
+#: Default number of old revisions that are kept.
 _DEFAULT_LIMIT = 10
 
 
 async def synced_revisions(owner: S, ctx: Context[S], *, hash_label: str) -> Revisions:
-    """Give the revisions after the present template has become the newest of them.
+    """Return the revisions after the present template has become the newest of them.
 
     A template that was there before gets the next number: that is what a rollback is.
     """
@@ -51,7 +51,7 @@ async def _created(owner: S, ctx: Context[S], wanted: ControllerRevision) -> Con
 async def forget_revisions(
     owner: S, revisions: Revisions, ctx: Context[S], *, is_used: Callable[[ControllerRevision], bool]
 ) -> None:
-    """Delete the oldest revisions beyond those that shall be kept; those in use do not count."""
+    """Delete the oldest revisions beyond the limit; those in use do not count."""
     limit = owner.spec.revision_history_limit
     spare = [one for one in revisions.all if not is_used(one)]
     for one in spare[: max(len(spare) - (_DEFAULT_LIMIT if limit is None else limit), 0)]:

@@ -1,4 +1,4 @@
-"""What all workload controllers know about pods: how they are made of a template, and how far they are. Pure."""
+"""What all workload controllers know about pods: how they are created from a template, and their state. Pure."""
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
@@ -9,7 +9,7 @@ from steersman.kinds.meta_v1 import LabelSelector as SelectorSpec
 from steersman.objects.meta import ObjectMeta
 from steersman.objects.selectors import LabelSelector
 
-#: How readily a pod is given up, lowest first.
+#: Deletion cost of a pod; the lowest is deleted first.
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 #: Earlier than any pod; a pod that never was ready counts as ready for the shortest time.
@@ -17,14 +17,14 @@ _NEVER = timedelta(0)
 
 
 def selector_of(spec: SelectorSpec | None) -> LabelSelector:
-    """Give the selector that a workload's spec holds."""
+    """Return the selector that a workload's spec holds."""
     if spec is None:
         return LabelSelector()
     return LabelSelector.from_expressions(spec.match_labels, spec.match_expressions)
 
 
 def pod_from(template: PodTemplateSpec, *, prefix: str, labels: Mapping[str, str] | None = None) -> Pod:
-    """Make a pod of a template; the server ends its name."""
+    """Return a pod of a template; the server completes its name."""
     metadata = template.metadata or ObjectMeta()
     return Pod(
         ObjectMeta(
@@ -38,28 +38,28 @@ def pod_from(template: PodTemplateSpec, *, prefix: str, labels: Mapping[str, str
 
 
 def is_finished(pod: Pod) -> bool:
-    """Whether nothing of it will run again."""
+    """Return whether nothing of it will run again."""
     return pod.status.phase in ("Succeeded", "Failed")
 
 
 def is_active(pod: Pod) -> bool:
-    """Whether it counts as one that runs or will run."""
+    """Return whether it runs or will run."""
     return not is_finished(pod) and not pod.is_deleting
 
 
 def ready_condition(pod: Pod) -> PodCondition | None:
-    """Give what its node says about its readiness."""
+    """Return its Ready condition."""
     return next((condition for condition in pod.status.conditions or () if condition.type == "Ready"), None)
 
 
 def is_ready(pod: Pod) -> bool:
-    """Whether it can do its work."""
+    """Return whether it can do its work."""
     condition = ready_condition(pod)
     return condition is not None and condition.status == "True"
 
 
 def available_in(pod: Pod, min_ready_seconds: int | None, now: datetime) -> float | None:
-    """Give the seconds until it has been ready for long enough, 0 if it has; ``None`` while it is not ready."""
+    """Return the seconds until it has been ready for long enough, 0 if it has; ``None`` while it is not ready."""
     if not is_ready(pod):
         return None
     condition = ready_condition(pod)
@@ -70,21 +70,21 @@ def available_in(pod: Pod, min_ready_seconds: int | None, now: datetime) -> floa
 
 
 def is_available(pod: Pod, min_ready_seconds: int | None, now: datetime) -> bool:
-    """Whether it has been ready for long enough to be counted on."""
+    """Return whether it has been ready for long enough to be counted on."""
     return available_in(pod, min_ready_seconds, now) == 0.0
 
 
 def next_available(pods: Iterable[Pod], min_ready_seconds: int | None, now: datetime) -> float | None:
-    """Give the seconds until the next of the pods becomes available by time alone; ``None`` if none will."""
+    """Return the seconds until the next of the pods becomes available by time alone; ``None`` if none will."""
     waits = (available_in(pod, min_ready_seconds, now) for pod in pods)
     return min((wait for wait in waits if wait), default=None)
 
 
 def by_dispensability(pods: Iterable[Pod], now: datetime) -> list[Pod]:
-    """Sort pods so that those come first whose end does the least harm, as the ReplicaSet controller does.
+    """Return pods in the order in which the ReplicaSet controller deletes them.
 
-    Not bound before bound, not running before running, not ready before ready, cheap before dear, then what was ready
-    for the shortest time, what was restarted most, what is youngest.
+    Not bound before bound, not running before running, not ready before ready, low deletion cost before high, then
+    ready for the shortest time, restarted most often, youngest.
     """
     return sorted(pods, key=lambda pod: _rank(pod, now))
 

@@ -33,7 +33,7 @@ def _selects(replica_set: ReplicaSet, pod: Any) -> bool:
 
 @operator.reconciler(ReplicaSet, owns=[Pod], watches=[orphans(Pod, _selects)], while_deleting=True, workers=2)
 async def reconcile(replica_set: ReplicaSet, ctx: Context[ReplicaSet]) -> None:
-    """Make or delete pods until there are as many as wanted, and count them."""
+    """Create or delete pods until there are as many as wanted, and count them."""
     pods = await claimed(replica_set, ctx, Pod, selector_of(replica_set.spec.selector))
     active = [pod for pod in pods if is_active(pod)]
     failure = None if replica_set.is_deleting else await _manage(replica_set, active, ctx)
@@ -53,7 +53,7 @@ def _wanted(replica_set: ReplicaSet) -> int:
 
 
 async def _manage(replica_set: ReplicaSet, active: list[Pod], ctx: Context[ReplicaSet]) -> BaseException | None:
-    """Close the gap between what is and what is wanted; give the first failure."""
+    """Create or delete the difference to the wanted number; return the first failure."""
     missing = _wanted(replica_set) - len(active)
     template = replica_set.spec.template or PodTemplateSpec()
 
@@ -79,7 +79,7 @@ async def _manage(replica_set: ReplicaSet, active: list[Pod], ctx: Context[Repli
 def status_of(
     replica_set: ReplicaSet, pods: list[Pod], now: datetime, *, reason: str = "", failure: BaseException | None = None
 ) -> ReplicaSetStatus:
-    """Give how a ReplicaSet stands with these pods, before what this run does about it shows."""
+    """Return how a ReplicaSet stands with these pods, before what this run does about it shows."""
     active = [pod for pod in pods if is_active(pod)]
     template = replica_set.spec.template
     labels = template.metadata.labels if template is not None and template.metadata is not None else {}

@@ -1,4 +1,4 @@
-"""Short names for templates: equal templates have equal names, and different ones almost always different. Pure."""
+"""Hashes of pod templates: equal templates have equal hashes, different ones almost always different. Pure."""
 
 from steersman.kinds.core_v1 import PodTemplateSpec
 from steersman.objects.codec import decode_json, encode_json
@@ -8,7 +8,7 @@ _OFFSET, _PRIME, _MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 
 
 def template_hash(template: PodTemplateSpec, collisions: int | None = None) -> str:
-    """Give the name of a template; after a collision the next number gives another."""
+    """Return the hash of a template; a number of ``collisions`` changes it."""
     number = _OFFSET
     for byte in canonical(template) + str(collisions or "").encode():
         number = ((number ^ byte) * _PRIME) & _MASK
@@ -21,7 +21,7 @@ def safe_text(text: str) -> str:
 
 
 def canonical(template: PodTemplateSpec) -> bytes:
-    """Give the same bytes for templates that mean the same: what is absent, null or empty is left out."""
+    """Return equal bytes for equivalent templates: absent, null and empty fields are left out."""
     return encode_json(_sorted(decode_json(encode_json(template))))
 
 

@@ -1,7 +1,6 @@
 """ControllerRevisions: the templates that a StatefulSet or DaemonSet had, numbered. Pure."""
 
-from typing import Any
-
+from steersman.json_types import JsonObject
 from steersman.kinds.apps_v1 import ControllerRevision, DaemonSet, StatefulSet
 from steersman.kinds.core_v1 import PodTemplateSpec
 from steersman.localcluster.workloads.template_hash import template_hash
@@ -21,12 +20,12 @@ class Revisions:
         return self.all[-1]
 
     def named(self, name: str | None) -> ControllerRevision | None:
-        """Give a revision by its name."""
+        """Return a revision by its name."""
         return next((one for one in self.all if one.name == name), None)
 
 
 def new_revision(owner: StatefulSet | DaemonSet, number: int, hash_label: str) -> ControllerRevision:
-    """Make the revision of the present template."""
+    """Return the revision of the current template."""
     name = template_hash(owner.spec.template, owner.status.collision_count)
     template = decode_json(encode_json(owner.spec.template))
     labels = dict(owner.spec.template.metadata.labels) if owner.spec.template.metadata is not None else {}
@@ -43,8 +42,8 @@ def new_revision(owner: StatefulSet | DaemonSet, number: int, hash_label: str) -
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
-    """Give the template that a revision stands for."""
-    data: dict[str, Any] = revision.data or {}
+    """Return the template that a revision stands for."""
+    data: JsonObject = revision.data or {}
     template = dict((data.get("spec") or {}).get("template") or {})
     template.pop("$patch", None)
     return decode_as(PodTemplateSpec, encode_json(template))

@@ -1,1 +1,1 @@
-"""Leader election: ``lease`` has the rules, ``election`` talks to the server, ``leadership`` fences writes."""
+"""Leader election: ``lease`` has the rules, ``election`` sends the requests, ``leadership`` fences writes."""

@@ -1,7 +1,7 @@
-"""Electing a leader by a Lease: asks the server, tells ``Leadership``. ``lease`` has the rules.
+"""Leader election by a Lease: sends the requests and updates ``Leadership``. The rules are in ``lease``.
 
-It should run in a thread with a connection of its own, so that a blocked event loop or a busy connection does not cost
-the leadership: ``ElectorThread`` does that. The times are client-go's.
+It should run in a thread with a connection of its own (``thread``), so that a blocked event loop or a busy connection
+does not cost the leadership. The times are client-go's.
 """
 
 import logging
@@ -14,11 +14,11 @@ from steersman.concurrency import background
 from steersman.errors import AlreadyExists, Conflict, NotFound, SteersmanError
 from steersman.informer.changes import Change, Deleted
 from steersman.informer.informer import Informer, Selection
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.informer.wakeup import Wakeup
 from steersman.kinds.coordination_v1 import Lease, LeaseSpec
 from steersman.manager.leader.leadership import Leadership
-from steersman.manager.leader.lease import JITTER, Candidate, Create, LeaseRecord, LeaseTiming, Stand, Take
+from steersman.manager.leader.lease import JITTER, Candidate, Create, Follow, LeaseRecord, LeaseTiming, Take
 from steersman.objects.codec import decode
 from steersman.objects.meta import ObjectMeta
 from steersman.objects.times import MicroTime
@@ -28,7 +28,7 @@ _log = logging.getLogger("steersman.leader-election")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionOptions:
-    """Which lease decides, and who takes part."""
+    """The lease, and the identity of this process."""
 
     name: str
     namespace: str
@@ -39,7 +39,7 @@ class ElectionOptions:
 
 
 def record_of(lease: Lease) -> LeaseRecord:
-    """Give what counts of a Lease."""
+    """Return the record in a Lease."""
     spec = lease.spec
     return LeaseRecord(
         spec.holder_identity or "",
@@ -51,7 +51,7 @@ def record_of(lease: Lease) -> LeaseRecord:
 
 
 def write_record(lease: Lease, record: LeaseRecord) -> None:
-    """Put a record into a Lease."""
+    """Write a record into a Lease."""
     spec = lease.spec
     spec.holder_identity = record.holder
     spec.lease_duration_seconds = record.duration
@@ -61,30 +61,30 @@ def write_record(lease: Lease, record: LeaseRecord) -> None:
 
 
 class LeaderElector:
-    """Takes part in an election until it is cancelled, or has lost what it had won."""
+    """Take part in an election until cancelled, or until a won leadership is lost."""
 
-    def __init__(self, link: Link, options: ElectionOptions, leadership: Leadership) -> None:
-        self._link = link
-        self._clock = link.clock
-        self._client = Client(link.transport, clock=link.clock, randomness=link.randomness)
+    def __init__(self, connection: ApiConnection, options: ElectionOptions, leadership: Leadership) -> None:
+        self._connection = connection
+        self._clock = connection.clock
+        self._client = Client(connection.transport, clock=connection.clock, randomness=connection.randomness)
         self._options = options
         self._leadership = leadership
-        self._randomness = link.randomness
+        self._randomness = connection.randomness
         self._candidate = Candidate(options.identity, options.timing)
         self._lease: Lease | None = None
         self._wakeup = Wakeup()
-        #: Ends leadership at the renew deadline, also while a request is still waited for.
+        #: Ends leadership at the renew deadline, even while a request is under way.
         self._deadline = Deadline(self._clock, self._lose)
         self._has_led = False
         self._has_lost = False
 
     async def run(self) -> None:
-        """Wait for leadership, keep it, and end when it is lost; when cancelled while leading, hand it over."""
+        """Wait for leadership, keep it, and return when it is lost."""
         selection = Selection(
             namespaces=(self._options.namespace,), field_selector=f"metadata.name={self._options.name}"
         )
-        informer = Informer(Lease, self._link, selection)
-        informer.add_handler(self._heard, name="leader-election")
+        informer = Informer(Lease, self._connection, selection)
+        informer.add_handler(self._on_change, name="leader-election")
         try:
             async with background(informer.run(), name="informer/leases"):
                 await self._take_part()
@@ -92,7 +92,7 @@ class LeaderElector:
             self._deadline.cancel()
 
     async def release(self) -> None:
-        """Hand the lease over at once, if it is held; only after all work has stopped. A failure only costs time."""
+        """Release the lease if this process holds it. Call it after all work has stopped; a failure only costs time."""
         self._leadership.end()
         try:
             while (record := self._candidate.release(self._clock.now())) is not None and self._lease is not None:
@@ -112,8 +112,8 @@ class LeaderElector:
         self._candidate.wrote(record, asked_at=self._clock.monotonic())
         return True
 
-    def _heard(self, change: Change) -> None:
-        """Act at once on what others did to the lease; our own renewals are no news, or each would cause the next."""
+    def _on_change(self, change: Change) -> None:
+        """React at once to changes of the lease by other processes; our own renewals would each cause the next."""
         if isinstance(change, Deleted) or decode(Lease, change.new.data).spec.holder_identity != self._options.identity:
             self._wakeup.set()
 
@@ -135,10 +135,10 @@ class LeaderElector:
             return min(timing.retry, max(self._candidate.valid_until - now, 0.0))
         pause = self._randomness.jitter(timing.retry, JITTER)
         move = self._candidate.move(now, self._clock.now())
-        return max(min(pause, move.seconds), 0.0) if isinstance(move, Stand) else pause
+        return max(min(pause, move.seconds), 0.0) if isinstance(move, Follow) else pause
 
     def _lose(self) -> None:
-        """Lead no more; the deadline and the next round may both find out."""
+        """End leadership once; both the deadline and the next round may call this."""
         if self._has_lost:
             return
         self._has_lost = True
@@ -155,7 +155,7 @@ class LeaderElector:
         self._deadline.set(self._candidate.valid_until - self._clock.monotonic())
 
     async def _try(self) -> None:
-        """Renew or take the lease if the rules allow; a failure is logged, and tried again with the next round."""
+        """Renew or take the lease if the rules allow; a failure is logged and retried in the next round."""
         try:
             async with self._clock.timeout(self._options.timing.request_timeout):
                 await self._renew_or_take()
@@ -165,11 +165,11 @@ class LeaderElector:
     async def _renew_or_take(self) -> None:
         if self._lease is None or not self._candidate.leads(self._clock.monotonic()):
             await self._look()
-        # The second round is for a lease that was not as it was last seen: gone, or ours after a lost answer.
+        # The second round is for a lease that has changed since it was read: deleted, or ours after a lost response.
         for _ in range(2):
             asked_at = self._clock.monotonic()
             move = self._candidate.move(asked_at, self._clock.now())
-            if isinstance(move, Stand):
+            if isinstance(move, Follow):
                 return
             try:
                 await self._write(move)

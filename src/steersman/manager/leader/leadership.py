@@ -1,4 +1,4 @@
-"""Leadership as others see it: who may write, and being told when it comes and goes. Safe to read in any thread."""
+"""`Leadership`: whether this process may write, and waiting for its begin and end. Safe to read in any thread."""
 
 import asyncio
 
@@ -7,9 +7,9 @@ from steersman.errors import LeadershipLost
 
 
 class Leadership:
-    """Until when this process leads. One elector writes it; create it on the event loop that waits for it.
+    """Until when this process leads. One elector sets it; create it on the event loop that waits for it.
 
-    It is the ``WriteFence`` of everything that an operator writes.
+    It is the ``WriteFence`` of all writes of an operator.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -19,23 +19,23 @@ class Leadership:
         self._acquired = asyncio.Event()
         self._lost = asyncio.Event()
 
-    # What the elector calls, from its own thread.
+    # For the elector, in its own thread.
 
     def extend(self, valid_until: float) -> None:
-        """Lead until a monotonic time."""
+        """Extend leadership to a monotonic time."""
         self._valid_until = valid_until
-        self._tell(self._acquired)
+        self._set(self._acquired)
 
     def end(self) -> None:
-        """Lead no more, from now on."""
+        """End leadership now."""
         self._valid_until = float("-inf")
-        self._tell(self._lost)
+        self._set(self._lost)
 
-    def _tell(self, event: asyncio.Event) -> None:
+    def _set(self, event: asyncio.Event) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(event.set)
 
-    # What others call.
+    # For everyone else.
 
     @property
     def is_valid(self) -> bool:
@@ -45,14 +45,14 @@ class Leadership:
     def check(self) -> None:
         """Raise ``LeadershipLost`` unless this process may write now."""
         if not self.is_valid:
-            raise LeadershipLost("this process does not lead (any more): it may not write")
+            raise LeadershipLost("this process is not the leader (any more): it must not write")
 
     async def wait_acquired(self) -> None:
         """Wait until this process leads for the first time."""
         await self._acquired.wait()
 
     async def wait_lost(self) -> None:
-        """Wait until this process leads no more."""
+        """Wait until this process no longer leads."""
         await self._lost.wait()
 
     def __repr__(self) -> str:

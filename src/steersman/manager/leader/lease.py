@@ -1,28 +1,28 @@
 """The rules of leadership by a Lease, without waiting and without a server.
 
-Only the time since a change of the lease was *observed here* counts; times written in it are for people, so clocks may
-differ by any amount. Two clocks may run at different rates up to ``lease / renew_deadline``. This alone is no fence: a
-process that is paused between its last look at the clock and a write can still write late, so the limit for writing
-lies well before the time at which another may take over.
+Only the time since a change of the lease was *observed here* counts; the times in the lease are for people, so that
+clocks may differ by any amount. Two clocks may run at different rates up to ``lease / renew_deadline``. This alone is
+not a fence: a process that is paused between its last check of the clock and a write can still write late, so the limit
+for writing is well before the time at which another process may take over.
 """
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
-#: How much of a retry period chance adds at most.
+#: Maximum random part that is added to a retry period, as a factor.
 JITTER = 1.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTiming:
-    """Seconds that leadership lasts, may go unrenewed, and is retried (client-go's defaults)."""
+    """Times of the election in seconds (client-go's defaults)."""
 
-    #: How long others wait after the last change they saw, before they take over.
+    #: How long other candidates wait after the last observed change before they take over.
     lease: float = 15.0
-    #: How long the leader may go on after its last renewal.
+    #: How long the leader may write after its last renewal.
     renew_deadline: float = 10.0
-    #: How often it is renewed, and how often others look.
+    #: How often the leader renews, and how often other candidates check.
     retry: float = 2.0
 
     def __post_init__(self) -> None:
@@ -31,7 +31,7 @@ class LeaseTiming:
 
     @property
     def request_timeout(self) -> float:
-        """Seconds that one request about the lease may take."""
+        """Time limit of one request, in seconds."""
         return max(1.0, self.renew_deadline / 2)
 
 
@@ -48,31 +48,31 @@ class LeaseRecord:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """There is no lease: create this one."""
+    """The lease does not exist: create this one."""
 
     record: LeaseRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Replace the lease by this one, provided that it has not changed since it was read."""
+    """Replace the lease by this one, if it has not changed since it was read."""
 
     record: LeaseRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
-    """Somebody else leads; at the earliest after so many seconds that may be over."""
+class Follow:
+    """Another process leads; its lease can expire after this many seconds at the earliest."""
 
     seconds: float
     leader: str
 
 
-Move: TypeAlias = Create | Take | Stand
+Move: TypeAlias = Create | Take | Follow
 
 
 class Candidate:
-    """One who leads or wants to: what it has seen of the lease, and until when it leads."""
+    """A process that leads or wants to: what it has seen of the lease, and until when it leads."""
 
     def __init__(self, identity: str, timing: LeaseTiming | None = None) -> None:
         if not identity:
@@ -81,13 +81,13 @@ class Candidate:
         self.timing = timing if timing is not None else LeaseTiming()
         self._seen: LeaseRecord | None = None
         self._seen_at = 0.0
-        #: Until when this candidate may write; never moved forward but by its own renewal.
+        #: Until when this candidate may write; only its own renewal extends it.
         self._valid_until = float("-inf")
 
-    # What happens to it.
+    # Observations.
 
     def saw(self, record: LeaseRecord | None, now: float) -> None:
-        """Take note of the lease as it is on the server; only a change begins a new waiting time."""
+        """Record the lease as it is on the server; only a change starts a new waiting time."""
         if record != self._seen:
             self._seen = record
             self._seen_at = now
@@ -95,29 +95,29 @@ class Candidate:
             self._valid_until = float("-inf")
 
     def wrote(self, record: LeaseRecord, *, asked_at: float) -> None:
-        """Take note that its own write succeeded; leadership counts from when the write was asked for."""
+        """Record that its own write succeeded; leadership counts from when the request was sent."""
         self._seen = record
         self._seen_at = asked_at
         self._valid_until = asked_at + self.timing.renew_deadline if record.holder == self.identity else float("-inf")
 
-    # What it may do.
+    # Decisions.
 
     def leads(self, now: float) -> bool:
-        """Tell whether it may write now."""
+        """Return whether it may write now."""
         return now < self._valid_until
 
     @property
     def valid_until(self) -> float:
-        """The monotonic time from which on it may not write."""
+        """Monotonic time from which on it must not write."""
         return self._valid_until
 
     @property
     def leader(self) -> str:
-        """Who held the lease when it was last seen."""
+        """Holder of the lease when it was last seen."""
         return self._seen.holder if self._seen is not None else ""
 
     def move(self, now: float, wall: datetime) -> Move:
-        """Decide what to do about the lease."""
+        """Return what to do about the lease."""
         seen = self._seen
         if seen is None:
             return Create(self._fresh(wall, transitions=0))
@@ -125,11 +125,11 @@ class Candidate:
             return Take(replace(seen, renewed=wall, duration=self._duration))
         free_at = self._seen_at + seen.duration
         if seen.holder and now < free_at:
-            return Stand(free_at - now, seen.holder)
+            return Follow(free_at - now, seen.holder)
         return Take(self._fresh(wall, transitions=seen.transitions + 1))
 
     def release(self, wall: datetime) -> LeaseRecord | None:
-        """Give the lease with which it hands over at once; ``None`` if it does not hold the lease."""
+        """Return the record that releases the lease at once; ``None`` if this candidate does not hold it."""
         seen = self._seen
         if seen is None or seen.holder != self.identity:
             return None

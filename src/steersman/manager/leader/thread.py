@@ -1,4 +1,4 @@
-"""The elector in a thread, an event loop and a connection of its own: nothing that blocks the operator can block it."""
+"""The elector in a thread with an event loop and a connection of its own: a blocked operator cannot block it."""
 
 import asyncio
 import threading
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from steersman.clock import Clock
 from steersman.concurrency import background, cleanup
-from steersman.informer.reflector import Link
+from steersman.informer.list_watch_driver import ApiConnection
 from steersman.manager.leader.election import ElectionOptions, LeaderElector
 from steersman.manager.leader.leadership import Leadership
 from steersman.randomness import Randomness
@@ -15,25 +15,25 @@ from steersman.transport.base import Transport
 
 
 @asynccontextmanager
-async def elect_here(link: Link, options: ElectionOptions) -> AsyncIterator[Leadership]:
-    """Take part in an election on this event loop; leaving the block hands the leadership over."""
-    leadership = Leadership(link.clock)
-    elector = LeaderElector(link, options, leadership)
+async def elect_here(connection: ApiConnection, options: ElectionOptions) -> AsyncIterator[Leadership]:
+    """Take part in an election on this event loop; leaving the block releases the lease."""
+    leadership = Leadership(connection.clock)
+    elector = LeaderElector(connection, options, leadership)
     async with background(elector.run(), name="leader-election") as task:
         try:
             yield leadership
         finally:
-            # The renewer must be silent before the lease is given back, or it would take it again.
+            # The elector must have stopped before the lease is released, or it would take it again.
             task.cancel()
             await asyncio.wait({task})
-            await cleanup(elector.release(), clock=link.clock, within=options.timing.renew_deadline)
+            await cleanup(elector.release(), clock=connection.clock, within=options.timing.renew_deadline)
 
 
 @asynccontextmanager
 async def elect_in_thread(
     connect: Callable[[], Transport], clock: Clock, options: ElectionOptions
 ) -> AsyncIterator[Leadership]:
-    """Take part in an election in a thread of its own; leaving the block hands the leadership over."""
+    """Take part in an election in a thread of its own; leaving the block releases the lease."""
     leadership = Leadership(clock)
     work = _ThreadWork(connect, clock, options, leadership)
     thread = threading.Thread(target=work.run, name="leader-election", daemon=True)
@@ -46,7 +46,7 @@ async def elect_in_thread(
 
 
 class _ThreadWork:
-    """What the thread does, and how it is asked to end."""
+    """The work of the thread, and how it is stopped."""
 
     def __init__(
         self, connect: Callable[[], Transport], clock: Clock, options: ElectionOptions, leadership: Leadership
@@ -56,7 +56,7 @@ class _ThreadWork:
         self._options = options
         self._leadership = leadership
         self._is_stopped = threading.Event()
-        #: Set by the thread once it can be told; both or neither.
+        #: Set by the thread when it can be stopped through its event loop.
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
 
@@ -65,7 +65,7 @@ class _ThreadWork:
         asyncio.run(self._main())
 
     def stop(self) -> None:
-        """Ask the thread to hand over and end."""
+        """Request the thread to release the lease and end."""
         self._is_stopped.set()
         loop = self._loop
         if loop is not None and not loop.is_closed():
@@ -76,7 +76,7 @@ class _ThreadWork:
         if self._is_stopped.is_set():
             return
         transport = self._connect()
-        elector = LeaderElector(Link(transport, self._clock, Randomness()), self._options, self._leadership)
+        elector = LeaderElector(ApiConnection(transport, self._clock, Randomness()), self._options, self._leadership)
         try:
             async with background(elector.run(), name="leader-election"):
                 await self._stop.wait()

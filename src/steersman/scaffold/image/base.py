@@ -1,4 +1,4 @@
-"""`BaseImage`: what must be known of a base before anything is put on top of it: its Python, and its files."""
+"""`BaseImage`: what must be known about a base image before anything is added to it: its Python, and its files."""
 
 import io
 import re
@@ -25,14 +25,14 @@ _WHITEOUT: Final = ".wh."
 class BaseImage:
     """One platform of a base."""
 
-    #: As precise as it is known: ``3.11.2``, ``3.11``, or nothing.
+    #: As precise as known: ``3.11.2``, ``3.11``, or empty.
     python: str
     #: The names of all files, without their folders; none if the layers cannot be read.
     names: frozenset[str] = field(repr=False)
 
 
 def read_base(base: Layout, platform: str) -> BaseImage:
-    """Read what a base says of itself, and what lies in its layers."""
+    """Read the configuration of a base image, and the files of its layers."""
     manifest = base.manifest(platform)
     declared = _declared_python(base, manifest["config"]["digest"])
     names: set[str] = set()
@@ -43,7 +43,7 @@ def read_base(base: Layout, platform: str) -> BaseImage:
                 names.add(PurePosixPath(path).name)
                 found = max(found, _python_in(path, data), key=len)
         except tarfile.TarError:
-            # A compression that this Python cannot read: what is in the base is not known then.
+            # A compression that this Python cannot read: the content of the base is unknown then.
             return BaseImage(declared or found, frozenset())
     return BaseImage(declared or found, frozenset(names))
 
@@ -73,7 +73,7 @@ def _names_version(path: str) -> bool:
 
 
 def _python_in(path: str, data: bytes) -> str:
-    """Return the version of a Python that a file tells of."""
+    """Return the Python version that a file reveals."""
     if match := (_HEADER_VERSION.search(data) or _DPKG_VERSION.search(data)):
         return match[1].decode()
     library = _LIBRARY.fullmatch(path)

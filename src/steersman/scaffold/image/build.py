@@ -1,13 +1,17 @@
-"""From a base image, packages and code to an image. The same inputs give the same digest, anywhere and at any time."""
+"""Builds an image from a base image, packages and code.
+
+The same inputs produce the same digest, anywhere and any time.
+"""
 
 import os
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.scaffold.image.contents import CODE, PACKAGES
 from steersman.scaffold.image.layer import MEDIA_TYPE, Layer, digest_of
 from steersman.scaffold.image.layout import CONFIG, MANIFEST, Layout, json_bytes
@@ -34,7 +38,7 @@ class Recipe:
 
 
 def epoch_from(environ: "os._Environ[str]" = os.environ) -> int:
-    """Give the time that ``SOURCE_DATE_EPOCH`` says, else 1970."""
+    """Return the time of ``SOURCE_DATE_EPOCH``, otherwise 1970."""
     text = environ.get("SOURCE_DATE_EPOCH", "0")
     if not text.isdecimal():
         raise ConfigError(f"SOURCE_DATE_EPOCH must be a number of seconds, not {text!r}")
@@ -42,7 +46,7 @@ def epoch_from(environ: "os._Environ[str]" = os.environ) -> int:
 
 
 def build(base: Layout, layers: Sequence[Layer], recipe: Recipe, out: Layout) -> str:
-    """Write the image as a layout of its own; give the digest of its manifest."""
+    """Write the image as a separate layout; return the digest of its manifest."""
     parent = base.manifest(recipe.platform)
     config = _config(base.document(parent["config"]["digest"]), layers, recipe)
     for descriptor in parent["layers"]:
@@ -68,12 +72,12 @@ def build(base: Layout, layers: Sequence[Layer], recipe: Recipe, out: Layout) ->
     return digest_of(data)
 
 
-def _as_oci(descriptor: dict[str, Any]) -> dict[str, Any]:
+def _as_oci(descriptor: JsonObject) -> JsonObject:
     kind = str(descriptor["mediaType"])
     return {"mediaType": _LAYER_TYPES.get(kind, kind), "digest": descriptor["digest"], "size": descriptor["size"]}
 
 
-def _config(base: dict[str, Any], layers: Sequence[Layer], recipe: Recipe) -> dict[str, Any]:
+def _config(base: JsonObject, layers: Sequence[Layer], recipe: Recipe) -> JsonObject:
     config = deepcopy(base)
     created = datetime.fromtimestamp(recipe.epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     config["created"] = created

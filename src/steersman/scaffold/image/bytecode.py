@@ -1,8 +1,8 @@
 """Compiled modules for an image: without them every start of a pod compiles every module again.
 
-They are valid whatever the times of files say (``unchecked-hash``), because an image does not change. They are made
-in a process that does nothing else: what Python writes depends on what it has done before, and the same inputs must
-give the same image.
+They are valid whatever the times of files are (``unchecked-hash``), because an image does not change. They are compiled
+in a separate process: Python's output depends on what it has done before, and the same inputs must produce the same
+image.
 """
 
 import os
@@ -19,7 +19,7 @@ from steersman.scaffold.image.layer import File
 def with_bytecode(files: Iterable[File]) -> list[File]:
     """Return files of an image together with the compiled form of each module among them.
 
-    What is no Python of this version is left as it is: packages bring templates and code for others.
+    Files that are not Python of this version are left alone: packages contain templates and code for other versions.
     """
     sources = list(files)
     with TemporaryDirectory(prefix="steersman-") as folder:

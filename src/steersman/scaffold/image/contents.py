@@ -23,9 +23,9 @@ _INSTALLER: Final = frozenset({"INSTALLER", "RECORD", "REQUESTED", "direct_url.j
 
 
 def needed_distributions(requirements: list[str], environment: Environment | None = None) -> list[Distribution]:
-    """Return the installed distributions that some requirements need in an image, and theirs.
+    """Return the installed distributions that some requirements need in an image, and their dependencies.
 
-    Markers count for the image's environment, this machine's unless another is given. ``ConfigError`` names a package
+    Markers are evaluated for the image's environment, by default that of this machine. ``ConfigError`` names a package
     that is needed there and not installed here, and the one that needs it.
     """
     environment = environment if environment is not None else target_environment(_PYTHON, f"linux/{_MACHINE}")
@@ -58,7 +58,7 @@ def _installed_distribution(requirement: Requirement, of: str, environment: Envi
 
 
 def package_files(distributions: list[Distribution]) -> Iterator[File]:
-    """Give the files of installed distributions; those that are installed as a link to their source, from there."""
+    """Yield the files of installed distributions; those of editable installs from their source."""
     for found in distributions:
         if _is_editable(found):
             yield from _linked(found)
@@ -94,7 +94,7 @@ def _linked(found: Distribution) -> Iterator[File]:
 
 
 def tree_files(folder: Path, place: str) -> Iterator[File]:
-    """Give the files of a folder, without caches; links are not followed."""
+    """Yield the files of a folder, without caches; links are not followed."""
     if not folder.is_dir():
         raise ConfigError(f"{folder} does not exist")
     for path in sorted(folder.rglob("*")):

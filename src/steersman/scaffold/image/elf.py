@@ -1,4 +1,4 @@
-"""What a shared library needs: as much of the ELF format as it takes to read its dynamic section.
+"""The libraries that a shared library needs: as much of the ELF format as it takes to read its dynamic section.
 
 An extension module whose library is missing fails at its import, in the cluster. All of it can be known before: the
 names that a file needs, and the files that the image has.
@@ -70,8 +70,8 @@ def _holds(header: tuple[int, ...], address: int) -> bool:
 def library_problems(files: Iterable[File], present: Iterable[str], machine: str) -> list[str]:
     """Return what is wrong with the extension modules among some files, given the names of all other files.
 
-    Names are compared without folders: where the loader looks is the image's affair, and a name that is nowhere is
-    missing everywhere.
+    Names are compared without folders: the search path is the image's, and a name that is nowhere is missing
+    everywhere.
     """
     found = [(file.path, library) for file in files if (library := read_elf(file.data)) is not None]
     names = {PurePosixPath(path).name for path, _ in found} | set(present)

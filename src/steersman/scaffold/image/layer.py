@@ -24,13 +24,13 @@ class File:
 
 
 def digest_of(data: bytes) -> str:
-    """Give the digest by which registries name content."""
+    """Return the digest by which registries name content."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A compressed archive, and the digest of what is in it."""
+    """A compressed archive, and the digest of its content."""
 
     data: bytes = field(repr=False)
     #: The digest of the archive before it was compressed.
@@ -45,7 +45,7 @@ class Layer:
 
 
 def layer_of(title: str, files: Iterable[File], *, epoch: int) -> Layer:
-    """Make a layer; owners, times and order are always the same, and directories are those that the files need."""
+    """Create a layer; owners, times and order are always the same, and directories are those that the files need."""
     by_path = {file.path: file for file in files}
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:

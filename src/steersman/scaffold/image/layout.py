@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.scaffold.image.layer import digest_of
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -20,7 +21,7 @@ REF_NAME: Final = "org.opencontainers.image.ref.name"
 _INDEXES: Final = (INDEX, "application/vnd.docker.distribution.manifest.list.v2+json")
 _MANIFESTS: Final = (MANIFEST, "application/vnd.docker.distribution.manifest.v2+json")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
-#: An index may name indexes, but not for ever.
+#: An index may refer to indexes, up to this depth.
 _DEPTH: Final = 4
 
 
@@ -31,7 +32,7 @@ class Layout:
     root: Path
 
     def check(self) -> None:
-        """Refuse a folder that is none."""
+        """Reject a folder that is not a layout."""
         if not (self.root / "oci-layout").is_file() or not (self.root / "index.json").is_file():
             raise ConfigError(f"{self.root} is not an OCI image layout: it has no oci-layout and index.json")
 
@@ -43,59 +44,59 @@ class Layout:
         except OSError as error:
             raise ConfigError(f"{self.root} lacks {digest}: {error.strerror}") from None
         if digest_of(data) != digest:
-            raise ConfigError(f"{path} is damaged: its content is not what its name says")
+            raise ConfigError(f"{path} is damaged: its content does not match its digest")
         return data
 
-    def document(self, digest: str) -> dict[str, Any]:
+    def document(self, digest: str) -> JsonObject:
         """Read a manifest, an index or a config."""
         return _parsed(self.blob(digest), digest)
 
-    def index(self) -> dict[str, Any]:
+    def index(self) -> JsonObject:
         """Read what the layout holds."""
         self.check()
         return _parsed((self.root / "index.json").read_bytes(), str(self.root / "index.json"))
 
-    def only(self) -> dict[str, Any]:
-        """Give the descriptor of the only image of a layout."""
+    def only(self) -> JsonObject:
+        """Return the descriptor of the only image of a layout."""
         found = self.index().get("manifests") or []
         if len(found) != 1 or found[0].get("mediaType") not in _MANIFESTS:
             raise ConfigError(f"{self.root} must contain one image to be pushed, not {len(found)}")
-        descriptor: dict[str, Any] = found[0]
+        descriptor: JsonObject = found[0]
         return descriptor
 
-    def manifest(self, platform: str) -> dict[str, Any]:
-        """Find the manifest for a platform such as ``linux/amd64``."""
+    def manifest(self, platform: str) -> JsonObject:
+        """Return the manifest for a platform such as ``linux/amd64``."""
         descriptor = self._find(self.index(), platform, _DEPTH)
         if descriptor is None:
             raise ConfigError(f"{self.root} has no image for {platform}")
         return self.document(descriptor["digest"])
 
-    def _find(self, index: dict[str, Any], platform: str, depth: int) -> dict[str, Any] | None:
+    def _find(self, index: JsonObject, platform: str, depth: int) -> JsonObject | None:
         for descriptor in index.get("manifests") or ():
             if descriptor.get("mediaType") in _INDEXES and depth:
                 found = self._find(self.document(descriptor["digest"]), platform, depth - 1)
                 if found is not None:
                     return found
             elif descriptor.get("mediaType") in _MANIFESTS and self._fits(descriptor, platform):
-                fitting: dict[str, Any] = descriptor
+                fitting: JsonObject = descriptor
                 return fitting
         return None
 
-    def _fits(self, descriptor: dict[str, Any], platform: str) -> bool:
+    def _fits(self, descriptor: JsonObject, platform: str) -> bool:
         named = descriptor.get("platform")
         if named is None:  # a layout with one image need not say: its config does
             named = self.document(self.document(descriptor["digest"])["config"]["digest"])
         return f"{named.get('os')}/{named.get('architecture')}" == platform
 
     def put(self, data: bytes) -> str:
-        """Write content; give its digest."""
+        """Write content; return its digest."""
         digest = digest_of(data)
         path = self._path(digest)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
         return digest
 
-    def finish(self, descriptor: dict[str, Any], name: str) -> None:
+    def finish(self, descriptor: JsonObject, name: str) -> None:
         """Write what makes the folder a layout: it holds one image, under a name."""
         named = {**descriptor, "annotations": {REF_NAME: name}}
         index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [named]}
@@ -108,12 +109,12 @@ class Layout:
         return self.root / "blobs" / "sha256" / digest.partition(":")[2]
 
 
-def json_bytes(document: dict[str, Any]) -> bytes:
+def json_bytes(document: JsonObject) -> bytes:
     """Write JSON that is always the same."""
     return json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
 
 
-def _parsed(data: bytes, name: str) -> dict[str, Any]:
+def _parsed(data: bytes, name: str) -> JsonObject:
     try:
         found = json.loads(data)
     except ValueError as error:
@@ -125,7 +126,7 @@ def _parsed(data: bytes, name: str) -> dict[str, Any]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Layout]:
-    """Give the layout in a folder, or in an archive of one for as long as the block lasts."""
+    """Yield the layout in a folder, or in an archive of one for as long as the block lasts."""
     if path.is_dir():
         layout = Layout(path)
         layout.check()

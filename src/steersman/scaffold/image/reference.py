@@ -39,7 +39,7 @@ class Reference:
         return cls(host, repository, tag)
 
     def server(self, *, plain: bool) -> str:
-        """Give where the registry is: without TLS only on this machine, or where the user says so."""
+        """Return the URL of the registry: without TLS only on this machine, or where the user allows it."""
         is_here = re.sub(r":[0-9]+$", "", self.host) in _LOOPBACK
         return f"{'http' if plain or is_here else 'https'}://{self.host}"
 

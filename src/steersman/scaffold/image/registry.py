@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, urlencode, urljoin, urlsplit
 
 from steersman.clock import Clock
 from steersman.errors import ConfigError, RegistryError
+from steersman.json_types import JsonObject
 from steersman.protocol.http import Request, Response
 from steersman.scaffold.image.layer import digest_of
 from steersman.scaffold.image.layout import Layout
@@ -25,7 +26,7 @@ _PARAMETER: Final = re.compile(r'([a-z]+)="([^"]*)"')
 
 @dataclass(frozen=True, slots=True)
 class _Login:
-    """What is sent with each request, and who we are if a token must be fetched first."""
+    """The header of each request, and the credentials if a token must be fetched first."""
 
     now: Authentication
     kept: Authentication
@@ -41,7 +42,7 @@ class Registry:
         self._login = _Login(Anonymous(), login)
 
     async def push(self, layout: Layout, tell: Callable[[str], None]) -> str:
-        """Push the only image of a layout under the reference's tag; give its digest."""
+        """Push the only image of a layout under the reference's tag; return its digest."""
         descriptor = layout.only()
         data = layout.blob(descriptor["digest"])
         manifest = json.loads(data)
@@ -78,7 +79,7 @@ class Registry:
         tell(f"{digest[:19]} pushed, {len(data):,} bytes")
 
     async def _send(self, request: Request) -> Response:
-        """Send a request; if the registry asks who we are, tell it and send again."""
+        """Send a request; if the registry asks for authentication, log in and send again."""
         answer = await self._once(self._server, request, self._login.now)
         if answer.status != _UNAUTHORIZED:
             return answer
@@ -96,7 +97,7 @@ class Registry:
     async def _token(self, challenge: dict[str, str]) -> Secret:
         realm = urlsplit(challenge.get("realm", ""))
         if not realm.scheme or not realm.netloc:
-            raise RegistryError(f"{self._reference}: the registry does not say where tokens are")
+            raise RegistryError(f"{self._reference}: the registry does not name its token server")
         scope = challenge.get("scope") or f"repository:{self._reference.repository}:pull,push"
         query = urlencode({"service": challenge.get("service", ""), "scope": scope})
         request = Request("GET", f"{realm.path or '/'}?{query}", {"accept": "application/json"})
@@ -127,7 +128,7 @@ class Registry:
         raise RegistryError(f"{self._reference}: the registry answers {answer.status} {'; '.join(words)}".rstrip())
 
 
-def _document(answer: Response) -> dict[str, Any]:
+def _document(answer: Response) -> JsonObject:
     try:
         found = json.loads(answer.body or b"{}")
     except ValueError:

@@ -3,10 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import cluster_grants, lease_rules, rules_of
+from steersman.manager.rbac import cluster_grants, lease_rules, rules_of
 from steersman.protocol.manifests import dump
 from steersman.scaffold.manifests.bundle_webhooks import CERTIFICATES, webhook_definitions
 from steersman.scaffold.manifests.permissions import user_role_objects
@@ -19,11 +20,11 @@ _PREFIX: Final = "operators.operatorframework.io.bundle"
 
 
 def bundle_files(
-    operator: Operator, shape: Shape, *, version: str, samples: Sequence[dict[str, Any]] = ()
+    operator: Operator, shape: Shape, *, version: str, samples: Sequence[JsonObject] = ()
 ) -> dict[str, str]:
-    """Give the files of the bundle; samples become the examples that consoles offer."""
+    """Return the files of the bundle; samples become the examples that consoles offer."""
     name = name_of(operator)
-    # The manager grants permissions in the cluster or in its own namespace: a bundle looks at all namespaces.
+    # The manager grants permissions in the cluster or in its own namespace: a bundle watches all namespaces.
     everywhere = replace(shape, watch=(), webhook_secret="", webhook_certs=CERTIFICATES)
     annotations = _annotations(name)
     service = service_object(operator, everywhere)
@@ -56,9 +57,7 @@ def _dockerfile(annotations: dict[str, str]) -> str:
     return f"FROM scratch\n{labels}COPY manifests /manifests/\nCOPY metadata /metadata/\n"
 
 
-def _service_version(
-    operator: Operator, shape: Shape, version: str, samples: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
+def _service_version(operator: Operator, shape: Shape, version: str, samples: Sequence[JsonObject]) -> JsonObject:
     name = name_of(operator)
     examples = json.dumps(list(samples), indent=2)
     webhooks = webhook_definitions(operator, shape)
@@ -85,7 +84,7 @@ def _service_version(
     }
 
 
-def _owned(operator: Operator) -> list[dict[str, Any]]:
+def _owned(operator: Operator) -> list[JsonObject]:
     owned = []
     for definition in definition_objects(operator):
         spec = definition["spec"]
@@ -102,7 +101,7 @@ def _owned(operator: Operator) -> list[dict[str, Any]]:
     return owned
 
 
-def _install(operator: Operator, shape: Shape) -> dict[str, Any]:
+def _install(operator: Operator, shape: Shape) -> JsonObject:
     name = name_of(operator)
     deployment = {
         "name": name,

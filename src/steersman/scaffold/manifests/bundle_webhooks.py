@@ -1,14 +1,13 @@
 """Webhooks as the Operator Lifecycle Manager has them: configurations, Service and certificates are its affair."""
 
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.webhooks import converted_definitions
 from steersman.scaffold.manifests.shape import WEBHOOK_PORT, Shape, name_of
 from steersman.scaffold.manifests.webhooks import address_of
-from steersman.webhook.configurations import CONVERSION_PATH, configuration_objects
-
-Document = dict[str, Any]
+from steersman.webhook.operator_webhooks import converted_definitions
+from steersman.webhook.registration.configurations import CONVERSION_PATH, configuration_objects
 
 #: Where the manager mounts the certificate that it made.
 CERTIFICATES: Final = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - a mount in the pod, the manager's choice
@@ -28,8 +27,8 @@ _SHARED: Final = (
 )
 
 
-def webhook_definitions(operator: Operator, shape: Shape) -> list[Document]:
-    """Give the ``webhookdefinitions`` of a ClusterServiceVersion."""
+def webhook_definitions(operator: Operator, shape: Shape) -> list[JsonObject]:
+    """Return the ``webhookdefinitions`` of a ClusterServiceVersion."""
     address, name = address_of(operator, shape), name_of(operator)
     if address is None:
         return []

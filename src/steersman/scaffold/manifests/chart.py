@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.protocol.manifests import dump
 from steersman.scaffold.manifests.monitoring import monitoring_objects
@@ -27,7 +28,7 @@ from steersman.scaffold.manifests.workload import (
 
 #: Stands for the namespace of the release while objects are made; it must be a label.
 _NAMESPACE: Final = "the-namespace-of-the-release"
-#: What stands in the objects for a value, and what the template says there.
+#: A placeholder in the objects, and the template expression that replaces it.
 _SCALARS: Final = {
     _NAMESPACE: "{{ .Release.Namespace }}",
     "'@image@'": "{{ .Values.image | quote }}",
@@ -51,12 +52,12 @@ _OPEN: Final[Mapping[str, Any]] = {
 
 
 def chart_files(operator: Operator, shape: Shape, *, version: str) -> dict[str, str]:
-    """Return the files of the chart; names of objects are those of the operator, whatever the release is called."""
+    """Return the files of the chart; names of objects are those of the operator, whatever the name of the release."""
     name = name_of(operator)
     there = replace(shape, image="@image@", namespace=_NAMESPACE, **_OPEN)
     definitions = definition_objects(operator, there)
     templates = {
-        # Helm puts what lies in crds/ into no namespace: definitions that name one are templates, and are kept.
+        # Helm puts files of crds/ into no namespace: CRDs that name one are templates, and are kept.
         "definitions": [_kept(obj) for obj in definitions if _is_converted(obj)],
         "admission-policies": admission_policies(operator),
         "permissions": _permissions(operator, there),
@@ -81,18 +82,18 @@ def chart_files(operator: Operator, shape: Shape, *, version: str) -> dict[str, 
     }
 
 
-def _is_converted(definition: dict[str, Any]) -> bool:
+def _is_converted(definition: JsonObject) -> bool:
     return "conversion" in definition["spec"]
 
 
-def _kept(definition: dict[str, Any]) -> dict[str, Any]:
-    """Let a definition stay when the release goes: its objects would go with it."""
+def _kept(definition: JsonObject) -> JsonObject:
+    """Return a CRD that stays when the release is deleted: its objects would be deleted with it."""
     meta = definition["metadata"]
     annotations = {**meta.get("annotations", {}), "helm.sh/resource-policy": "keep"}
     return {**definition, "metadata": {**meta, "annotations": annotations}}
 
 
-def _chart(name: str, version: str) -> dict[str, Any]:
+def _chart(name: str, version: str) -> JsonObject:
     return {
         "apiVersion": "v2",
         "name": name,
@@ -103,7 +104,7 @@ def _chart(name: str, version: str) -> dict[str, Any]:
     }
 
 
-def _values(shape: Shape) -> dict[str, Any]:
+def _values(shape: Shape) -> JsonObject:
     return {
         "image": shape.image,
         "imagePullSecrets": list(shape.image_pull_secrets),
@@ -124,13 +125,13 @@ def _values(shape: Shape) -> dict[str, Any]:
     }
 
 
-def _permissions(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
+def _permissions(operator: Operator, shape: Shape) -> list[JsonObject]:
     account, *others = permission_objects(operator, shape)
     account["metadata"]["annotations"] = "@values.serviceAccount.annotations@"
     return [account, *others]
 
 
-def _deployment(operator: Operator, shape: Shape) -> dict[str, Any]:
+def _deployment(operator: Operator, shape: Shape) -> JsonObject:
     made = deployment_object(operator, shape)
     made["spec"]["replicas"] = "@replicas@"
     template = made["spec"]["template"]
@@ -150,7 +151,7 @@ def _deployment(operator: Operator, shape: Shape) -> dict[str, Any]:
 
 
 def _opened(text: str) -> str:
-    """Put template expressions where values were left open."""
+    """Replace placeholders by template expressions."""
     text = text.replace("{{", '{{ "{{" }}')
     for mark, expression in _SCALARS.items():
         text = text.replace(mark, expression)

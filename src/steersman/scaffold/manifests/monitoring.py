@@ -1,4 +1,4 @@
-"""What watches over a deployed operator: a ServiceMonitor and alert rules for Prometheus, a dashboard for Grafana.
+"""Monitoring of a deployed operator: a ServiceMonitor and alert rules for Prometheus, a dashboard for Grafana.
 
 The kinds are those of the Prometheus operator, which many clusters have and some do not, so all of this is optional.
 Every expression uses only metrics that ``manager.metrics`` and ``manager.webhook_metrics`` serve.
@@ -6,13 +6,12 @@ Every expression uses only metrics that ``manager.metrics`` and ``manager.webhoo
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.webhooks import need_webhooks
 from steersman.scaffold.manifests.shape import Shape, metadata, name_of, selector_of
-
-Document = dict[str, Any]
+from steersman.webhook.operator_webhooks import need_webhooks
 
 _API_VERSION: Final = "monitoring.coreos.com/v1"
 #: The label by which Grafana's usual sidecar finds dashboards in ConfigMaps.
@@ -22,12 +21,12 @@ _DAYS: Final = 20
 _PANEL_WIDTH, _PANEL_HEIGHT, _COLUMNS = 12, 8, 2
 
 
-def monitoring_objects(operator: Operator, shape: Shape) -> list[Document]:
+def monitoring_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
     """Return the ServiceMonitor, the PrometheusRule and the ConfigMap with the dashboard."""
     return [_service_monitor(operator, shape), _rules(operator, shape), _dashboard_map(operator, shape)]
 
 
-def _service_monitor(operator: Operator, shape: Shape) -> Document:
+def _service_monitor(operator: Operator, shape: Shape) -> JsonObject:
     name = name_of(operator)
     return {
         "apiVersion": _API_VERSION,
@@ -40,7 +39,7 @@ def _service_monitor(operator: Operator, shape: Shape) -> Document:
     }
 
 
-def _rules(operator: Operator, shape: Shape) -> Document:
+def _rules(operator: Operator, shape: Shape) -> JsonObject:
     name = name_of(operator)
     return {
         "apiVersion": _API_VERSION,
@@ -51,11 +50,11 @@ def _rules(operator: Operator, shape: Shape) -> Document:
 
 
 def _selector(name: str, shape: Shape) -> str:
-    """Return the labels that Prometheus gives to what it scrapes from this operator."""
+    """Return the labels that Prometheus adds to the metrics of this operator."""
     return f'{{namespace="{shape.namespace}",job="{name}-metrics"}}'
 
 
-def _alert(name: str, expression: str, *, lasting: str, severity: str, summary: str, description: str) -> Document:
+def _alert(name: str, expression: str, *, lasting: str, severity: str, summary: str, description: str) -> JsonObject:
     return {
         "alert": name,
         "expr": expression,
@@ -65,7 +64,7 @@ def _alert(name: str, expression: str, *, lasting: str, severity: str, summary: 
     }
 
 
-def _alerts(operator: Operator, of: str) -> Iterator[Document]:
+def _alerts(operator: Operator, of: str) -> Iterator[JsonObject]:
     name = name_of(operator)
     yield _alert(
         "OperatorNotLeading",
@@ -83,7 +82,7 @@ def _alerts(operator: Operator, of: str) -> Iterator[Document]:
         severity="warning",
         summary=f"Reconciles of {name} fail",
         description="{{ $value | humanizePercentage }} of the reconciles of {{ $labels.controller }} fail. The objects"
-        " have events and conditions that say why.",
+        " have events and conditions with the reason.",
     )
     yield _alert(
         "OperatorQueueStuck",
@@ -133,7 +132,7 @@ def _alerts(operator: Operator, of: str) -> Iterator[Document]:
         yield from _webhook_alerts(name, of)
 
 
-def _webhook_alerts(name: str, of: str) -> Iterator[Document]:
+def _webhook_alerts(name: str, of: str) -> Iterator[JsonObject]:
     failed = f'{of[:-1]},code=~"5.."}}'
     yield _alert(
         "OperatorWebhookCertificateExpires",
@@ -141,7 +140,7 @@ def _webhook_alerts(name: str, of: str) -> Iterator[Document]:
         lasting="1h",
         severity="critical",
         summary=f"The certificate of the webhooks of {name} is not renewed",
-        description="It ends in {{ $value | humanizeDuration }}; afterwards writes of its kinds are refused.",
+        description="It ends in {{ $value | humanizeDuration }}; afterwards writes of its kinds are rejected.",
     )
     yield _alert(
         "OperatorWebhookFails",
@@ -156,7 +155,7 @@ def _webhook_alerts(name: str, of: str) -> Iterator[Document]:
 # The dashboard.
 
 
-def _dashboard_map(operator: Operator, shape: Shape) -> Document:
+def _dashboard_map(operator: Operator, shape: Shape) -> JsonObject:
     name = name_of(operator)
     meta = metadata(f"{name}-dashboard", of=name, namespace=shape.namespace)
     meta["labels"] |= _DASHBOARD_LABEL
@@ -168,7 +167,7 @@ def _dashboard_map(operator: Operator, shape: Shape) -> Document:
     }
 
 
-def dashboard(operator: Operator, shape: Shape) -> Document:
+def dashboard(operator: Operator, shape: Shape) -> JsonObject:
     """Return the dashboard as Grafana imports it."""
     name = name_of(operator)
     panels = list(_panels(_selector(name, shape), with_webhooks=need_webhooks([operator])))
@@ -190,8 +189,8 @@ def dashboard(operator: Operator, shape: Shape) -> Document:
     }
 
 
-def _panel(title: str, unit: str, targets: dict[str, str]) -> Document:
-    """Return a panel of time series: expressions by what their legend says."""
+def _panel(title: str, unit: str, targets: dict[str, str]) -> JsonObject:
+    """Return a panel of time series: expressions by their legend."""
     source = {"type": "prometheus", "uid": "${datasource}"}
     return {
         "type": "timeseries",
@@ -209,7 +208,7 @@ def _quantile(share: float, metric: str, of: str, label: str) -> str:
     return f"histogram_quantile({share}, sum by (le, {label}) (rate({metric}_bucket{of}[5m])))"
 
 
-def _panels(of: str, *, with_webhooks: bool) -> Iterator[Document]:
+def _panels(of: str, *, with_webhooks: bool) -> Iterator[JsonObject]:
     yield _panel("Leader", "short", {"{{pod}}": f"leader_election_master_status{of}"})
     yield _panel(
         "Reconciles by result",

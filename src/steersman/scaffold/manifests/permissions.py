@@ -1,9 +1,10 @@
-"""An operator's account and roles as objects: what it must be allowed is said by ``manager.permissions``."""
+"""An operator's account and roles as objects, from the permissions of ``manager.permissions``."""
 
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
-from steersman.manager.permissions import READ, Role, roles_of
+from steersman.manager.rbac import READ, RoleRules, roles_of
 from steersman.objects.resource import resource_of
 from steersman.scaffold.manifests.shape import Shape, metadata, name_of
 from steersman.schema.declaration import is_custom
@@ -11,10 +12,10 @@ from steersman.schema.declaration import is_custom
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
-def permission_objects(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
-    """Make the account of an operator and everything that it may do."""
+def permission_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
+    """Return the account of an operator and its roles."""
     name = name_of(operator)
-    made: list[dict[str, Any]] = [
+    made: list[JsonObject] = [
         {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
@@ -27,12 +28,12 @@ def permission_objects(operator: Operator, shape: Shape) -> list[dict[str, Any]]
     return made
 
 
-def _roles(operator: Operator, shape: Shape) -> list[Role]:
+def _roles(operator: Operator, shape: Shape) -> list[RoleRules]:
     return roles_of(operator, home=shape.namespace, watch=shape.watch, webhook_secret=shape.webhook_secret)
 
 
-def _objects(role: Role, account: str, shape: Shape) -> list[dict[str, Any]]:
-    """Make a role and bind it to the operator's account."""
+def _objects(role: RoleRules, account: str, shape: Shape) -> list[JsonObject]:
+    """Return a role and its binding to the operator's account."""
     kind = "Role" if role.namespace else "ClusterRole"
     meta = metadata(role.name, of=account, namespace=role.namespace)
     return [
@@ -47,8 +48,8 @@ def _objects(role: Role, account: str, shape: Shape) -> list[dict[str, Any]]:
     ]
 
 
-def user_role_objects(operator: Operator) -> list[dict[str, Any]]:
-    """Make roles for people: to see the operator's custom kinds, and to edit them; the built-in roles gather them."""
+def user_role_objects(operator: Operator) -> list[JsonObject]:
+    """Return roles to view and to edit the operator's custom kinds; the built-in user roles aggregate them."""
     name = name_of(operator)
     resources: dict[str, list[str]] = {}
     for kind in operator.kinds:
@@ -67,7 +68,7 @@ def user_role_objects(operator: Operator) -> list[dict[str, Any]]:
     for role, gathered, verbs in roles:
         meta = metadata(f"{name}-{role}", of=name)
         meta["labels"] |= {f"{_RBAC}/aggregate-to-{into}": "true" for into in gathered}
-        rules: list[dict[str, Any]] = []
+        rules: list[JsonObject] = []
         for group, plurals in resources.items():
             rules.append({"apiGroups": [group], "resources": plurals, "verbs": list(verbs)})
             parts = [f"{plural}/status" for plural in plurals]

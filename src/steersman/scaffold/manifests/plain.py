@@ -1,7 +1,8 @@
 """An operator's manifests as files: plain YAML, a kustomize base over it, and all of it in one file."""
 
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.definitions import operator_definitions
 from steersman.manager.operator import Operator
 from steersman.protocol.manifests import dump
@@ -22,18 +23,18 @@ from steersman.scaffold.manifests.workload import (
     service_object,
 )
 
-#: The first line of every file that is made: such a file may be replaced and removed.
+#: The first line of every generated file: such a file may be replaced and removed.
 HEADER: Final = "# Made by `steer` from what the operator declares: edit that.\n"
 
 
-def definition_objects(operator: Operator, shape: Shape | None = None) -> list[dict[str, Any]]:
-    """Make the definitions of an operator's custom kinds; where it is deployed, webhooks convert between versions."""
+def definition_objects(operator: Operator, shape: Shape | None = None) -> list[JsonObject]:
+    """Return the CRDs of an operator's custom kinds; in a cluster, webhooks convert between versions."""
     address = address_of(operator, shape) if shape is not None else None
     return [definition.content for definition in operator_definitions([operator], address)]
 
 
-def parts_of(operator: Operator, shape: Shape) -> dict[str, list[dict[str, Any]]]:
-    """Give every object of a deployed operator, by the file that it belongs to, in the order of creation."""
+def parts_of(operator: Operator, shape: Shape) -> dict[str, list[JsonObject]]:
+    """Return every object of a deployed operator, by the file that it belongs to, in the order of creation."""
     return {
         **{f"crds/{obj['metadata']['name']}.yaml": [obj] for obj in definition_objects(operator, shape)},
         "admission-policies.yaml": admission_policies(operator),
@@ -45,18 +46,18 @@ def parts_of(operator: Operator, shape: Shape) -> dict[str, list[dict[str, Any]]
         "disruption-budget.yaml": [budget_object(operator, shape)],
         "deployment.yaml": [deployment_object(operator, shape)],
         "monitoring.yaml": monitoring_objects(operator, shape) if shape.monitoring else [],
-        # Last, and first to go: nobody is to be asked who is not there.
+        # Last when applied, first when deleted: a webhook must not be called while its operator does not run.
         "webhooks.yaml": webhook_configurations(operator, shape),
     }
 
 
-def all_objects(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
-    """Give every object of a deployed operator, in the order of creation."""
+def all_objects(operator: Operator, shape: Shape) -> list[JsonObject]:
+    """Return every object of a deployed operator, in the order of creation."""
     return [obj for objects in parts_of(operator, shape).values() for obj in objects]
 
 
 def manifest_files(operator: Operator, shape: Shape) -> dict[str, str]:
-    """Give the files; the same declarations always give the same bytes."""
+    """Return the files; the same declarations always produce the same bytes."""
     parts = {name: objects for name, objects in parts_of(operator, shape).items() if objects}
     files = {name: HEADER + dump(objects) for name, objects in parts.items()}
     files["kustomization.yaml"] = HEADER + dump([_kustomization(list(parts))])
@@ -64,5 +65,5 @@ def manifest_files(operator: Operator, shape: Shape) -> dict[str, str]:
     return files
 
 
-def _kustomization(resources: list[str]) -> dict[str, Any]:
+def _kustomization(resources: list[str]) -> JsonObject:
     return {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources}

@@ -1,14 +1,14 @@
-"""What changed between the definitions of a release and those of today, and whether it breaks anybody."""
+"""The changes between the CRDs of a release and the current ones, and whether they break users."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from steersman.json_types import JsonObject
 from steersman.schema.crd_diff import crd_diff
 from steersman.schema.schema_diff import Change, breaking
 
 
-def release_changes(before: Iterable[dict[str, Any]], after: Iterable[dict[str, Any]]) -> dict[str, list[Change]]:
-    """Give the changes of each definition by its name; one that is gone breaks whoever has objects of it."""
+def release_changes(before: Iterable[JsonObject], after: Iterable[JsonObject]) -> dict[str, list[Change]]:
+    """Return the changes of each CRD by its name; a removed one breaks everyone who has objects of it."""
     new = {definition["metadata"]["name"]: definition for definition in after}
     found: dict[str, list[Change]] = {}
     for definition in before:
@@ -16,7 +16,7 @@ def release_changes(before: Iterable[dict[str, Any]], after: Iterable[dict[str, 
         if name in new:
             changes = crd_diff(definition, new[name])
         else:
-            changes = [breaking("spec", "the definition is gone: its objects would go with it")]
+            changes = [breaking("spec", "the CRD is gone: its objects would be deleted with it")]
         if changes:
             found[name] = changes
     return found

@@ -1,7 +1,7 @@
-"""`[tool.steersman]`: how an operator is deployed, read from ``pyproject.toml`` and checked key by key.
+"""`[tool.steersman]`: how an operator is deployed, read from ``pyproject.toml`` and validated key by key.
 
-Keys are written in snake case; what they become has the names of Kubernetes. Each error names the key, the value and
-what to write instead. A key that is not known is an error: a typo must not deploy something else than was meant.
+Keys are in snake case; the generated fields have the names of Kubernetes. Each error names the key, the value and what
+to write instead. An unknown key is an error: a typo must not deploy something else than intended.
 """
 
 import difflib
@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.objects.quantity import Quantity
 from steersman.validation.names import label_value_faults, qualified_name_faults, subdomain_faults
 
-Document = dict[str, Any]
-
-#: Keys that say what the project is, not how it is deployed: read elsewhere.
+#: Keys about the project rather than its deployment: read elsewhere.
 _OF_PROJECT: Final = ("name", "domain", "operator", "images")
 #: Options of ``steer run`` that follow from other settings, with the key or the reason.
 _OWN_OPTIONS: Final = {
@@ -47,14 +46,14 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """What is mounted into the pods."""
+    """A volume that is mounted into the pods."""
 
     #: The source, as Kubernetes writes it: ``{"secret": {"secretName": "a"}}``.
-    source: Document
+    source: JsonObject
     read_only: bool = False
 
 
-def parsed(settings: Mapping[str, Any]) -> dict[str, Any]:
+def parsed(settings: Mapping[str, Any]) -> JsonObject:
     """Return the settings of a deployment by their keys, each as the field of a `Shape` has it."""
     found = {}
     for key, value in settings.items():
@@ -70,7 +69,7 @@ def _wrong(place: str, what: str) -> ConfigError:
 
 
 def _meant(key: str, known: tuple[str, ...]) -> str:
-    """Return a hint at the key that was probably meant: a Kubernetes name in snake case, or a similar one."""
+    """Return a hint at the key that was probably intended: a Kubernetes name in snake case, or a similar one."""
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
     close = [snake] if snake in known else difflib.get_close_matches(key, known, n=1)
     return f": write {close[0]}" if close else f": there are {', '.join(known)}"
@@ -111,8 +110,8 @@ def _members(value: Any, place: str) -> Iterator[tuple[str, str, Any]]:
     return ((key, f"{place}.{key}", inner) for key, inner in value.items())
 
 
-def _table(value: Any, place: str, readers: "Mapping[str, _Reader]") -> Document:
-    """Read a table whose keys are known."""
+def _table(value: Any, place: str, readers: "Mapping[str, _Reader]") -> JsonObject:
+    """Read a table with a fixed set of keys."""
     found = {}
     for key, inner_place, inner in _members(value, place):
         if key not in readers:
@@ -128,7 +127,7 @@ def _name(value: Any, place: str) -> str:
     return str(value)
 
 
-def _one_of(table: Document, place: str, names: tuple[str, ...]) -> str:
+def _one_of(table: JsonObject, place: str, names: tuple[str, ...]) -> str:
     """Return which one of some members a table has."""
     given = [name for name in names if name in table]
     if len(given) != 1:
@@ -147,15 +146,15 @@ def _arguments(value: Any, place: str) -> tuple[str, ...]:
     for inner, item in _items(value, place):
         option = _text(item, inner).partition("=")[0]
         if option in _OWN_OPTIONS:
-            raise _wrong(inner, f"is {item!r}, which cannot be given: {_OWN_OPTIONS[option]}")
+            raise _wrong(inner, f"is {item!r}, which cannot be set: {_OWN_OPTIONS[option]}")
     return _texts(value, place)
 
 
-def _pull_secrets(value: Any, place: str) -> tuple[Document, ...]:
+def _pull_secrets(value: Any, place: str) -> tuple[JsonObject, ...]:
     return tuple({"name": _name(item, inner)} for inner, item in _items(value, place))
 
 
-def _environment(value: Any, place: str) -> tuple[Document, ...]:
+def _environment(value: Any, place: str) -> tuple[JsonObject, ...]:
     made = []
     for name, inner, given in _members(value, place):
         if not _ENV_NAME.fullmatch(name):
@@ -164,7 +163,7 @@ def _environment(value: Any, place: str) -> tuple[Document, ...]:
     return tuple(made)
 
 
-def _variable(value: Any, place: str) -> Document:
+def _variable(value: Any, place: str) -> JsonObject:
     if isinstance(value, bool):
         return {"value": "true" if value else "false"}
     if isinstance(value, str | int | float):
@@ -182,11 +181,11 @@ def _variable(value: Any, place: str) -> Document:
     return {"valueFrom": {"secretKeyRef" if source == "secret" else "configMapKeyRef": reference}}
 
 
-def _optional(table: Document) -> Document:
+def _optional(table: JsonObject) -> JsonObject:
     return {"optional": table["optional"]} if "optional" in table else {}
 
 
-def _environment_from(value: Any, place: str) -> tuple[Document, ...]:
+def _environment_from(value: Any, place: str) -> tuple[JsonObject, ...]:
     readers = {"secret": _name, "config_map": _name, "prefix": _text, "optional": _flag}
     made = []
     for inner, item in _items(value, place):
@@ -198,7 +197,7 @@ def _environment_from(value: Any, place: str) -> tuple[Document, ...]:
     return tuple(made)
 
 
-def _resources(value: Any, place: str) -> Document:
+def _resources(value: Any, place: str) -> JsonObject:
     return _table(value, place, {"requests": _amounts, "limits": _amounts})
 
 
@@ -228,7 +227,7 @@ def _labels(value: Any, place: str) -> dict[str, str]:
     return made
 
 
-def _tolerations(value: Any, place: str) -> tuple[Document, ...]:
+def _tolerations(value: Any, place: str) -> tuple[JsonObject, ...]:
     readers = {"key": _text, "operator": _text, "value": _text, "effect": _text, "toleration_seconds": _whole}
     made = []
     for inner, item in _items(value, place):
@@ -239,7 +238,7 @@ def _tolerations(value: Any, place: str) -> tuple[Document, ...]:
     return tuple(made)
 
 
-def _check_toleration(table: Document, place: str) -> None:
+def _check_toleration(table: JsonObject, place: str) -> None:
     operator = table.get("operator", "Equal")
     if operator not in ("Equal", "Exists"):
         raise _wrong(f"{place}.operator", f"is {operator!r}: write Equal or Exists")
@@ -276,7 +275,7 @@ def _volume(value: Any, place: str) -> Volume:
     return Volume(_volume_source(kind, table[kind]), read_only)
 
 
-def _volume_source(kind: str, given: Any) -> Document:
+def _volume_source(kind: str, given: Any) -> JsonObject:
     match kind:
         case "claim":
             return {"persistentVolumeClaim": {"claimName": given}}
@@ -286,7 +285,7 @@ def _volume_source(kind: str, given: Any) -> Document:
             return {"configMap": {"name": given}}
         case "empty_dir":
             return {"emptyDir": {"sizeLimit": given}}
-    source: Document = given
+    source: JsonObject = given
     return source
 
 
@@ -294,13 +293,13 @@ def _size(value: Any, place: str) -> str:
     return _amounts({"storage": value}, place)["storage"]
 
 
-def _source(value: Any, place: str) -> Document:
+def _source(value: Any, place: str) -> JsonObject:
     """Read a source of a volume as Kubernetes writes it."""
     names = [key for key, _, _ in _members(value, place)]
     if len(names) != 1 or names[0] not in _ADMITTED:
         shown = ", ".join(names) or "nothing"
         raise _wrong(place, f"has {shown}: the restricted pod security standard admits one of {', '.join(_ADMITTED)}")
-    found: Document = value
+    found: JsonObject = value
     return found
 
 

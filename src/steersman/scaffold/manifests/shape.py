@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from steersman.errors import ConfigError, DeclarationError
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.objects.quantity import Quantity
-from steersman.scaffold.manifests.settings import Document, Volume, parsed
+from steersman.scaffold.manifests.settings import Volume, parsed
 from steersman.validation.names import dns1035_faults, label_faults
 
 #: The port of probes and metrics, and that of webhooks.
@@ -17,7 +18,7 @@ _DEFAULT_REPLICAS: Final = 2
 #: Seconds of ``steer run --grace``, and those that a pod gets beyond it to end.
 _GRACE: Final = 30.0
 _BEYOND_GRACE: Final = 10.0
-#: What the operator's container asks for and is limited to, unless the project says otherwise.
+#: Default resource requests and limits of the operator's container.
 RESOURCES: Final = {
     "requests": {"cpu": "10m", "memory": "64Mi"},
     "limits": {"cpu": "500m", "memory": "256Mi"},
@@ -32,32 +33,32 @@ class Shape:
     namespace: str
     #: Replicas, of which one leads.
     replicas: int = _DEFAULT_REPLICAS
-    #: The namespaces that the operator looks at; none of them means all, and needs permissions for the whole cluster.
+    #: The namespaces that the operator watches; empty means all, and needs permissions for the whole cluster.
     watch: tuple[str, ...] = ()
-    #: A Secret of somebody else's with the certificate of the webhooks; without one the operator makes its own.
+    #: An existing Secret with the certificate of the webhooks; without one the operator creates its own.
     webhook_secret: str = ""
-    #: The folder of a container in which somebody else puts that certificate.
+    #: The folder of a container in which another program puts that certificate.
     webhook_certs: str = ""
     #: What the pods mount, by folder: all that an operator can keep.
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     #: Further arguments of ``steer run``.
     args: tuple[str, ...] = ()
     #: Environment variables and their sources, as Kubernetes writes them.
-    env: tuple[Document, ...] = ()
-    env_from: tuple[Document, ...] = ()
+    env: tuple[JsonObject, ...] = ()
+    env_from: tuple[JsonObject, ...] = ()
     resources: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: RESOURCES)
     node_selector: Mapping[str, str] = field(default_factory=dict)
-    tolerations: tuple[Document, ...] = ()
-    image_pull_secrets: tuple[Document, ...] = ()
+    tolerations: tuple[JsonObject, ...] = ()
+    image_pull_secrets: tuple[JsonObject, ...] = ()
     #: Whether a ServiceMonitor, alert rules and a dashboard belong to the manifests.
     monitoring: bool = False
 
     def __post_init__(self) -> None:
         for namespace in (self.namespace, *self.watch):
             if faults := label_faults(namespace):
-                raise ConfigError(f"{namespace!r} is no namespace: {faults[0]}")
+                raise ConfigError(f"{namespace!r} is not a namespace: {faults[0]}")
         if not self.image or any(letter.isspace() for letter in self.image):
-            raise ConfigError(f"{self.image!r} is no image: write one such as registry.example.com/operator:1.0")
+            raise ConfigError(f"{self.image!r} is not an image: write one such as registry.example.com/operator:1.0")
         if self.replicas < 1:
             raise ConfigError(f"an operator needs at least one replica, not {self.replicas}")
         _grace_in(self.args)
@@ -68,7 +69,7 @@ class Shape:
 
     @property
     def termination_seconds(self) -> int:
-        """Seconds that a pod gets to end: those of ``--grace`` among the arguments, and some."""
+        """Grace period of a pod in seconds: that of ``--grace`` among the arguments, and some."""
         return int(_grace_in(self.args) + _BEYOND_GRACE)
 
 
@@ -84,8 +85,8 @@ def _grace_in(args: tuple[str, ...]) -> float:
     return _GRACE
 
 
-def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str = "") -> Shape:
-    """Return the shape that ``[tool.steersman]`` of a project says; ``ConfigError`` names the key that is wrong."""
+def shape_from(settings: JsonObject, name: str, *, version: str, image: str = "") -> Shape:
+    """Return the shape of ``[tool.steersman]`` of a project; ``ConfigError`` names the key that is wrong."""
     found = parsed(settings)
     if "resources" in found:
         found["resources"] = RESOURCES | found["resources"]
@@ -95,23 +96,23 @@ def shape_from(settings: dict[str, Any], name: str, *, version: str, image: str 
 
 
 def name_of(operator: Operator) -> str:
-    """Give the name that all objects of an operator share."""
+    """Return the name that all objects of an operator share."""
     if faults := dns1035_faults(operator.name):
         raise DeclarationError(f"an operator named {operator.name!r} cannot be deployed: {faults[0]}")
     return operator.name
 
 
 def labels_of(name: str) -> dict[str, str]:
-    """Give the labels of all objects of an operator."""
+    """Return the labels of all objects of an operator."""
     return {"app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "steer"}
 
 
 def selector_of(name: str) -> dict[str, str]:
-    """Give the labels that select the operator's pods; they never change."""
+    """Return the labels that select the operator's pods; they never change."""
     return {"app.kubernetes.io/name": name}
 
 
-def metadata(name: str, *, of: str, namespace: str = "") -> dict[str, Any]:
-    """Make the metadata of an object of an operator."""
+def metadata(name: str, *, of: str, namespace: str = "") -> JsonObject:
+    """Return the metadata of an object of an operator."""
     place = {"namespace": namespace} if namespace else {}
     return {"name": name, **place, "labels": labels_of(of)}

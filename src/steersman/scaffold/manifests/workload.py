@@ -1,14 +1,15 @@
 """The operator as pods: a Deployment that the restricted pod security standard admits, and what belongs to it."""
 
-from typing import Any, Final
+from typing import Final
 
+from steersman.json_types import JsonObject
 from steersman.manager.operator import Operator
 from steersman.scaffold.manifests import webhooks
 from steersman.scaffold.manifests.shape import PORT, WEBHOOK_PORT, Shape, metadata, name_of, selector_of
 
-#: Seconds until API servers have heard that a pod is going.
+#: Seconds until API servers have noticed that a pod is ending.
 _FAREWELL: Final = 5
-#: A user that no image gives a name to.
+#: A user without a name in any image.
 _NOBODY: Final = 65532
 
 
@@ -19,32 +20,32 @@ def arguments_of(operator: Operator, shape: Shape) -> list[str]:
     return ["--leader-elect", *probes, *webhooks.arguments_of(operator, shape), *watch, *shape.args]
 
 
-def namespace_object(operator: Operator, shape: Shape) -> dict[str, Any]:
-    """Make the namespace of an operator; it admits only pods that can do no harm."""
+def namespace_object(operator: Operator, shape: Shape) -> JsonObject:
+    """Return the namespace of an operator; it admits only pods of the restricted security standard."""
     meta = metadata(shape.namespace, of=name_of(operator))
     meta["labels"]["pod-security.kubernetes.io/enforce"] = "restricted"
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
 
 
-def _probe(path: str, **times: int) -> dict[str, Any]:
+def _probe(path: str, **times: int) -> JsonObject:
     return {"httpGet": {"path": path, "port": "probes"}, **times}
 
 
-def _ports(operator: Operator, shape: Shape) -> list[dict[str, Any]]:
+def _ports(operator: Operator, shape: Shape) -> list[JsonObject]:
     ports = {"probes": PORT}
     if webhooks.address_of(operator, shape) is not None:
         ports["webhooks"] = WEBHOOK_PORT
     return [{"name": name, "containerPort": port, "protocol": "TCP"} for name, port in ports.items()]
 
 
-def _farewell(operator: Operator, shape: Shape) -> dict[str, Any]:
-    """Let a pod with webhooks answer until everybody has heard that it is going."""
+def _farewell(operator: Operator, shape: Shape) -> JsonObject:
+    """Return the hook that keeps a pod with webhooks responding until API servers have noticed that it is ending."""
     if webhooks.address_of(operator, shape) is None:
         return {}
     return {"lifecycle": {"preStop": {"sleep": {"seconds": _FAREWELL}}}}
 
 
-def _container(operator: Operator, shape: Shape) -> dict[str, Any]:
+def _container(operator: Operator, shape: Shape) -> JsonObject:
     return {
         "name": "operator",
         "image": shape.image,
@@ -67,13 +68,13 @@ def _container(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _environment(shape: Shape) -> dict[str, Any]:
-    """Return the fields of the environment; those that would be empty are left out."""
+def _environment(shape: Shape) -> JsonObject:
+    """Return the fields of the environment, without empty ones."""
     fields = {"env": shape.env, "envFrom": shape.env_from}
     return {key: [dict(entry) for entry in value] for key, value in fields.items() if value}
 
 
-def mounts_of(shape: Shape) -> list[dict[str, Any]]:
+def mounts_of(shape: Shape) -> list[JsonObject]:
     """Return the mounts of the project's volumes."""
     return [
         {"name": f"volume-{number}", "mountPath": folder, **({"readOnly": True} if volume.read_only else {})}
@@ -81,13 +82,13 @@ def mounts_of(shape: Shape) -> list[dict[str, Any]]:
     ]
 
 
-def volumes_of(shape: Shape) -> list[dict[str, Any]]:
+def volumes_of(shape: Shape) -> list[JsonObject]:
     """Return the project's volumes."""
     return [{"name": f"volume-{number}", **volume.source} for number, volume in enumerate(shape.volumes.values())]
 
 
-def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
-    """Make the template of the operator's pods."""
+def pod_template(operator: Operator, shape: Shape) -> JsonObject:
+    """Return the template of the operator's pods."""
     name = name_of(operator)
     return {
         "metadata": {"labels": metadata(name, of=name)["labels"]},
@@ -110,9 +111,9 @@ def pod_template(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _placement(shape: Shape) -> dict[str, Any]:
+def _placement(shape: Shape) -> JsonObject:
     """Return where pods may run and how their image is pulled; what would be empty is left out."""
-    fields: dict[str, Any] = {
+    fields: JsonObject = {
         "imagePullSecrets": [dict(secret) for secret in shape.image_pull_secrets],
         "nodeSelector": dict(shape.node_selector),
         "tolerations": [dict(toleration) for toleration in shape.tolerations],
@@ -120,8 +121,8 @@ def _placement(shape: Shape) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value}
 
 
-def deployment_object(operator: Operator, shape: Shape) -> dict[str, Any]:
-    """Make the operator's Deployment."""
+def deployment_object(operator: Operator, shape: Shape) -> JsonObject:
+    """Return the operator's Deployment."""
     name = name_of(operator)
     return {
         "apiVersion": "apps/v1",
@@ -135,8 +136,8 @@ def deployment_object(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def service_object(operator: Operator, shape: Shape) -> dict[str, Any]:
-    """Make the Service of the operator's metrics."""
+def service_object(operator: Operator, shape: Shape) -> JsonObject:
+    """Return the Service of the operator's metrics."""
     name = name_of(operator)
     return {
         "apiVersion": "v1",
@@ -149,8 +150,8 @@ def service_object(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def budget_object(operator: Operator, shape: Shape) -> dict[str, Any]:
-    """Make the budget that keeps a drain from taking all replicas at once."""
+def budget_object(operator: Operator, shape: Shape) -> JsonObject:
+    """Return the budget that keeps a drain from evicting all replicas at once."""
     name = name_of(operator)
     return {
         "apiVersion": "policy/v1",
@@ -160,14 +161,14 @@ def budget_object(operator: Operator, shape: Shape) -> dict[str, Any]:
     }
 
 
-def network_object(operator: Operator, shape: Shape) -> dict[str, Any]:
-    """Make the policy that lets only namespaces labelled ``metrics: enabled`` read the metrics.
+def network_object(operator: Operator, shape: Shape) -> JsonObject:
+    """Return the policy that lets only namespaces labelled ``metrics: enabled`` read the metrics.
 
-    Webhooks can be asked from anywhere: an API server is no pod that a policy could name.
+    Webhooks can be called from anywhere: an API server is not a pod that a policy could select.
     """
     name = name_of(operator)
     allowed = [{"namespaceSelector": {"matchLabels": {"metrics": "enabled"}}}]
-    ingress: list[dict[str, Any]] = [{"from": allowed, "ports": [{"port": "probes", "protocol": "TCP"}]}]
+    ingress: list[JsonObject] = [{"from": allowed, "ports": [{"port": "probes", "protocol": "TCP"}]}]
     if webhooks.address_of(operator, shape) is not None:
         ingress.append({"ports": [{"port": "webhooks", "protocol": "TCP"}]})
     return {

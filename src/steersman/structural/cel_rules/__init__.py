@@ -6,10 +6,9 @@ and its values, finding earlier values, and ratcheting belong to the caller.
 
 from steersman.structural.cel_rules.compiler import compile_rules
 from steersman.structural.cel_rules.errors import RuleCost, RuleError, total_cost_errors
-from steersman.structural.cel_rules.rules import ABSENT, CompiledRules, RuleFailure
+from steersman.structural.cel_rules.rules import CompiledRules, RuleFailure
 
 __all__ = [
-    "ABSENT",
     "CompiledRules",
     "RuleCost",
     "RuleError",

@@ -52,7 +52,7 @@ _CLIPS = (Clip(text=1024, items=UNCLIPPED.items), Clip(text=256, items=64), Clip
 
 
 def _clip_for(root: Node, scope: "_Scope", most: int) -> tuple[Clip | None, int]:
-    """Choose under which assumption code is generated for a rule, and give the most it can cost then."""
+    """Return the assumption under which code is generated for a rule, and the most it can cost then."""
     if most <= PER_CALL_LIMIT:
         return UNCLIPPED, most
     for clip in _CLIPS:
@@ -75,7 +75,7 @@ class _Scope:
     shape: Shape
 
     def variables(self, rule: Mapping[str, Any]) -> dict[str, CelType]:
-        """Give the types of ``self`` and ``oldSelf``."""
+        """Return the types of ``self`` and ``oldSelf``."""
         old = optional_of(self.declared.type) if rule.get("optionalOldSelf") else self.declared.type
         return {"self": self.declared.type, "oldSelf": old}
 
@@ -96,14 +96,14 @@ class _Compiler:
         self.errors.append(RuleError(f".{VALIDATIONS}[{place}].{name}", message, reason))
 
     def internal_error(self, problem: str) -> None:
-        """Say that the schema cannot have rules at all."""
+        """Record that the schema cannot have rules."""
         detail = f"internal error: failed to construct type information for {VALIDATIONS} rules: {problem}"
         self.errors.append(RuleError(f".{VALIDATIONS}", f"Internal error: {detail}", "InternalError"))
 
     # The form of rules
 
     def check_forms(self) -> None:
-        """Check what can be said of rules without compiling them."""
+        """Check what can be checked of rules without compiling them."""
         for place, rule in enumerate(self._rules):
             self._check_message(place, rule)
             expression = rule.get("messageExpression") or ""
@@ -160,7 +160,7 @@ class _Compiler:
             self._compile_rule(place, rule, _Scope(declared, objects, shape))
 
     def finish(self) -> CompiledRules:
-        """Give what was compiled."""
+        """Return the compiled rules."""
         total = 0
         for one in self._costs:
             total = add(total, one.cost)
@@ -239,7 +239,7 @@ class _Compiler:
         return None
 
     def _total(self, cost: int, declared: Declaration) -> int:
-        """Multiply by how often the rule may run on one object."""
+        """Return the cost multiplied by how often the rule may run on one object."""
         often = self._cardinality
         if often is None:
             often = MAX_REQUEST // (declared.min_size + 1)
@@ -252,7 +252,7 @@ class _Compiler:
             self._report(place, name, f"Forbidden: {text}", FORBIDDEN)
 
     def _check_old(self, place: int, rule: Mapping[str, Any], *, uses_old: bool) -> None:
-        """Refuse ``oldSelf`` where it cannot be had, and the option for it where it is not used."""
+        """Reject ``oldSelf`` where there is no earlier value, and the option for it where it is not used."""
         optional = rule.get("optionalOldSelf")
         if not uses_old and optional is not None:
             shown = "true" if optional else "false"

@@ -1,4 +1,4 @@
-"""What Kubernetes says about rules that it refuses: their errors and their estimated cost."""
+"""The messages of Kubernetes about rules that it rejects: their errors and their estimated cost."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _SLIGHTLY_TOO_MUCH = 1.5
 
 @dataclass(frozen=True, slots=True)
 class RuleError:
-    """A rule that Kubernetes would refuse; ``field`` is relative to the schema node."""
+    """A rule that Kubernetes would reject; ``field`` is relative to the schema node."""
 
     field: str
     message: str
@@ -38,7 +38,7 @@ class RuleCost:
 
 
 def factor_text(name: str, cost: int, limit: int) -> str:
-    """Say by how much an estimate exceeds its limit."""
+    """Return by how much an estimate exceeds its limit, as text."""
     factor = cost / limit
     if factor > _FAR_TOO_MUCH:
         shown = "more than 100x"
@@ -50,7 +50,7 @@ def factor_text(name: str, cost: int, limit: int) -> str:
 
 
 def total_cost_errors(costs: Iterable[RuleCost]) -> list[RuleError]:
-    """Say which rules make a whole CustomResourceDefinition too costly; the error of the whole has an empty field."""
+    """Return errors about the rules that make a whole CRD too expensive; the error of the whole has an empty field."""
     known = list(costs)
     total = 0
     for one in known:

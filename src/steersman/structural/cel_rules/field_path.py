@@ -21,7 +21,7 @@ _QUOTES = 2
 
 
 def normalized_field_path(path: str, schema: Mapping[str, Any]) -> str | None:
-    """Give the path as it appears in errors, or ``None`` when the schema has no such field."""
+    """Return the path as it appears in errors, or ``None`` when the schema has no such field."""
     marks = iter(_MARK.findall(path))
     shown = ""
     current: Mapping[str, Any] | None = schema

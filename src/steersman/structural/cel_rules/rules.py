@@ -15,6 +15,7 @@ from steersman.cel.program import Program
 from steersman.cel.values.scalar_shapes import Shape
 from steersman.cel.values.values import NONE, Present
 from steersman.golang.text import quoted
+from steersman.json_types import ABSENT
 from steersman.structural.cel_rules.errors import INVALID, RuleCost, RuleError
 from steersman.validation.field_errors import value_text
 
@@ -22,14 +23,6 @@ _LONGEST_MESSAGE = 5 * 1024
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
-class _NoOld:
-    """No earlier value: the object is new, or its part cannot be correlated."""
-
-    def __repr__(self) -> str:
-        return "ABSENT"
-
-
-ABSENT = _NoOld()
 _UNRESOLVED = Failed(EvaluationError("no such attribute(s): oldSelf"))
 
 
@@ -61,7 +54,7 @@ class Rule:
     reason: str | None
     #: The most that one evaluation can cost where generated code decides.
     most: int
-    #: True when the rule is skipped where there is no earlier value.
+    #: True if the rule is skipped without an earlier value.
     needs_old: bool
 
     @cached_property
@@ -75,7 +68,7 @@ class Rule:
         return self.message or self.text
 
     def values(self, value: Any, old: Any, *, for_message: bool = False) -> tuple[Any, Any]:
-        """Give ``self`` and ``oldSelf`` as the rule sees them; its message never sees ``oldSelf`` as an optional."""
+        """Return ``self`` and ``oldSelf`` as the rule sees them; its message never sees ``oldSelf`` as an optional."""
         current = self.shape.wrap(value)
         if old is ABSENT:
             optional = self.optional_old and self.uses_old and not for_message
@@ -84,7 +77,7 @@ class Rule:
         return current, Present(earlier) if self.optional_old and not for_message else earlier
 
     def measure(self, value: Any, old: Any) -> int:
-        """Evaluate exactly and give what that cost."""
+        """Evaluate exactly, and return the cost."""
         meter = Meter()
         try:
             self.program.evaluate(*self.values(value, old), meter=meter)
@@ -97,14 +90,14 @@ class Rule:
 class CompiledRules:
     """The rules of one schema node.
 
-    ``errors`` says what Kubernetes would refuse; rules that did compile can be checked nevertheless. ``costs`` feeds
-    ``total_cost_errors``.
+    ``errors`` are those that Kubernetes would reject; rules that did compile can be checked nevertheless. ``costs`` is
+    the input of ``total_cost_errors``.
     """
 
     errors: list[RuleError] = field(default_factory=list)
     costs: list[RuleCost] = field(default_factory=list)
     rules: Sequence[Rule] = ()
-    #: The JSON type of the node, which stands for the value in errors that are no answer of a rule.
+    #: The JSON type of the node, which replaces the value in errors that are not results of a rule.
     type: str = ""
     #: What all rules together cost by estimate, for all the times they may run on one object.
     estimated_cost: int = 0
@@ -131,7 +124,7 @@ class CompiledRules:
         return failures
 
     def _failure(self, detail: str) -> RuleFailure:
-        """Fail for another reason than that a rule does not hold: the type stands for the value."""
+        """Return a failure for another reason than that a rule does not hold: the type replaces the value."""
         return RuleFailure("", f"Invalid value: {quoted(self.type)}: {detail}")
 
     def _check_exactly(self, rule: Rule, value: Any, old: Any, budget: Budget) -> RuleFailure | None:
@@ -179,7 +172,7 @@ class CompiledRules:
 
 
 def _surely_holds(rule: Rule, value: Any, old: Any, budget: Budget) -> bool:
-    """Ask the generated code, if the budget can stand it; whatever stops it, the interpreter decides."""
+    """Run the generated code, if the budget allows it; if it cannot decide, the interpreter does."""
     if rule.fast is None or budget.free < rule.most:
         return False
     try:
@@ -197,7 +190,7 @@ class _NoFurther(Exception):  # noqa: N818 - named as the event
 
 
 def _message(rule: Rule, value: Any, old: Any, budget: Budget) -> str | None:
-    """Evaluate the message expression; ``None`` when it gives no usable text."""
+    """Evaluate the message expression; ``None`` if the result is not a usable text."""
     if rule.message_program is None:
         return None
     meter = Meter()

@@ -4,18 +4,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steersman.structural.rules import error_of
+from steersman.structural.schema import Schema
 from steersman.validation.field_errors import FieldError, invalid
-
-Schema = dict[str, Any]
 
 
 def _times(cardinality: int | None, limit: int | None) -> int | None:
-    """Say how often values occur that occur at most ``limit`` times in each of ``cardinality`` values."""
+    """Return how often values occur that occur at most ``limit`` times in each of ``cardinality`` values."""
     return None if cardinality is None or limit is None else cardinality * max(limit, 0)
 
 
 def _with_true_rules(schema: Schema) -> Schema:
-    """Give a schema whose rules have the same form, but say nothing: nothing but the form is left to complain about."""
+    """Return a schema whose rules are replaced by ``true``, so that only errors of their form are left."""
     rules = [
         {
             **rule,
@@ -31,7 +30,7 @@ def _with_true_rules(schema: Schema) -> Schema:
 
 
 def _idle_options(schema: Schema, path: str) -> list[FieldError]:
-    """Complain about rules that make `oldSelf` optional without speaking of it."""
+    """Return errors about rules that make `oldSelf` optional without using it."""
     from steersman.structural.cel_rules import compile_rules  # noqa: PLC0415 - schemas without rules need no compiler
 
     errors = []
@@ -45,7 +44,7 @@ def _idle_options(schema: Schema, path: str) -> list[FieldError]:
 
 @dataclass(slots=True)
 class _Survey:
-    """Walks a schema and collects what is wrong with its rules."""
+    """Walks a schema and collects the errors of its rules."""
 
     #: Fields that have errors already: of rules at or above them only the form is checked.
     faulty: list[str]
@@ -55,7 +54,7 @@ class _Survey:
     costs: list[Any] = field(default_factory=list)
 
     def visit(self, schema: Schema, path: str, cardinality: int | None, uncorrelatable: str | None) -> None:
-        """Look at the rules of a schema and of those inside."""
+        """Check the rules of a schema and of those inside."""
         for name, part in (schema.get("properties") or {}).items():
             self.visit(part, f"{path}.properties[{name}]", cardinality, uncorrelatable)
         additional, items = schema.get("additionalProperties"), schema.get("items")
@@ -96,7 +95,7 @@ class _Survey:
 
 
 def rule_errors(schema: Schema, path: str, faulty: list[str], *, is_sound: bool) -> list[FieldError]:
-    """Tell what is wrong with the rules of a schema; those around ``faulty`` fields are not asked."""
+    """Return the errors of the rules of a schema; rules around ``faulty`` fields are skipped."""
     survey = _Survey([*faulty], is_sound)
     survey.visit(schema, path, 1, None)
     if not survey.costs:

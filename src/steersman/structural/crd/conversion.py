@@ -1,8 +1,9 @@
 """The conversion between versions that a CustomResourceDefinition asks for: a strategy, and a webhook to call."""
 
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
+from steersman.json_types import JsonObject
 from steersman.structural.crd.parts import enum_errors
 from steersman.validation.field_errors import FieldError, forbidden, invalid, required
 from steersman.validation.names import dns1035_faults, subdomain_faults
@@ -11,7 +12,7 @@ _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _PORTS: Final = range(1, 65536)
 
 
-def conversion_errors(conversion: dict[str, Any] | None, path: str) -> list[FieldError]:
+def conversion_errors(conversion: JsonObject | None, path: str) -> list[FieldError]:
     """Check a conversion."""
     if conversion is None:
         return []
@@ -30,7 +31,7 @@ def conversion_errors(conversion: dict[str, Any] | None, path: str) -> list[Fiel
     return errors
 
 
-def _webhook_errors(webhook: dict[str, Any], path: str) -> list[FieldError]:
+def _webhook_errors(webhook: JsonObject, path: str) -> list[FieldError]:
     client = webhook.get("clientConfig")
     where = f"{path}.webhookClientConfig"
     if client is None:
@@ -81,7 +82,7 @@ def url_errors(url: str, path: str) -> list[FieldError]:
     return errors
 
 
-def service_errors(service: dict[str, Any], path: str) -> list[FieldError]:
+def service_errors(service: JsonObject, path: str) -> list[FieldError]:
     """Check the reference to the Service of a webhook."""
     errors = [required(f"{path}.{key}") for key in ("name", "namespace") if not service[key]]
     if service.get("port") is not None and service["port"] not in _PORTS:

@@ -1,24 +1,23 @@
-"""Defaults must keep the rules of their own schemas."""
+"""Checks that defaults are valid by their own schemas."""
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from steersman.errors import DecodeError
+from steersman.json_types import JsonObject, copied
+from steersman.structural.checks.embedded import embedded_check
+from steersman.structural.checks.walks import walk_of
 from steersman.structural.compiled import CompiledSchema
-from steersman.structural.defaulting import copied
-from steersman.structural.embedded import embedded_check
 from steersman.structural.pruning import MalformedResourceError, coerce_of
 from steersman.structural.schema import META_FIELDS, Structural, parse_schema
-from steersman.structural.walks import walk_of
 from steersman.validation.field_errors import NO_FIELD, FieldError, invalid
 
-#: What is said of a number that its type does not hold, with the place at the end.
+#: Message about a number that does not fit its type, with the path at the end.
 _MISFIT = re.compile(r"(\w+ value must be of type .* in )(\w.*)")
 
 
 def _as_for_defaults(node: Structural) -> None:
-    """Let formats count that mean nothing, and int-or-string nodes take anything: so the server judges defaults."""
+    """Enforce unknown formats, and let int-or-string nodes take anything, as the server does for defaults."""
     for part in node.walk():
         part.format = part.schema.get("format") or ""
         if part.schema.get("x-kubernetes-int-or-string"):
@@ -32,7 +31,7 @@ def _under(error: FieldError, path: str) -> FieldError:
 
 
 def _dotted(error: FieldError, path: str) -> FieldError:
-    """Name a value inside a default that is a map as one of something without a name."""
+    """Return the error of a value inside a default that is a map, with a path as for something without a name."""
     place = error.field.removeprefix(f"{path}.")
     if found := _MISFIT.fullmatch(error.detail):
         return replace(error, detail=f"{found[1]}.{found[2]}")
@@ -52,13 +51,13 @@ def _default_errors(node: Structural, path: str) -> list[FieldError]:
             coerce(value, path)
     except MalformedResourceError as malformed:
         return [*errors, malformed.error]
-    found = [finding.error(path) for finding in (embedded(value) if embedded is not None else None) or ()]
+    found = [error.error(path) for error in (embedded(value) if embedded is not None else None) or ()]
     if found:
         return errors + found
     found = compiled.value_errors(value, base=path)
     if found:
         return errors + ([_dotted(error, path) for error in found] if node.values is not None else found)
-    # A default is its own old value to rules that need one, and none to those for which it is optional.
+    # A default is its own old value to rules that need one, and has none for those where it is optional.
     broken = [rule.error for rule in compiled.broken_rules(value)]
     beside = [rule.error for rule in compiled.broken_rules(value, value) if not rule.unchanged]
     broken += [error for error in beside if error not in broken]
@@ -83,10 +82,10 @@ def _walk(node: Structural, path: str, *, inside_metadata: bool) -> list[FieldEr
     return errors
 
 
-def default_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
-    """Tell which defaults of a structural schema break their own rules.
+def default_errors(schema: JsonObject, path: str) -> list[FieldError]:
+    """Return errors about defaults of a structural schema that break their own rules.
 
-    Defaults of map values are not looked at, as on the server.
+    Defaults of map values are skipped, as on the server.
     """
     node = parse_schema(schema)
     node.embedded = True

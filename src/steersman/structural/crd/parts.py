@@ -1,9 +1,10 @@
 """What a CustomResourceDefinition has beside its schemas: names, versions, subresources, columns, selectable fields."""
 
 import unicodedata
-from typing import Any, Final
+from typing import Final
 
 from steersman.golang.text import GoStruct
+from steersman.json_types import JsonObject
 from steersman.structural.schema import Structural
 from steersman.validation.field_errors import (
     ErrorType,
@@ -39,7 +40,7 @@ def group_errors(group: str, path: str) -> list[FieldError]:
     return [] if "." in group else [invalid(path, group, "should be a domain with at least one dot")]
 
 
-def names_errors(names: dict[str, Any], path: str) -> list[FieldError]:
+def names_errors(names: JsonObject, path: str) -> list[FieldError]:
     """Check the names of a kind."""
     errors = [required(f"{path}.{key}") for key in ("plural", "singular", "kind", "listKind") if not names.get(key)]
     for key in ("plural", "singular"):
@@ -60,8 +61,8 @@ def _label_errors(name: str, path: str, *, empty: bool = False) -> list[FieldErr
     return [invalid(path, name, ",".join(faults))] if faults else []
 
 
-def _shown_version(version: dict[str, Any]) -> GoStruct:
-    """Give a version as the server's own structure prints; what all versions share has been moved out of it."""
+def _shown_version(version: JsonObject) -> GoStruct:
+    """Return a version as the server's own structure prints; what all versions share has been moved out of it."""
     return GoStruct(
         Name=version["name"],
         Served=version["served"],
@@ -75,7 +76,7 @@ def _shown_version(version: dict[str, Any]) -> GoStruct:
     )
 
 
-def versions_errors(versions: list[dict[str, Any]] | None, path: str) -> list[FieldError]:
+def versions_errors(versions: list[JsonObject] | None, path: str) -> list[FieldError]:
     """Check the versions as a whole, and their names."""
     errors: list[FieldError] = []
     for index, version in enumerate(versions or ()):
@@ -88,12 +89,12 @@ def versions_errors(versions: list[dict[str, Any]] | None, path: str) -> list[Fi
     if sum(bool(version["storage"]) for version in versions or ()) != 1:
         errors.append(invalid(path, shown, "must have exactly one version marked as storage version"))
     if names and names[0]:
-        # The first version is also kept where older API versions had their only one.
+        # The first version is also stored where older API versions had their only one.
         errors += _label_errors(names[0], path.removesuffix("s"))
     return errors
 
 
-def _deprecation_errors(version: dict[str, Any], path: str) -> list[FieldError]:
+def _deprecation_errors(version: JsonObject, path: str) -> list[FieldError]:
     warning = version.get("deprecationWarning")
     if warning is None:
         return []
@@ -113,7 +114,7 @@ def _deprecation_errors(version: dict[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
-def subresources_errors(subresources: dict[str, Any] | None, path: str) -> list[FieldError]:
+def subresources_errors(subresources: JsonObject | None, path: str) -> list[FieldError]:
     """Check the paths of the scale subresource."""
     scale = (subresources or {}).get("scale")
     if scale is None:
@@ -138,7 +139,7 @@ def _scale_path_errors(value: str, path: str, roots: tuple[str, ...]) -> list[Fi
     return []
 
 
-def column_errors(column: dict[str, Any], path: str) -> list[FieldError]:
+def column_errors(column: JsonObject, path: str) -> list[FieldError]:
     """Check a printer column."""
     errors = [] if column["name"] else [required(f"{path}.name")]
     text = f"must be one of {','.join(_COLUMN_TYPES)}"
@@ -157,7 +158,7 @@ def column_errors(column: dict[str, Any], path: str) -> list[FieldError]:
     return errors
 
 
-def selectable_errors(fields: list[dict[str, Any]], root: Structural | None, path: str) -> list[FieldError]:
+def selectable_errors(fields: list[JsonObject], root: Structural | None, path: str) -> list[FieldError]:
     """Check selectable fields against the schema that they point into."""
     errors: list[FieldError] = []
     seen: set[str] = set()

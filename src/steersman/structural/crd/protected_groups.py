@@ -2,11 +2,11 @@
 
 from typing import Final
 
-#: The annotation that names the approval, or says that there is none.
+#: The annotation with the approval, or the reason why there is none.
 APPROVAL_ANNOTATION: Final = "api-approved.kubernetes.io"
 _PROTECTED: Final = ("k8s.io", "kubernetes.io")
 
 
 def is_protected_group(group: str) -> bool:
-    """Say whether a group belongs to the Kubernetes community."""
+    """Return whether a group belongs to the Kubernetes community."""
     return any(group == name or group.endswith(f".{name}") for name in _PROTECTED)

@@ -3,43 +3,19 @@
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from steersman.golang.text import float_text
+from steersman.golang.text import plain, type_name
+from steersman.json_types import JsonObject
 from steersman.validation.field_errors import FieldError, invalid
 
 _INT32_MAX: Final = 2**31 - 1
-_GO_TYPES: Final = {
-    str: "string",
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    list: "[]interface {}",
-    dict: "map[string]interface {}",
-}
 
 
 class _AccessError(Exception):
     """A path leads through a value of a wrong type; the text is Kubernetes'."""
 
 
-def _shown(value: Any) -> str:
-    """Print a value as Go's ``%v`` does."""
-    if value is None:
-        return "<nil>"
-    if value.__class__ is bool:
-        return "true" if value else "false"
-    if value.__class__ is list:
-        return f"[{' '.join(map(_shown, value))}]"
-    if value.__class__ is dict:
-        return f"map[{' '.join(f'{key}:{_shown(value[key])}' for key in sorted(value))}]"
-    return float_text(value) if value.__class__ is float else str(value)
-
-
-def _go_type(value: Any) -> str:
-    return _GO_TYPES.get(value.__class__, "<nil>")
-
-
 def _read(obj: Any, path: str, wanted: type) -> Any:
-    """Give the value at a path; `None` if there is none."""
+    """Return the value at a path; `None` if there is none."""
     steps = path.removeprefix(".").split(".")
     value, walked = obj, ""
     for step in steps:
@@ -47,7 +23,7 @@ def _read(obj: Any, path: str, wanted: type) -> Any:
             return None
         if value.__class__ is not dict:
             raise _AccessError(
-                f"{walked}.{step} accessor error: {_shown(value)} is of the type {_go_type(value)}, "
+                f"{walked}.{step} accessor error: {plain(value)} is of the type {type_name(value)}, "
                 "expected map[string]interface{}"
             )
         if step not in value:
@@ -55,7 +31,7 @@ def _read(obj: Any, path: str, wanted: type) -> Any:
         value, walked = value[step], f"{walked}.{step}"
     if value.__class__ is not wanted:
         raise _AccessError(
-            f"{walked} accessor error: {_shown(value)} is of the type {_go_type(value)}, expected {_GO_TYPES[wanted]}"
+            f"{walked} accessor error: {plain(value)} is of the type {type_name(value)}, expected {type_name(wanted())}"
         )
     return value
 
@@ -81,7 +57,7 @@ class ScalePaths:
     label_selector: str = ""
 
     @classmethod
-    def of(cls, scale: dict[str, Any]) -> Self:
+    def of(cls, scale: JsonObject) -> Self:
         """Read `subresources.scale` of a version."""
         return cls(
             spec_replicas=scale["specReplicasPath"],
@@ -89,11 +65,11 @@ class ScalePaths:
             label_selector=scale.get("labelSelectorPath") or "",
         )
 
-    def spec_errors(self, obj: dict[str, Any]) -> list[FieldError]:
+    def spec_errors(self, obj: JsonObject) -> list[FieldError]:
         """Check the wished number of replicas."""
         return _count_errors(obj, self.spec_replicas)
 
-    def status_errors(self, obj: dict[str, Any]) -> list[FieldError]:
+    def status_errors(self, obj: JsonObject) -> list[FieldError]:
         """Check the counted number of replicas, and that the selector is a text."""
         errors = _count_errors(obj, self.status_replicas)
         if self.label_selector:

@@ -1,15 +1,13 @@
-"""What a schema in a CustomResourceDefinition may say at all: keywords, list and map types, forbidden defaults.
+"""What a schema in a CustomResourceDefinition may contain: keywords, list and map types, forbidden defaults.
 
-Whether it is structural, and whether its defaults and rules are good, is asked elsewhere.
+`structural_rules` checks whether it is structural, `default_rules` and `cel_rules` check its defaults and rules.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from steersman.structural.schema import META_FIELDS
+from steersman.structural.schema import META_FIELDS, Schema
 from steersman.validation.field_errors import FieldError, forbidden, invalid, not_supported, required
-
-Schema = dict[str, Any]
 
 _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
@@ -19,7 +17,7 @@ _MAP_TYPES: Final = ("atomic", "granular")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a schema stands: what is forbidden there."""
+    """Position of a schema: what is forbidden there."""
 
     path: str
     is_root: bool = False
@@ -28,7 +26,7 @@ class Place:
     no_defaults: str = ""
 
     def inner(self, step: str) -> "Place":
-        """Give the place of a schema inside."""
+        """Return the place of a schema inside."""
         return replace(self, path=f"{self.path}.{step}", is_root=False)
 
 
@@ -150,7 +148,7 @@ def _set_errors(items: Schema, path: str) -> list[FieldError]:
     text = "must be atomic as item of a list with x-kubernetes-list-type=set"
     kinds = {"array": "x-kubernetes-list-type", "object": "x-kubernetes-map-type"}
     keyword = kinds.get(items.get("type") or "")
-    # A list is atomic unless it says otherwise; an object is not. The server shows the list type for both.
+    # A list is atomic by default; an object is not. The server shows the list type for both.
     usual = "atomic" if keyword == "x-kubernetes-list-type" else None
     if keyword is not None and items.get(keyword, usual) != "atomic":
         errors.append(invalid(f"{path}.{keyword}", items.get("x-kubernetes-list-type"), text))
@@ -181,7 +179,7 @@ def _property_place(schema: Schema, name: str, place: Place) -> Place:
 
 
 def inner_schemas(schema: Schema, place: Place) -> list[tuple[Schema, Place]]:
-    """Give the schemas inside a schema, each with its place."""
+    """Return the schemas inside a schema, each with its place."""
     found = [(part, _property_place(schema, name, place)) for name, part in (schema.get("properties") or {}).items()]
     additional, items = schema.get("additionalProperties"), schema.get("items")
     if additional.__class__ is dict:
@@ -198,14 +196,14 @@ def inner_schemas(schema: Schema, place: Place) -> list[tuple[Schema, Place]]:
 
 
 def has_unsupported(schema: Schema) -> bool:
-    """Say whether a schema uses keywords that cannot be structural: it is then not asked whether it is."""
+    """Return whether a schema uses keywords that cannot be structural: it is then not asked whether it is."""
     if any(schema.get(key) for key in _UNSUPPORTED) or schema.get("items").__class__ is list:
         return True
     return any(has_unsupported(part) for part, _ in inner_schemas(schema, Place("")))
 
 
 def schema_errors(schema: Schema, place: Place) -> list[FieldError]:
-    """Tell what a schema says that no schema of a CustomResourceDefinition may say."""
+    """Return errors about keywords and values that no schema of a CustomResourceDefinition may have."""
     errors = _own_errors(schema, place)
     for part, inner in inner_schemas(schema, place):
         errors += schema_errors(part, inner)

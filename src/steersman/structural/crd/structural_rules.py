@@ -1,16 +1,15 @@
-"""Structural schemas: every value has one type, said in one place.
+"""Structural schemas: every value has one type, declared in one place.
 
-`allOf`, `anyOf`, `oneOf` and `not` may restrict values but not describe them. The rules, and their words, are those of
+`allOf`, `anyOf`, `oneOf` and `not` may restrict values but not describe them. The rules and their messages are those of
 the API server.
 """
 
 import enum
-from typing import Any, Final
+from typing import Final
 
-from steersman.structural.value_checks import pattern_fault
+from steersman.structural.checks.value_checks import pattern_fault
+from steersman.structural.schema import Schema
 from steersman.validation.field_errors import FieldError, forbidden, invalid, required
-
-Schema = dict[str, Any]
 
 
 class Level(enum.Enum):
@@ -23,7 +22,7 @@ class Level(enum.Enum):
 
 _INT_OR_STRING_TYPES: Final = [{"type": "integer"}, {"type": "string"}]
 
-#: What a schema inside a combination may not say, and what is said about it.
+#: Keywords that a schema inside a combination may not have, and the message about each.
 _NOT_IN_COMBINATIONS: Final = {
     "type": "must be empty to be structural",
     "additionalProperties": "must be undefined to be structural",
@@ -54,7 +53,7 @@ def _parts(schema: Schema, key: str, path: str) -> list[tuple[Schema, str]]:
 
 
 def _combination_errors(schema: Schema, path: str, *, typed_any_of: bool, typed_all_of: bool) -> list[FieldError]:
-    """Check the combinations of a schema; the two exceptions are those that spell int-or-string."""
+    """Return errors about the combinations of a schema; the two exceptions are those that mean int-or-string."""
     errors: list[FieldError] = []
     pattern = schema.get("pattern")
     if pattern and (fault := pattern_fault(pattern)):
@@ -109,7 +108,7 @@ def _extension_errors(schema: Schema, path: str) -> list[FieldError]:
 
 
 def _resource_errors(schema: Schema, level: Level, path: str) -> list[FieldError]:
-    """Check what a schema says of the fields that every resource has."""
+    """Return errors about the fields that every resource has."""
     embedded = bool(schema.get("x-kubernetes-embedded-resource"))
     properties = schema.get("properties") or {}
     errors = []
@@ -157,7 +156,7 @@ def _inner_errors(schema: Schema, level: Level, path: str) -> list[FieldError]:
 
 
 def structural_errors(schema: Schema, path: str, level: Level = Level.ROOT) -> list[FieldError]:
-    """Tell why a schema is not structural."""
+    """Return errors if a schema is not structural."""
     all_of: list[Schema] = schema.get("allOf") or []
     return [
         *_inner_errors(schema, level, path),

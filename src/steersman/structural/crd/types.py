@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from steersman.json_types import JsonObject
 from steersman.validation.object_meta import OBJECT_META
 from steersman.validation.wire_types import (
     BOOL,
@@ -47,7 +48,7 @@ _DOCS = Record("ExternalDocumentation", {"description": _opt(STRING), "url": _op
 
 #: A schema; it contains itself, so its fields follow below.
 _SCHEMA = Record("JSONSchemaProps")
-#: The same where Go reads it through a type of its own.
+#: The same where Go reads it through a separate type.
 _INNER = Record("JSONSchemaProps", restarts=True)
 
 
@@ -222,7 +223,7 @@ _CRD = Record(
 )
 
 
-def read_crd(crd: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def read_crd(crd: JsonObject) -> tuple[JsonObject, list[str]]:
     """Read a CustomResourceDefinition: a copy with what the server keeps, and the paths of unknown fields.
 
     Raises `WireTypeError` with the decoder's message for a wrong type.

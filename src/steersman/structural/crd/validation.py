@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from steersman.errors import DecodeError
 from steersman.golang.strict_json import settle_numbers
+from steersman.json_types import JsonObject
 from steersman.structural.crd.cel_rules import rule_errors
 from steersman.structural.crd.conversion import conversion_errors
 from steersman.structural.crd.default_rules import default_errors
@@ -34,7 +35,7 @@ from steersman.validation.wire_types import WireTypeError
 
 _APPROVAL_DOCS: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
 _WEBHOOK_PORT: Final = 443
-#: What a root may say though its status is a subresource, and how Go calls it.
+#: Keywords that a root may have though its status is a subresource, and their Go names.
 _ALLOWED_BESIDE_STATUS: Final = {
     "description": "Description",
     "type": "Type",
@@ -66,16 +67,16 @@ class CrdReview(NamedTuple):
 
     #: Empty if it is accepted.
     errors: list[FieldError]
-    #: What the server would warn about: formats that it does not know.
+    #: Warnings of the server: unknown formats.
     warnings: list[str]
-    #: Paths of fields that the server does not know; strict decoding refuses them, else they are warned about.
+    #: Paths of fields that the server does not know; strict decoding rejects them, otherwise they cause warnings.
     unknown: list[str]
     #: The object with defaults and the initial status, as it would be stored.
-    crd: dict[str, Any]
+    crd: JsonObject
 
 
-def default_crd(crd: dict[str, Any]) -> None:
-    """Fill in, in place, what the server fills in: names, conversion, the port of a webhook."""
+def default_crd(crd: JsonObject) -> None:
+    """Fill in the defaults of the server in place: names, conversion, the port of a webhook."""
     names, spec = crd["spec"]["names"], crd["spec"]
     if names.get("kind"):
         names["singular"] = names.get("singular") or names["kind"].lower()
@@ -86,14 +87,14 @@ def default_crd(crd: dict[str, Any]) -> None:
         service.setdefault("port", _WEBHOOK_PORT)
 
 
-def storage_version(crd: dict[str, Any]) -> str | None:
-    """Name the first version that is marked as the stored one."""
+def storage_version(crd: JsonObject) -> str | None:
+    """Return the name of the first version that is marked as stored."""
     return next((entry["name"] for entry in crd["spec"]["versions"] or () if entry["storage"]), None)
 
 
-def _set_status(crd: dict[str, Any], old: dict[str, Any] | None) -> None:
+def _set_status(crd: JsonObject, old: JsonObject | None) -> None:
     if old is None:
-        status: dict[str, Any] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}}
+        status: JsonObject = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}}
         stored: list[str] = []
     else:
         status = dict(old.get("status") or {})
@@ -104,7 +105,7 @@ def _set_status(crd: dict[str, Any], old: dict[str, Any] | None) -> None:
     crd["status"] = {**status, "storedVersions": stored or None}
 
 
-def _name_errors(crd: dict[str, Any]) -> list[FieldError]:
+def _name_errors(crd: JsonObject) -> list[FieldError]:
     spec = crd["spec"]
     wanted = f"{spec['names'].get('plural', '')}.{spec['group']}"
 
@@ -116,25 +117,25 @@ def _name_errors(crd: dict[str, Any]) -> list[FieldError]:
     return validate_object_meta(crd["metadata"], namespaced=False, name_faults=faults)
 
 
-def _shared(versions: list[dict[str, Any]], key: str) -> bool:
-    """Say whether all versions have the same under a key: the server then moves it out of them."""
+def _shared(versions: list[JsonObject], key: str) -> bool:
+    """Return whether all versions have the same under a key: the server then moves it out of them."""
     return all(version.get(key) == versions[0].get(key) for version in versions)
 
 
-def _schema_of(version: dict[str, Any]) -> dict[str, Any] | None:
-    found: dict[str, Any] | None = (version.get("schema") or {}).get("openAPIV3Schema")
+def _schema_of(version: JsonObject) -> JsonObject | None:
+    found: JsonObject | None = (version.get("schema") or {}).get("openAPIV3Schema")
     return found
 
 
-def _located(versions: list[dict[str, Any]], key: str, shared_path: str, own_path: str) -> list[tuple[Any, str]]:
-    """Give what versions have under a key, each with its path; once, if all have the same."""
+def _located(versions: list[JsonObject], key: str, shared_path: str, own_path: str) -> list[tuple[Any, str]]:
+    """Return what versions have under a key, each with its path; once, if all have the same."""
     if versions and _shared(versions, key):
         return [(versions[0], shared_path)]
     return [(version, own_path.format(index)) for index, version in enumerate(versions)]
 
 
-def _status_root_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
-    """Check a root whose status is a subresource: what it says of the whole object would be lost for the status."""
+def _status_root_errors(schema: JsonObject, path: str) -> list[FieldError]:
+    """Return errors about a root whose status is a subresource: its keywords would be lost for the status."""
     for key, value in schema.items():
         if key == "type" and value and value != "object":
             text = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
@@ -146,7 +147,7 @@ def _status_root_errors(schema: dict[str, Any], path: str) -> list[FieldError]:
     return []
 
 
-def _one_schema_errors(schema: dict[str, Any], path: str, *, has_status: bool) -> list[FieldError]:
+def _one_schema_errors(schema: JsonObject, path: str, *, has_status: bool) -> list[FieldError]:
     errors = _status_root_errors(schema, path) if has_status else []
     if schema.get("nullable"):
         errors.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
@@ -159,8 +160,8 @@ def _one_schema_errors(schema: dict[str, Any], path: str, *, has_status: bool) -
     return errors + unsound + rule_errors(schema, path, faulty, is_sound=not unsound)
 
 
-def _schemas_errors(versions: list[dict[str, Any]], known: dict[str, Any]) -> list[FieldError]:
-    """Check the schemas of all versions; one that is ``known`` to have been accepted is not looked at again."""
+def _schemas_errors(versions: list[JsonObject], known: JsonObject) -> list[FieldError]:
+    """Return the errors of the schemas of all versions; one that is ``known`` to have been accepted is skipped."""
     errors = [
         required(f"spec.versions[{index}].schema.openAPIV3Schema")
         for index, version in enumerate(versions)
@@ -174,18 +175,18 @@ def _schemas_errors(versions: list[dict[str, Any]], known: dict[str, Any]) -> li
     return errors
 
 
-def _has_status(versions: list[dict[str, Any]]) -> bool:
+def _has_status(versions: list[JsonObject]) -> bool:
     return any((version.get("subresources") or {}).get("status") is not None for version in versions)
 
 
-def _parsed(schema: dict[str, Any] | None) -> Structural | None:
+def _parsed(schema: JsonObject | None) -> Structural | None:
     try:
         return parse_schema(schema) if schema is not None else None
     except DecodeError:
         return None
 
 
-def _version_parts_errors(versions: list[dict[str, Any]]) -> list[FieldError]:
+def _version_parts_errors(versions: list[JsonObject]) -> list[FieldError]:
     errors: list[FieldError] = []
     for version, path in _located(versions, "subresources", "spec.subresources", "spec.versions[{}].subresources"):
         errors += subresources_errors(version.get("subresources"), path)
@@ -205,7 +206,7 @@ def _version_parts_errors(versions: list[dict[str, Any]]) -> list[FieldError]:
     return errors
 
 
-def _spec_errors(spec: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
+def _spec_errors(spec: JsonObject, old: JsonObject | None) -> list[FieldError]:
     versions = spec["versions"] or []
     accepted = old["spec"]["versions"] if old is not None else []
     known = {version["name"]: _schema_of(version) for version in accepted}
@@ -220,7 +221,7 @@ def _spec_errors(spec: dict[str, Any], old: dict[str, Any] | None) -> list[Field
     ]
 
 
-def _stored_version_errors(crd: dict[str, Any]) -> list[FieldError]:
+def _stored_version_errors(crd: JsonObject) -> list[FieldError]:
     path, stored = "status.storedVersions", crd["status"].get("storedVersions")
     if not stored:
         return [invalid(path, stored, "must have at least one stored version")]
@@ -243,7 +244,7 @@ def _stored_version_errors(crd: dict[str, Any]) -> list[FieldError]:
     return errors
 
 
-def _approval_state(crd: dict[str, Any]) -> str:
+def _approval_state(crd: JsonObject) -> str:
     value = (crd["metadata"].get("annotations") or {}).get(APPROVAL_ANNOTATION, "")
     if not value:
         return "missing"
@@ -253,7 +254,7 @@ def _approval_state(crd: dict[str, Any]) -> str:
     return "approved" if url.scheme and url.netloc else "invalid"
 
 
-def _approval_errors(crd: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
+def _approval_errors(crd: JsonObject, old: JsonObject | None) -> list[FieldError]:
     if not is_protected_group(crd["spec"]["group"]):
         return []
     state = _approval_state(crd)
@@ -269,14 +270,14 @@ def _approval_errors(crd: dict[str, Any], old: dict[str, Any] | None) -> list[Fi
     return []
 
 
-def _preserve_errors(crd: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
+def _preserve_errors(crd: JsonObject, old: JsonObject | None) -> list[FieldError]:
     if not crd["spec"].get("preserveUnknownFields") or (old and old["spec"].get("preserveUnknownFields")):
         return []
     text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
     return [invalid("spec.preserveUnknownFields", True, text)]  # noqa: FBT003 - a JSON value
 
 
-def _immutable_errors(crd: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
+def _immutable_errors(crd: JsonObject, old: JsonObject) -> list[FieldError]:
     new_spec, old_spec = crd["spec"], old["spec"]
     pairs = [
         ("spec.group", new_spec["group"], old_spec["group"]),
@@ -290,13 +291,13 @@ def _immutable_errors(crd: dict[str, Any], old: dict[str, Any]) -> list[FieldErr
     return [invalid(path, new, "field is immutable") for path, new, before in pairs if new != before]
 
 
-def is_established(crd: dict[str, Any]) -> bool:
-    """Say whether a CRD is being served."""
+def is_established(crd: JsonObject) -> bool:
+    """Return whether a CRD is being served."""
     conditions = (crd.get("status") or {}).get("conditions") or ()
     return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
 
 
-def _format_warnings(crd: dict[str, Any]) -> list[str]:
+def _format_warnings(crd: JsonObject) -> list[str]:
     found: dict[str, None] = {}
     for version in crd["spec"]["versions"] or ():
         root = _parsed(_schema_of(version))
@@ -307,8 +308,8 @@ def _format_warnings(crd: dict[str, Any]) -> list[str]:
     return list(found)
 
 
-def validate_crd(crd: dict[str, Any], old: dict[str, Any] | None = None) -> CrdReview:
-    """Judge a CustomResourceDefinition that is created, or that replaces ``old`` (as the server stored it).
+def validate_crd(crd: JsonObject, old: JsonObject | None = None) -> CrdReview:
+    """Validate a CustomResourceDefinition that is created, or that replaces ``old`` (as the server stored it).
 
     Raises `DecodeError` with the decoder's message where a field has a wrong JSON type, and where schemas nest too
     deeply. The given objects are not changed.
@@ -321,7 +322,7 @@ def validate_crd(crd: dict[str, Any], old: dict[str, Any] | None = None) -> CrdR
         raise DecodeError("the CustomResourceDefinition nests too deeply") from None
 
 
-def _validate(given: dict[str, Any], old: dict[str, Any] | None) -> CrdReview:
+def _validate(given: JsonObject, old: JsonObject | None) -> CrdReview:
     crd, unknown = read_crd(given)
     default_crd(crd)
     _set_status(crd, old)
@@ -334,6 +335,6 @@ def _validate(given: dict[str, Any], old: dict[str, Any] | None) -> CrdReview:
     errors += _approval_errors(crd, old)
     errors += _preserve_errors(crd, old)
     known = _format_warnings(old) if old is not None else []
-    # Only now: a default of 1.0 is judged as the fraction that it was given as.
+    # Only now: a default of 1.0 is checked as the fraction that it was written as.
     settle_numbers(crd)
     return CrdReview(errors, [text for text in _format_warnings(crd) if text not in known], unknown, crd)

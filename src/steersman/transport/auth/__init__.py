@@ -1,1 +1,1 @@
-"""Who this client is: kubeconfig files, tokens, certificates, and programs that provide credentials."""
+"""Authentication of this client: kubeconfig files, tokens, certificates, and programs that provide credentials."""

@@ -1,6 +1,6 @@
-"""Who we are to the server: identities that are fixed, re-read, or fetched, behind one small protocol.
+"""The identity of this client: fixed, re-read from a file, or fetched, behind one small protocol.
 
-Reading the identity in force is synchronous and cheap, because every request does it. Only an identity that has to be
+Reading the current identity is synchronous and cheap, because every request does it. Only an identity that has to be
 fetched first is awaited.
 """
 
@@ -33,7 +33,7 @@ class Identity(Struct, frozen=True, eq=False):
 
 
 class Impersonation(Struct, frozen=True, kw_only=True):
-    """As whom to act, for those who may."""
+    """The user to impersonate, for users who may."""
 
     user: str = ""
     uid: str = ""
@@ -45,7 +45,7 @@ class Impersonation(Struct, frozen=True, kw_only=True):
             raise ConfigError("impersonating groups, a uid or extra fields needs a user to impersonate")
 
     def headers(self) -> list[tuple[str, str]]:
-        """Give the headers that say so."""
+        """Return the impersonation headers."""
         headers = [("impersonate-user", self.user)] if self.user else []
         if self.uid:
             headers.append(("impersonate-uid", self.uid))
@@ -57,7 +57,7 @@ class Impersonation(Struct, frozen=True, kw_only=True):
 
 
 def _escape(key: str) -> str:
-    """Percent-encode what a header's name cannot hold."""
+    """Percent-encode characters that a header's name cannot contain."""
     return "".join(
         character if character.isascii() and (character.isalnum() or character in "-_.") else _percent(character)
         for character in key.lower()
@@ -72,41 +72,41 @@ class Credentials(Protocol):
     """A source of the identity in force."""
 
     def current(self) -> Identity | None:
-        """Give the identity in force, or ``None`` when it has to be fetched."""
+        """Return the identity in force, or ``None`` when it has to be fetched."""
 
     async def obtain(self) -> Identity:
-        """Fetch an identity; many callers at once cause one fetch."""
+        """Fetch an identity; concurrent callers share one fetch."""
 
     def reject(self, identity: Identity) -> bool:
-        """Take note that the server refused this identity; answers whether another one may be had."""
+        """Note that the server rejected this identity; return whether another one may be available."""
 
 
-class Fixed:
-    """An identity that never changes; without one, the client certificate of the configuration speaks, or nobody."""
+class StaticCredentials:
+    """An identity that never changes; without one, only the client certificate of the configuration, if any."""
 
     def __init__(self, identity: Identity | None = None) -> None:
         self._identity = identity or Identity()
 
     def current(self) -> Identity:
-        """Give it."""
+        """Return it."""
         return self._identity
 
     async def obtain(self) -> Identity:
-        """Give it."""
+        """Return it."""
         return self._identity
 
     def reject(self, identity: Identity) -> bool:  # noqa: ARG002 - the protocol's signature
-        """Nothing else to offer."""
+        """Return False: there is no other identity."""
         return False
 
 
 def bearer(token: Secret) -> Identity:
-    """Present a bearer token."""
+    """Return the identity of a bearer token."""
     return Identity(Secret(f"Bearer {token.reveal()}"))
 
 
 def basic(username: str, password: Secret) -> Identity:
-    """Present a user name and password."""
+    """Return the identity of a user name and password."""
     login = base64.b64encode(f"{username}:{password.reveal()}".encode()).decode()
     return Identity(Secret(f"Basic {login}"))
 
@@ -122,13 +122,13 @@ class TokenFile:
         self._read_again_at = clock.monotonic()
 
     def current(self) -> Identity | None:
-        """Give the token's identity, read again about every minute."""
+        """Return the token's identity, read again about every minute."""
         if self._identity is None or self._clock.monotonic() >= self._read_again_at:
             self._read()
         return self._identity
 
     async def obtain(self) -> Identity:
-        """Read now, or say what is wrong with the file."""
+        """Read the file now; raise ``ConfigError`` if it is invalid."""
         self._read()
         if self._identity is None:
             raise ConfigError(f"token file {self._path} is missing, unreadable or empty")

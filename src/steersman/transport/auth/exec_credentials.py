@@ -1,7 +1,7 @@
 """Credentials from a program that a kubeconfig names (``client.authentication.k8s.io`` v1 and v1beta1).
 
-The program is started directly, never through a shell, never from the current directory, and for a limited time; what
-it prints is used and shown to nobody.
+The program is started directly, never through a shell, never from the current directory, and for a limited time; its
+output is used and never shown.
 """
 
 import asyncio
@@ -13,13 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from steersman.clock import Clock
 from steersman.concurrency import cleanup
 from steersman.errors import ConfigError
+from steersman.json_types import JsonObject
 from steersman.transport.auth.credentials import Identity
 from steersman.transport.auth.exec_plugin import ExecPlugin
 from steersman.transport.auth.secret import Secret
@@ -33,7 +34,7 @@ _BEFORE_EXPIRY: Final = timedelta(seconds=10)
 
 
 def find_program(plugin: ExecPlugin) -> str:
-    """Give the absolute path of the program, or say why it cannot be run."""
+    """Return the absolute path of the program; raise ``ConfigError`` if it cannot be run."""
     path = plugin.command if os.path.isabs(plugin.command) else shutil.which(plugin.command)  # noqa: PTH117 - text in, text out
     if path is None or not os.access(path, os.X_OK):
         hint = f": {plugin.install_hint}" if plugin.install_hint else ""
@@ -46,8 +47,8 @@ def find_program(plugin: ExecPlugin) -> str:
 
 
 def environment(plugin: ExecPlugin, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Give the program's environment."""
-    spec: dict[str, Any] = {"interactive": False}
+    """Return the program's environment."""
+    spec: JsonObject = {"interactive": False}
     if plugin.cluster is not None:
         spec["cluster"] = dict(plugin.cluster)
     info = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
@@ -83,13 +84,13 @@ class Issued:
 
 
 def read_output(plugin: ExecPlugin, output: bytes) -> Issued:
-    """Turn a plugin's output into an identity; messages never quote it."""
+    """Parse a plugin's output into an identity; messages never quote it."""
     try:
         credential = msgspec.json.decode(output, type=_ExecCredential)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise ConfigError(f"{plugin.origin}: {plugin.command} did not print an ExecCredential with a status") from None
     if (credential.kind, credential.api_version) != ("ExecCredential", plugin.api_version):
-        raise ConfigError(f"{plugin.origin}: {plugin.command} did not answer as ExecCredential {plugin.api_version}")
+        raise ConfigError(f"{plugin.origin}: {plugin.command} did not print an ExecCredential {plugin.api_version}")
     status = credential.status
     if bool(status.client_certificate_data) != bool(status.client_key_data):
         raise ConfigError(f"{plugin.origin}: {plugin.command} gave only one half of a client certificate")
@@ -110,19 +111,19 @@ def _identity(status: _Status) -> Identity:
 
 
 class ExecCredentials:
-    """Runs a plugin when its identity is first needed, about to expire or refused; once for all who wait."""
+    """Runs a plugin when its identity is first needed, about to expire or rejected; once for all waiting callers."""
 
     def __init__(self, plugin: ExecPlugin, *, clock: Clock) -> None:
         self._plugin = plugin
         self._clock = clock
         self._issued: Issued | None = None
         self._running = asyncio.Lock()
-        #: Runs finished so far, and how the last one failed: those who waited for it share its outcome.
+        #: Runs finished so far, and how the last one failed: waiting callers share its outcome.
         self._runs = 0
         self._failure: ConfigError | None = None
 
     def current(self) -> Identity | None:
-        """Give the last identity while it holds."""
+        """Return the last identity while it holds."""
         issued = self._issued
         if issued is None:
             return None
@@ -150,7 +151,7 @@ class ExecCredentials:
             return self._issued.identity
 
     def reject(self, identity: Identity) -> bool:
-        """Forget a refused identity, so that the next request runs the plugin again."""
+        """Forget a rejected identity, so that the next request runs the plugin again."""
         if self._issued is not None and self._issued.identity is identity:
             self._issued = None
         return True
@@ -192,7 +193,7 @@ class ExecCredentials:
         return bytes(output)
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
-        """Leave no process behind, nor the helpers it started."""
+        """End the process and the helpers it started."""
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""What a kubeconfig says about a program that provides credentials, and which such programs may run.
+"""The settings of a kubeconfig about a program that provides credentials, and which such programs may run.
 
-A kubeconfig with a plugin is code that will run: the policy decides. Running it is for ``exec_credentials``.
+A kubeconfig with a plugin is code that will run: the policy decides. ``exec_credentials`` runs it.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ API_VERSIONS: Final = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
 
 
 class PluginPolicy(Struct, frozen=True):
-    """Which plugins may run: all (``None``), or those named by command name or by absolute path."""
+    """The plugins that may run: all (``None``), or those listed by command name or by absolute path."""
 
     allowed: frozenset[str] | None = None
 
     @classmethod
     def allow_all(cls) -> "PluginPolicy":
-        """Trust the kubeconfig, as kubectl does."""
+        """Return a policy that trusts the kubeconfig, as kubectl does."""
         return cls(None)
 
     @classmethod
@@ -36,22 +36,22 @@ class PluginPolicy(Struct, frozen=True):
         return cls(frozenset(commands))
 
     def permits(self, command: str, path: str) -> bool:
-        """Whether a command that was found at a path may run."""
+        """Return whether a command that was found at a path may run."""
         return self.allowed is None or path in self.allowed or ("/" not in command and command in self.allowed)
 
 
 class ExecPlugin(Struct, frozen=True, kw_only=True):
-    """What a kubeconfig says about a plugin, checked."""
+    """The validated settings of a plugin."""
 
     command: str
     args: tuple[str, ...] = ()
     env: Mapping[str, Secret] = field(default_factory=dict)
     api_version: str
     install_hint: str = ""
-    #: What ``provideClusterInfo`` tells the plugin of the cluster; ``None`` without it.
+    #: Cluster information for the plugin by ``provideClusterInfo``; ``None`` without it.
     cluster: Mapping[str, Any] | None = None
     policy: PluginPolicy = field(default_factory=PluginPolicy)
-    #: Where it is said, for messages: file, user, field.
+    #: Origin for messages: file, user, field.
     origin: str = "exec plugin"
 
     def __post_init__(self) -> None:

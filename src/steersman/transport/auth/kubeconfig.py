@@ -1,6 +1,6 @@
 """Kubeconfig files: read, merged as kubectl merges them, and one context of them turned into a ``ClusterConfig``.
 
-Every complaint names the file, the entry and the field. Values of secrets appear in no message.
+Every error names the file, the entry and the field. Values of secrets appear in no message.
 """
 
 import base64
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from steersman.errors import ConfigError, DecodeError
+from steersman.json_types import JsonObject
 from steersman.protocol import manifests
 from steersman.transport.auth.credentials import Impersonation
 from steersman.transport.auth.exec_plugin import ExecPlugin, PluginPolicy
@@ -27,12 +28,12 @@ from steersman.transport.http.tls import ClientCertificate, TlsConfig
 _log = logging.getLogger(__name__)
 #: The extension of a cluster whose content is passed to exec plugins.
 _EXEC_EXTENSION = "client.authentication.k8s.io/exec"
-#: Bytes of one file; those with a hundred clusters are not near it.
+#: Maximum size of a file in bytes; files with a hundred clusters are far below.
 _LARGEST = 4 * 1024 * 1024
 
 
 class _Unseen(msgspec.Struct):
-    """Something that may hold secrets: it does not show what is in it."""
+    """A value that may contain secrets: its repr does not show it."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -125,13 +126,13 @@ class _Entry(Generic[_T]):
     file: Path
 
     def path(self, name: str) -> Path:
-        """Resolve a path that stands in the entry."""
+        """Resolve a path of the entry."""
         return Path(os.path.normpath(self.file.parent / name))
 
 
 @dataclass(slots=True)
 class Kubeconfig:
-    """One or more files, merged: whoever names an entry first wins, as in kubectl."""
+    """One or more files, merged: the first definition of an entry wins, as in kubectl."""
 
     files: list[Path] = field(default_factory=list)
     current_context: str = ""
@@ -148,7 +149,7 @@ class Kubeconfig:
 
     @classmethod
     def load_default(cls, environ: Mapping[str, str] = os.environ) -> "Kubeconfig":
-        """Read the files that ``$KUBECONFIG`` lists, passing over those that are missing; else ``~/.kube/config``."""
+        """Read the files that ``$KUBECONFIG`` lists, skipping missing ones; otherwise ``~/.kube/config``."""
         listed = [name for name in environ.get("KUBECONFIG", "").split(os.pathsep) if name]
         if not listed:
             return cls.load(Path("~/.kube/config"))
@@ -167,10 +168,10 @@ class Kubeconfig:
         return list(self._contexts)
 
     def resolve(self, context: str | None = None, *, plugins: PluginPolicy) -> ClusterConfig:
-        """Turn a context (the current one if not named) into a configuration."""
+        """Return the configuration of a context (the current one by default)."""
         name = context or self.current_context
         if not name:
-            raise ConfigError(f"{self._where()}: current-context is not set and no context was asked for")
+            raise ConfigError(f"{self._where()}: current-context is not set and no context was given")
         entry = self._find(self._contexts, name, "context")
         origin = f"{entry.file}: context {name!r}"
         cluster = self._find(self._clusters, entry.value.cluster, f"{origin}: cluster")
@@ -221,7 +222,7 @@ _warned: set[Path] = set()
 
 
 def _warn_if_exposed(file: _File, path: Path) -> None:
-    """Warn once if every user of the machine can read credentials that stand in a file."""
+    """Warn once if every user of the machine can read the credentials of a file."""
     if path in _warned or not any(_has_credentials(entry.user) for entry in file.users or ()):
         return
     if _is_world_readable(path):
@@ -239,7 +240,7 @@ def _has_credentials(user: _User | None) -> bool:
 
 
 def _is_world_readable(path: Path) -> bool:
-    """Return whether others can read a file: also every directory above it must let them through."""
+    """Return whether other users can read a file: every directory above it must be accessible, too."""
     try:
         is_open = bool(path.stat().st_mode & stat.S_IROTH)
         return is_open and all(folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents)
@@ -263,7 +264,7 @@ class _Resolver:
     plugins: PluginPolicy
 
     def config(self, name: str) -> ClusterConfig:
-        """Put the parts together."""
+        """Return the configuration."""
         cluster = self.cluster.value
         if not cluster.server:
             raise ConfigError(f"{self._cluster_field('server')}: is missing")
@@ -375,8 +376,8 @@ class _Resolver:
             origin=origin,
         )
 
-    def _cluster_info(self) -> dict[str, Any]:
-        """Give what a plugin is told of the cluster, with the CA's content instead of its file."""
+    def _cluster_info(self) -> JsonObject:
+        """Return the cluster information for a plugin, with the CA's content instead of its file."""
         cluster = self.cluster.value
         data = cluster.certificate_authority_data
         if not data and cluster.certificate_authority:
@@ -385,7 +386,7 @@ class _Resolver:
             )
             data = base64.b64encode(path.read_bytes()).decode()
         extension = next((item.extension for item in cluster.extensions or () if item.name == _EXEC_EXTENSION), None)
-        info: dict[str, Any] = {
+        info: JsonObject = {
             "server": cluster.server,
             "tls-server-name": cluster.tls_server_name,
             "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,

@@ -15,7 +15,7 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """Give the text itself: for the wire, never for a message."""
+        """Return the text itself: for the wire, never for a message."""
         return self._value
 
     def __repr__(self) -> str:

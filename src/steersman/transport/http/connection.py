@@ -1,6 +1,6 @@
-"""One HTTP/1.1 connection to a server: bytes of requests out, answers in, one exchange at a time.
+"""One HTTP/1.1 connection to a server: requests out, responses in, one exchange at a time.
 
-It knows nothing of retries, credentials or pools. Whoever sends gives a receiver; the connection drives it.
+It knows nothing of retries, credentials or pools. The sender passes a receiver, which the connection drives.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _MOST_NAMES = 1024
 
 
 def header_name(raw: bytes) -> str:
-    """Give a header's name in lower case."""
+    """Return a header's name in lower case."""
     name = _NAMES.get(raw)
     if name is None:
         name = raw.decode("latin-1").lower()
@@ -37,23 +37,23 @@ class Receiver(Protocol):
 
     @property
     def is_bodiless(self) -> bool:
-        """Whether the answer is only a head, whatever it says of a body: the answer to ``HEAD``."""
+        """Whether the response has only a head, whatever its headers are: the response to ``HEAD``."""
 
     def head(self, status: int, headers: list[tuple[str, str]]) -> None:
-        """Take the status and headers."""
+        """Handle the status and headers."""
 
     def body(self, chunk: bytes) -> None:
-        """Take more of the body."""
+        """Handle more of the body."""
 
     def end(self) -> None:
-        """Take note that the answer is complete."""
+        """Handle the end of the response."""
 
     def fail(self, error: TransportError) -> None:
-        """Take note that no complete answer will come."""
+        """Handle a failure: no complete response will come."""
 
 
 class Connection(asyncio.Protocol):
-    """A connection. ``is_open`` and idle means: it can carry the next request."""
+    """A connection. If it ``is_open`` and idle, it can carry the next request."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Connection(asyncio.Protocol):
         self.is_answered = False
         self._paused = False
         self._upgraded = False
-        #: Whether the peer keeps up with what is written, and who waits for that.
+        #: Whether the peer keeps up with the writes, and the waiters for that.
         self._is_writable = True
         self._writers: list[asyncio.Future[None]] = []
         self._begin()
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         self._head_done = False
         self._complete = False
         self._reusable = False
-        #: The body has no length of its own: the end of the connection is its end.
+        #: The body has no length: it ends with the connection.
         self._until_eof = False
 
     def __repr__(self) -> str:
@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
         transport.write(wire.data)
 
     def limit_silence(self, seconds: float | None) -> None:
-        """Give up after that many seconds without a byte, from now on."""
+        """Return up after that many seconds without a byte, from now on."""
         self._silence = seconds
         self._expect_bytes()
 
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(data)
 
     async def drain(self) -> None:
-        """Wait until the peer keeps up with what was written raw, or is gone."""
+        """Wait until the peer keeps up with the raw writes, or has disconnected."""
         while self.is_open and not self._is_writable:
             writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._writers.append(writer)
@@ -154,32 +154,32 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self) -> None:
-        """Break the connection; nobody is told of the answer any more."""
+        """Break the connection without notifying a receiver."""
         self._receiver = None
         self._deadline.cancel()
         if self._transport is not None:
             self._transport.abort()
 
     def cancel(self, receiver: Receiver) -> None:
-        """Break the connection if it still works for this receiver; by now it may work for another."""
+        """Break the connection if it still works for this receiver; it may work for another one already."""
         if self._receiver is receiver:
             self.abort()
 
     def break_off(self, error: TransportError) -> None:
-        """Break the connection and tell the receiver why."""
+        """Break the connection and notify the receiver."""
         receiver = self._receiver
         self.abort()
         if receiver is not None:
             receiver.fail(error)
 
     def pause(self) -> None:
-        """Make the peer wait."""
+        """Stop reading, so that the peer waits."""
         if not self._paused and self.is_open:
             self._paused = True
             self.transport.pause_reading()
 
     def resume(self) -> None:
-        """Let the peer go on."""
+        """Continue reading."""
         if self._paused:
             self._paused = False
             if self.is_open:
@@ -189,15 +189,15 @@ class Connection(asyncio.Protocol):
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where to write."""
+        """Keep the transport to write to."""
         self._transport = cast("asyncio.Transport", transport)  # uvloop's are no subclasses
 
     def pause_writing(self) -> None:
-        """Take note that the peer does not keep up."""
+        """Note that the peer does not keep up."""
         self._is_writable = False
 
     def resume_writing(self) -> None:
-        """Take note that the peer has caught up, or never will."""
+        """Note that the peer has caught up, or never will."""
         self._is_writable = True
         writers, self._writers = self._writers, []
         for writer in writers:
@@ -205,7 +205,7 @@ class Connection(asyncio.Protocol):
                 writer.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the receiver, unless the end of the connection is the end of the answer."""
+        """Notify the receiver, unless the end of the connection is the end of the response."""
         self._deadline.cancel()
         self._transport = None
         self.resume_writing()
@@ -218,8 +218,8 @@ class Connection(asyncio.Protocol):
         self._on_lost(self)
 
     def data_received(self, data: bytes) -> None:
-        """Parse; whatever happened meanwhile is acted upon only after the whole piece was read."""
-        if self._receiver is None:  # nobody asked for anything: a 408, or a server gone astray
+        """Parse the bytes; events are acted upon only after all of them were parsed."""
+        if self._receiver is None:  # no request is under way: a 408, or a broken server
             self.abort()
             return
         self.is_answered = True
@@ -245,7 +245,7 @@ class Connection(asyncio.Protocol):
         if not self._head_done:
             self._head_size += size
             if self._head_size > self._limits.head:
-                self.break_off(BadAnswer(f"the head of the answer exceeds {self._limits.head} bytes"))
+                self.break_off(BadAnswer(f"the head of the response exceeds {self._limits.head} bytes"))
 
     def _expect_bytes(self) -> None:
         at = None if self._silence is None else self._clock.monotonic() + self._silence
@@ -274,7 +274,7 @@ class Connection(asyncio.Protocol):
     def _loss(self, exc: Exception | None) -> TransportError:
         if isinstance(exc, ssl.SSLError):
             return TlsError(f"the TLS connection failed: {exc.reason or exc}")
-        where = "in the middle of the answer" if self._head_done else "before an answer came"
+        where = "in the middle of the response" if self._head_done else "before a response arrived"
         return ConnectionLost(f"the connection was lost {where}" + (f": {exc}" if exc else ""))
 
     def _on_silence(self) -> None:
@@ -283,19 +283,19 @@ class Connection(asyncio.Protocol):
         elif self._paused and self._silence is not None:  # the peer is quiet because we made it wait
             self._deadline.set(self._silence)
         elif self._due is not None and self._due <= self._clock.monotonic():
-            self.break_off(NoAnswer("the answer was not complete within the time limit"))
+            self.break_off(NoAnswer("the response was not complete within the timeout"))
         else:
             self.break_off(NoAnswer(f"not a byte came for {self._silence or 0:g} s: the connection is taken for dead"))
 
     # What the parser calls.
 
     def on_message_begin(self) -> None:
-        """Give the connection up if a second answer to one request begins."""
+        """Break the connection if a second response to one request begins."""
         if self._complete:
             self._reusable = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Collect a header; trailers are left out."""
+        """Collect a header; trailers are ignored."""
         if not self._head_done:
             try:
                 text = value.decode()
@@ -304,7 +304,7 @@ class Connection(asyncio.Protocol):
             self._headers.append((_NAMES.get(name) or header_name(name), text))
 
     def on_headers_complete(self) -> None:
-        """Hand over the head of the final answer; interim answers are passed over."""
+        """Pass on the head of the final response; interim responses are skipped."""
         status = self._parser.get_status_code()
         if status < _FIRST_FINAL_STATUS and status != _SWITCHING_PROTOCOLS:
             self._headers = []
@@ -322,11 +322,11 @@ class Connection(asyncio.Protocol):
             self._complete = True
 
     def on_body(self, chunk: bytes) -> None:
-        """Hand over a piece of the body."""
+        """Pass on a piece of the body."""
         if self._receiver is not None and not self._complete:
             self._receiver.body(chunk)
 
     def on_message_complete(self) -> None:
-        """Take note that the answer is complete, unless it was only an interim one."""
+        """Note that the response is complete, unless it was only an interim one."""
         if self._head_done and not self._upgraded:
             self._complete = True

@@ -16,10 +16,10 @@ from steersman.transport.endpoint import Endpoint, Proxy
 from steersman.transport.http.connection import Connection
 from steersman.transport.limits import Limits
 
-#: A peer that cannot be reached any more is noticed within 25 s, also on a watch that is quiet: the system probes after
-#: 10 s and gives up after 3 probes, 5 s apart; bytes that are not acknowledged for 25 s break the connection too. Where
-#: both are set, Linux takes the second time for the probes as well. Constants that a system lacks are left out;
-#: ``TCP_KEEPALIVE`` is what macOS calls ``TCP_KEEPIDLE``.
+#: An unreachable peer is noticed within 25 s, also on a quiet watch: the system probes after 10 s and gives up after 3
+#: probes, 5 s apart; bytes that are not acknowledged for 25 s break the connection too. Where both are set, Linux uses
+#: the second time for the probes as well. Constants that a system lacks are left out; ``TCP_KEEPALIVE`` is what macOS
+#: calls ``TCP_KEEPIDLE``.
 SOCKET_OPTIONS: Final = (
     ("SOL_SOCKET", "SO_KEEPALIVE", 1),
     ("IPPROTO_TCP", "TCP_KEEPIDLE", 10),
@@ -42,7 +42,7 @@ class Route(Struct, frozen=True):
 
 
 async def dial(connection: Connection, route: Route, *, clock: Clock, limits: Limits) -> None:
-    """Open the connection, or raise ``ConnectionFailed`` or ``TlsError``; either way nothing is left half open."""
+    """Open the connection, or raise ``ConnectionFailed`` or ``TlsError`` and leave nothing half open."""
     first_hop = route.proxy.endpoint if route.proxy is not None else route.endpoint
     if route.proxy is None:
         transport = await _connect(connection, first_hop, clock=clock, limits=limits)
@@ -76,17 +76,17 @@ async def _connect(protocol: asyncio.Protocol, to: Endpoint, *, clock: Clock, li
 
 
 def notice_dead_peers(sock: socket.socket) -> None:
-    """Set the TCP options by which the system finds a peer that is no longer there."""
+    """Set the TCP options by which the system notices an unreachable peer."""
     for level, option, value in SOCKET_OPTIONS:
         if hasattr(socket, option):
             sock.setsockopt(getattr(socket, level), getattr(socket, option), value)
 
 
 def allow_stalled_peer(sock: socket.socket) -> None:
-    """Let the peer stop reading for as long as it likes.
+    """Allow the peer to stop reading for any time.
 
-    The time limit of unacknowledged bytes also ends a connection whose peer is alive but has no room: a command in a
-    container that does not read its input. On an upgraded connection that is flow control. Probes still find a dead
+    The timeout of unacknowledged bytes also ends a connection whose peer is alive but has no room: a command in a
+    container that does not read its input. On an upgraded connection that is flow control. Probes still notice a dead
     peer while nothing waits to be sent; otherwise the system's own, much longer limit does.
     """
     if hasattr(socket, "TCP_USER_TIMEOUT"):
@@ -142,10 +142,10 @@ class _Tunnel(asyncio.Protocol):
             else:
                 self._settle(f"refused the connection: {words[1:2]!r}")
         elif len(self._answer) > _LONGEST_PROXY_ANSWER:
-            self._settle("answered with something else than HTTP")
+            self._settle("did not answer in HTTP")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail, unless the way was open already."""
+        """Fail, unless the tunnel was established already."""
         self._settle(f"closed the connection{f': {exc}' if exc else ''}")
 
     def _settle(self, problem: str | None) -> None:

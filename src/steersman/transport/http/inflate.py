@@ -13,11 +13,11 @@ class Inflater:
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(_GZIP)
-        #: Compressed bytes that did not fit into what was asked for.
+        #: Compressed bytes beyond the last limit.
         self._left = b""
 
     def inflate(self, data: bytes, limit: int) -> bytes:
-        """Take compressed bytes, give at most ``limit`` plain ones; ask on with ``b""`` until it gives none."""
+        """Decompress bytes into at most ``limit`` plain ones; call again with ``b""`` until it returns none."""
         data = self._left + data if self._left else data
         try:
             while True:
@@ -29,9 +29,9 @@ class Inflater:
                     self._left = data
                     return plain
         except zlib.error as error:
-            raise BadAnswer(f"the answer is not the gzip it claims to be: {error}") from None
+            raise BadAnswer(f"the response is not valid gzip: {error}") from None
 
     def finish(self) -> None:
-        """Refuse a body that ended too early."""
+        """Reject a body that ended too early."""
         if not self._member.eof:
-            raise BadAnswer("the compressed answer ends in the middle")
+            raise BadAnswer("the compressed response is truncated")

@@ -7,7 +7,7 @@ from steersman.transport.http.connection import Connection
 
 
 class Pool:
-    """Idle connections, places for new ones, and the requests that wait for either, first come first served."""
+    """Idle connections, slots for new ones, and the requests that wait for either, first come first served."""
 
     def __init__(self, places: int) -> None:
         self._places = places
@@ -16,7 +16,7 @@ class Pool:
         #: Invariant: len(members) + opening <= places, and idle ⊆ members.
         self._members: set[Connection] = set()
         self._opening = 0
-        #: Resolved with a connection, or with ``None`` for a place that has been reserved for the one that waits.
+        #: Resolved with a connection, or with ``None`` for a slot that is reserved for the waiter.
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
 
     def __repr__(self) -> str:
@@ -29,7 +29,7 @@ class Pool:
         return connection in self._members
 
     def take(self) -> Connection | None:
-        """Give an idle connection, the freshest first."""
+        """Return an idle connection, the freshest first."""
         while self._idle:
             connection = self._idle.pop()
             if connection.is_open:
@@ -38,28 +38,28 @@ class Pool:
         return None
 
     def reserve(self) -> bool:
-        """Keep a place for a connection about to be opened, if there is one."""
+        """Reserve a slot for a connection about to be opened; return whether there was one."""
         if len(self._members) + self._opening >= self._places:
             return False
         self._opening += 1
         return True
 
     def join(self, connection: Connection) -> None:
-        """Fill a reserved place."""
+        """Put a connection into a reserved slot."""
         self._opening -= 1
         self._members.add(connection)
 
     def cancel_place(self) -> None:
-        """Give a reserved place up."""
+        """Return a reserved place up."""
         self._opening -= 1
         self._offer_place()
 
     def wait_in_line(self, waiter: "asyncio.Future[Connection | None]") -> None:
-        """Queue for a connection or a place."""
+        """Queue for a connection or a slot."""
         self._waiting.append(waiter)
 
     def leave_line(self, waiter: "asyncio.Future[Connection | None]") -> Connection | None:
-        """Stop waiting; gives what was handed over in the same moment, to be released again."""
+        """Stop waiting; return what was handed over at the same time, which must be released again."""
         if not waiter.done() or waiter.cancelled():
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
@@ -70,7 +70,7 @@ class Pool:
         return connection
 
     def give_back(self, connection: Connection) -> bool:
-        """Take a connection that is free again; answers whether it is idle now (or else has found work)."""
+        """Return a connection to the pool; return whether it is idle now, rather than handed to a waiter."""
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
@@ -80,7 +80,7 @@ class Pool:
         return True
 
     def remove(self, connection: Connection) -> None:
-        """Forget a connection that is gone, whether it was a member or not."""
+        """Remove a closed connection, whether it was a member or not."""
         if connection in self._members:
             self._members.remove(connection)
             if connection in self._idle:
@@ -88,12 +88,12 @@ class Pool:
             self._offer_place()
 
     def drain(self) -> list[Connection]:
-        """Take all idle connections out, to be closed."""
+        """Remove and return all idle connections, to be closed."""
         connections, self._idle = self._idle, []
         return connections
 
     def retire(self) -> list[Connection]:
-        """Forget all connections: the idle ones are given to be closed, the others end with their exchange."""
+        """Remove all connections: return the idle ones to be closed; the others end with their exchange."""
         self._members.clear()
         idle = self.drain()
         self._offer_place()

@@ -7,7 +7,7 @@ from steersman.transport.endpoint import Endpoint, Proxy
 
 
 def proxy_from_environment(endpoint: Endpoint, environ: Mapping[str, str]) -> Proxy | None:
-    """Give the proxy for a server, or ``None`` to go there directly; this machine itself is never reached by proxy."""
+    """Return the proxy for a server, or ``None`` to connect directly, as always to this machine."""
     name = "HTTPS_PROXY" if endpoint.is_tls else "HTTP_PROXY"
     url = environ.get(name) or environ.get(name.lower())
     if not url or endpoint.host == "localhost" or _is_loopback(endpoint.host):
@@ -31,7 +31,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _matches(entry: str, endpoint: Endpoint) -> bool:
-    """Whether one entry of ``NO_PROXY`` names the server: ``*``, an address, a network, a domain and all below it."""
+    """Return whether an entry of ``NO_PROXY`` matches the server: ``*``, an address, a network, a domain."""
     if not entry:
         return False
     if entry == "*":

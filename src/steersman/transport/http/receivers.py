@@ -11,7 +11,7 @@ from steersman.transport.stream import ResponseStream
 _SWITCHING_PROTOCOLS = 101
 
 
-class Whole:
+class WholeResponse:
     """Collects one answer within a limit; ``answer`` resolves when it is complete."""
 
     __slots__ = (
@@ -40,7 +40,7 @@ class Whole:
         self._headers: list[tuple[str, str]] = []
 
     def head(self, status: int, headers: list[tuple[str, str]]) -> None:
-        """Keep it, and prepare for a compressed body."""
+        """Keep the head, and prepare for a compressed body."""
         self._status = status
         self._headers = headers
         for name, value in headers:
@@ -50,7 +50,7 @@ class Whole:
                 self._connection.break_off(self._too_large())
 
     def body(self, chunk: bytes) -> None:
-        """Keep it, decompressed, as long as it is not too much."""
+        """Keep the decompressed body, up to the limit."""
         if self._inflater is not None:
             self._inflate(self._inflater, chunk)
             return
@@ -61,7 +61,7 @@ class Whole:
             self._chunks.append(chunk)
 
     def end(self) -> None:
-        """Give the whole answer."""
+        """Return the whole answer."""
         if self.answer.done():
             return
         if self._inflater is not None and self._chunks:
@@ -75,7 +75,7 @@ class Whole:
         self.answer.set_result(Response(self._status, self._headers, body))
 
     def fail(self, error: TransportError) -> None:
-        """Give the failure."""
+        """Return the failure."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
@@ -91,10 +91,10 @@ class Whole:
             self._connection.break_off(error)
 
     def _too_large(self) -> BadAnswer:
-        return BadAnswer(f"the body of the answer exceeds {self._limit} bytes")
+        return BadAnswer(f"the body of the response exceeds {self._limit} bytes")
 
 
-class Streamed:
+class StreamedResponse:
     """Feeds a stream; ``opened`` resolves with it when the head is complete. A full stream makes the peer wait."""
 
     __slots__ = ("_connection", "_high_water", "_stream", "opened")
@@ -114,21 +114,21 @@ class Streamed:
             self.opened.set_result(self._stream)
 
     def body(self, chunk: bytes) -> None:
-        """Feed it."""
+        """Feed the stream."""
         if self._stream is not None:
             self._stream.feed(chunk)
             if self._stream.is_full:
                 self._connection.pause()
 
     def end(self) -> None:
-        """Finish it."""
+        """Finish the stream."""
         if self._stream is not None:
             self._stream.finish()
         else:
-            self.fail(ConnectionLost("the connection was lost before an answer came"))
+            self.fail(ConnectionLost("the connection was lost before a response arrived"))
 
     def fail(self, error: TransportError) -> None:
-        """Break it."""
+        """Break the stream."""
         if self._stream is not None:
             self._stream.finish(error)
         elif not self.opened.done():
@@ -151,7 +151,7 @@ class UpgradedConnection:
         self._connection.close()
 
     async def drain(self) -> None:
-        """Wait until the peer keeps up, or is gone."""
+        """Wait until the peer keeps up, or has disconnected."""
         await self._connection.drain()
 
     async def receive(self) -> bytes:
@@ -160,5 +160,5 @@ class UpgradedConnection:
 
 
 def agreed_to_upgrade(stream: ResponseStream) -> bool:
-    """Whether the server switched protocols."""
+    """Return whether the server switched protocols."""
     return stream.status == _SWITCHING_PROTOCOLS

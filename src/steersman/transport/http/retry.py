@@ -1,8 +1,8 @@
-"""When to try a request again, and how long to wait first: the rule, and the loop that follows it.
+"""When to retry a request, and how long to wait first: the rule, and the loop that applies it.
 
-The server decides: 429 and 5xx are repeated only if it says ``Retry-After``. A broken connection is repeated only for
-reads, because a write may have been carried out already. Whether a write may still be sent at all is decided by its
-fence: the transport checks it in each attempt, right before the first byte.
+The server decides: 429 and 5xx are retried only with ``Retry-After``. A broken connection is retried only for reads,
+because a write may have been carried out already. Whether a write may still be sent is decided by its fence: the
+transport checks it in each attempt, right before the first byte.
 """
 
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ MAX_RETRIES = 10
 MAX_WAIT = 60.0
 #: Seconds before a read is repeated whose connection broke.
 AFTER_RESET = 1.0
-#: Requests that change nothing, whatever became of them.
+#: Requests that change nothing, even if they were carried out twice.
 READS = frozenset({"GET", "HEAD"})
 
 _TOO_MANY_REQUESTS = 429
@@ -27,7 +27,7 @@ _SERVER_ERRORS = range(500, 600)
 
 
 def wait_before_retry(method: str, outcome: Response | TransportError) -> float | None:
-    """Say after how many seconds to repeat, or ``None`` to take the outcome as it is."""
+    """Return the seconds to wait before a retry, or ``None`` to accept the outcome."""
     if isinstance(outcome, Response):
         if outcome.status == _TOO_MANY_REQUESTS or outcome.status in _SERVER_ERRORS:
             return None if _asks_for_another_version(outcome) else _retry_after(outcome)
@@ -36,9 +36,10 @@ def wait_before_retry(method: str, outcome: Response | TransportError) -> float 
 
 
 def _asks_for_another_version(response: Response) -> bool:
-    """Tell whether a read failed because its resource version is from the future.
+    """Return whether a read failed because its resource version is from the future.
 
-    The server says ``Retry-After`` then too, but a version of a lost history never comes: its reader must know at once.
+    The server sends ``Retry-After`` then too, but a version of a lost history never comes: its reader must know at
+    once.
     """
     return response.status == _GATEWAY_TIMEOUT and is_too_large_version(error_of(response))
 
@@ -58,7 +59,7 @@ async def request_with_retries(
     clock: Clock,
     timeout: float | None,  # noqa: ASYNC109 - measured by the injected clock
 ) -> Response:
-    """Repeat ``attempt(request, deadline)`` while the rule says so and the deadline allows the wait."""
+    """Repeat ``attempt(request, deadline)`` while the rule requires it and the deadline allows the wait."""
     deadline = None if timeout is None else clock.monotonic() + timeout
     retries = 0
     while True:

@@ -1,6 +1,6 @@
-"""TLS as this client uses it: always verified unless someone says otherwise, loudly.
+"""TLS of this client: always verified unless disabled explicitly, with a warning.
 
-A given CA is the only one trusted; without one the system's are. Keys given as text never become files that stay.
+A given CA is the only one trusted; otherwise those of the system. Keys given as text never become files that stay.
 Certificates given as files are read again when they change.
 """
 
@@ -43,7 +43,7 @@ class TlsConfig(Struct, frozen=True, kw_only=True):
 
 
 def build_context(config: TlsConfig, client: ClientCertificate | None = None) -> ssl.SSLContext:
-    """Make the context of new connections; ``client`` takes the place of the configured certificate."""
+    """Return the context of new connections; ``client`` replaces the configured certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
@@ -54,7 +54,7 @@ def build_context(config: TlsConfig, client: ClientCertificate | None = None) ->
         context.load_default_certs()
     else:
         _load_ca(context, config.ca)
-        # As in Go, whatever is in the CA's file is trusted by itself, be it the server's own certificate.
+        # As in Go, everything in the CA's file is trusted by itself, even the server's own certificate.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     presented = client or config.client
     if presented is not None:
@@ -83,7 +83,7 @@ def _load_client(context: ssl.SSLContext, client: ClientCertificate) -> None:
 
 
 def _refuse_password() -> NoReturn:
-    """Fail instead of asking at the terminal, which is what OpenSSL would do."""
+    """Fail instead of asking at the terminal, as OpenSSL would."""
     raise ConfigError("the client key is encrypted: keys with a password are not supported")
 
 
@@ -129,11 +129,11 @@ class TlsContexts:
         return self._config.server_name
 
     def is_stale(self, client: ClientCertificate | None = None) -> bool:
-        """Whether the next connection would use other certificates than the last one."""
+        """Return whether the next connection would use other certificates than the last one."""
         return self._signature(client) != self._seen
 
     def current(self, client: ClientCertificate | None = None) -> ssl.SSLContext:
-        """Give the context for a new connection; files that became unreadable leave the last good one in use."""
+        """Return the context for a new connection; files that became unreadable leave the last good one in use."""
         signature = self._signature(client)
         if self._context is not None and signature == self._seen:
             return self._context

@@ -1,7 +1,7 @@
 """The HTTP/1.1 client: connections kept alive, one exchange each, retries where they are safe.
 
-A request costs no task, no lock and, when a connection is idle, no waiting but for the answer. A call that is cancelled
-closes its connection: an answer that nobody waits for can never reach the next request.
+A request costs no task, no lock and, if a connection is idle, no waiting but for the response. A cancelled call closes
+its connection: its response can never reach the next request.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from steersman.transport.endpoint import Endpoint
 from steersman.transport.http.connection import Connection
 from steersman.transport.http.dial import Route, allow_stalled_peer, dial
 from steersman.transport.http.pool import Pool
-from steersman.transport.http.receivers import Streamed, UpgradedConnection, Whole, agreed_to_upgrade
+from steersman.transport.http.receivers import StreamedResponse, UpgradedConnection, WholeResponse, agreed_to_upgrade
 from steersman.transport.http.retry import READS, request_with_retries
 from steersman.transport.http.tls import TlsContexts
 from steersman.transport.http.wire import Encoder, Wire
 from steersman.transport.limits import Limits
-from steersman.transport.pulse import Pulse
+from steersman.transport.server_liveness import ServerLiveness
 from steersman.transport.stream import ResponseStream
 from steersman.version import __version__
 
@@ -50,12 +50,11 @@ class HttpTransport:
         self._identity = Identity()
         self._encoder = self._encoder_for(self._identity)
         self._pool = Pool(self._limits.connections)
-        #: Every connection that exists, whatever for; ``close`` waits until there is none.
-        #: Dicts, because their order is certain.
+        #: All existing connections; ``close`` waits until there is none. Dicts, because their order is certain.
         self._connections: dict[Connection, None] = {}
         #: How to interrupt each connection that is being opened.
         self._dialing: dict[asyncio.Timeout, None] = {}
-        self._pulse = Pulse(lambda: self.request(_PING, timeout=self._limits.ping), clock)
+        self._liveness = ServerLiveness(lambda: self.request(_PING, timeout=self._limits.ping), clock)
         self._closed = False
         self._all_gone: asyncio.Future[None] | None = None
 
@@ -67,8 +66,8 @@ class HttpTransport:
         return request_with_retries(self._request, request, clock=self._clock, timeout=timeout)
 
     async def ping(self) -> None:
-        """Ask for a sign of life, unless an answer came a moment ago; see ``Transport``."""
-        await self._pulse.check()
+        """Check that the server responds, unless it did a moment ago; see ``Transport``."""
+        await self._liveness.check()
 
     @asynccontextmanager
     async def stream(self, request: Request, *, idle: float | None = DEFAULT_IDLE) -> AsyncIterator[ResponseStream]:
@@ -86,7 +85,7 @@ class HttpTransport:
 
     @asynccontextmanager
     async def upgrade(self, request: Request, *, protocol: str) -> AsyncIterator[Upgraded | Response]:
-        """Ask for another protocol; see ``Transport``."""
+        """Request another protocol; see ``Transport``."""
         await self._use_identity()
         connection, stream = await self._open(request, self._limits.idle, upgrade=protocol)
         try:
@@ -121,7 +120,7 @@ class HttpTransport:
         return Encoder(path=self._endpoint.path, headers=headers + self._config.impersonation.headers())
 
     async def _use_identity(self) -> Identity:
-        """Take up the identity in force; another client certificate needs other connections."""
+        """Use the current identity; another client certificate needs other connections."""
         try:
             identity = self._credentials.current() or await self._credentials.obtain()
         except ConfigError as error:
@@ -137,7 +136,7 @@ class HttpTransport:
         return identity
 
     def _renew(self, identity: Identity) -> bool:
-        """After a 401: whether another try would present something else than this identity."""
+        """Return whether, after a 401, a retry would present another identity."""
         renewed = self._credentials.reject(identity)
         if self._tls is not None and self._tls.is_stale(self._identity.certificate):
             self._retire_connections()
@@ -149,7 +148,7 @@ class HttpTransport:
             connection.abort()
 
     def _retire_connections(self) -> None:
-        """Use none of the connections for another request: they were made with another certificate."""
+        """Use none of the connections for another request: they were opened with another certificate."""
         for connection in self._pool.retire():
             connection.abort()
 
@@ -182,7 +181,7 @@ class HttpTransport:
 
     async def _answer(self, connection: Connection, wire: Wire, request: Request, deadline: float | None) -> Response:
         answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        receiver = Whole(connection, answer, limit=self._limits.body, is_bodiless=request.method == "HEAD")
+        receiver = WholeResponse(connection, answer, limit=self._limits.body, is_bodiless=request.method == "HEAD")
         if request.fence is not None:
             self._check_fence(request.fence, connection)
         connection.send(wire, receiver, silence=self._limits.idle, due=deadline)
@@ -191,7 +190,7 @@ class HttpTransport:
         except asyncio.CancelledError:
             connection.cancel(receiver)
             raise
-        self._pulse.answered()
+        self._liveness.answered()
         return response
 
     def _check_fence(self, fence: WriteFence, connection: Connection) -> None:
@@ -235,7 +234,7 @@ class HttpTransport:
             raise
 
     def _release(self, connection: Connection) -> None:
-        """Keep a connection whose exchange is complete; streams' connections end with their stream."""
+        """Keep a connection whose exchange is complete; connections of streams end with their stream."""
         if not self._closed and connection in self._pool:
             if self._pool.give_back(connection):
                 connection.keep(self._limits.keep_alive)
@@ -247,14 +246,14 @@ class HttpTransport:
     async def _open(
         self, request: Request, idle: float | None, *, upgrade: str = ""
     ) -> tuple[Connection, ResponseStream]:
-        """Send on a connection of its own and wait for the head of the answer."""
+        """Send on a separate connection and wait for the head of the response."""
         wire = self._encoder.encode(request, upgrade=upgrade)
         connection = await self._dial()
         opened: asyncio.Future[ResponseStream] = asyncio.get_running_loop().create_future()
         try:
             if request.fence is not None:
                 request.fence.check()
-            connection.send(wire, Streamed(connection, opened, self._limits.stream_buffer), silence=idle)
+            connection.send(wire, StreamedResponse(connection, opened, self._limits.stream_buffer), silence=idle)
             return connection, await opened
         except BaseException:
             connection.abort()
@@ -302,5 +301,5 @@ class HttpTransport:
 def connect(
     config: ClusterConfig, *, clock: Clock, limits: Limits | None = None, user_agent: str | None = None
 ) -> HttpTransport:
-    """Make a transport to the cluster. Nothing is opened before the first request."""
+    """Return a transport to the cluster. Nothing is opened before the first request."""
     return HttpTransport(config, clock=clock, limits=limits, user_agent=user_agent)

@@ -1,7 +1,7 @@
-"""A request as the bytes that go over the wire.
+"""A request as bytes on the wire.
 
-What every request to a server repeats (host, user agent, credentials) is written once. Nothing a caller passes can add
-a header or a second request: line breaks are refused.
+What all requests to a server share (host, user agent, credentials) is encoded once. A caller cannot inject a header or
+a second request: line breaks are rejected.
 """
 
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ class Encoder:
         self._path = path
         lines = [f"{name}: {value}\r\n" for name, value in headers]
         self._fixed = "HTTP/1.1\r\n" + "".join(lines)
-        #: Line breaks of a request without headers of its own: one a fixed line, the request line, the empty line.
+        #: Line breaks of a request without headers: one per fixed line, the request line, the empty line.
         self._breaks = len(lines) + 2
         if self._fixed.count("\n") != len(lines) + 1 or self._fixed.count("\r") != len(lines) + 1:
             raise ValueError("a header of the connection contains a line break")
@@ -46,7 +46,7 @@ class Encoder:
         return "<Encoder>"
 
     def encode(self, request: Request, *, upgrade: str = "") -> Wire:
-        """Give the bytes of one request; ``upgrade`` asks for another protocol."""
+        """Return the bytes of one request; ``upgrade`` asks for another protocol."""
         method, target, headers, body = request.method, request.target, request.headers, request.body
         if not _RESERVED.isdisjoint(headers):
             raise ValueError(f"headers set by the transport: {sorted(_RESERVED.intersection(headers))}")

@@ -1,4 +1,4 @@
-"""CertificateSigningRequests: who asks is said by the server, and approvers change conditions only."""
+"""CertificateSigningRequests: the server sets the requesting user, and approvers change only conditions."""
 
 import base64
 from typing import Any
@@ -12,7 +12,7 @@ APPROVED = {"type": "Approved", "status": "True", "reason": "ByHand", "message":
 
 
 def signing_request(**spec: Any) -> Document:
-    """Make a request of a client's certificate."""
+    """Return a request for a client certificate."""
     return {
         "apiVersion": "certificates.k8s.io/v1",
         "kind": "CertificateSigningRequest",
@@ -22,14 +22,14 @@ def signing_request(**spec: Any) -> Document:
 
 
 async def requested() -> Api:
-    """Serve one request for a certificate."""
+    """Return a server that has one request for a certificate."""
     api = Api()
     assert (await api.send("POST", REQUESTS, signing_request(), content_type=JSON)).status == 201
     return api
 
 
 async def test_an_approval_is_written_with_its_times() -> None:
-    """``kubectl certificate approve`` said "approved" and nothing was: it sends a PUT of the whole object."""
+    """``kubectl certificate approve`` sends the whole object with PUT; it once had no effect."""
     api = await requested()
     obj = await api.ask("GET", f"{REQUESTS}/a")
     obj["status"] = {"conditions": [APPROVED], "certificate": "bm90IHlvdXJz"}
@@ -52,8 +52,8 @@ async def test_an_approval_can_be_a_patch() -> None:
     assert [condition["type"] for condition in kept["status"]["conditions"]] == ["Approved"]
 
 
-async def test_a_signer_cannot_change_what_an_approver_said() -> None:
-    """Whoever may write the status must not rewrite the reason of an approval."""
+async def test_a_signer_cannot_change_the_conditions_of_an_approver() -> None:
+    """A user with permission for the status must not rewrite the reason of an approval."""
     api = await requested()
     patch = {"status": {"conditions": [APPROVED]}}
     await api.send("PATCH", f"{REQUESTS}/a/approval", patch, content_type="application/merge-patch+json")
@@ -65,8 +65,8 @@ async def test_a_signer_cannot_change_what_an_approver_said() -> None:
     assert kept["status"]["certificate"] == PEM
 
 
-async def test_who_asks_is_said_with_extra_information() -> None:
-    """Signers decide by it; what a client writes there itself is forgotten."""
+async def test_the_requesting_user_is_stored_with_extra_information() -> None:
+    """Signers decide by it; values that the client sends are dropped."""
     api = Api()
     headers = {"impersonate-user": "eve", "impersonate-group": "system:masters", "impersonate-extra-scopes": "view"}
     made = await api.ask(

@@ -10,14 +10,14 @@ SERVICES = "/api/v1/namespaces/default/services"
 
 
 def service(name: str, **spec: Any) -> Document:
-    """Give a Service with one port."""
+    """Return a Service with one port."""
     return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
 
 
 @given(st.lists(st.sampled_from(["ClusterIP", "NodePort", "LoadBalancer"]), max_size=12), st.data())
 @settings(max_examples=15, deadline=None)
 def test_no_two_services_share_an_address_or_a_port(types: list[str], data: st.DataObject) -> None:
-    """Whatever is created, changed and deleted: what one Service has, no other gets."""
+    """In any sequence of creates, updates and deletes, an address or port belongs to one Service."""
     import asyncio  # noqa: PLC0415 - Hypothesis calls plain functions
 
     async def story() -> None:
@@ -35,8 +35,8 @@ def test_no_two_services_share_an_address_or_a_port(types: list[str], data: st.D
     asyncio.run(story())
 
 
-async def test_a_node_port_outside_the_range_is_refused() -> None:
-    """Nodes forward only the ports that were set apart for this."""
+async def test_a_node_port_outside_the_range_is_rejected() -> None:
+    """Nodes forward only the ports of the node port range."""
     api = Api()
     wanted = service("a", type="NodePort", ports=[{"port": 80, "nodePort": 80}])
     answer = await api.ask("POST", SERVICES, wanted)
@@ -45,8 +45,8 @@ async def test_a_node_port_outside_the_range_is_refused() -> None:
     )
 
 
-async def test_a_port_over_two_protocols_is_one_on_the_nodes_if_it_is_so_from_the_beginning() -> None:
-    """A Service that is opened later gets a number for each, as on a real server."""
+async def test_a_port_with_two_protocols_gets_one_node_port_when_the_service_is_created_so() -> None:
+    """A Service whose type changes later gets a node port for each, as on a real server."""
     api = Api()
     ports = [{"name": "a", "port": 53, "protocol": "TCP"}, {"name": "b", "port": 53, "protocol": "UDP"}]
     made = await api.ask("POST", SERVICES, service("made", type="NodePort", ports=ports))
@@ -56,8 +56,8 @@ async def test_a_port_over_two_protocols_is_one_on_the_nodes_if_it_is_so_from_th
     assert [len({port["nodePort"] for port in one["spec"]["ports"]}) for one in (made, opened)] == [1, 2]
 
 
-async def test_a_balancer_that_keeps_addresses_gets_a_port_for_health_checks() -> None:
-    """The balancer asks each node on it whether a pod of the Service is there; it goes with the policy."""
+async def test_a_load_balancer_with_local_traffic_gets_a_health_check_port() -> None:
+    """The load balancer asks each node for pods of the Service there; the port is released with the policy."""
     api = Api()
     made = await api.ask("POST", SERVICES, service("a", type="LoadBalancer", externalTrafficPolicy="Local"))
     number = made["spec"]["healthCheckNodePort"]
@@ -68,8 +68,8 @@ async def test_a_balancer_that_keeps_addresses_gets_a_port_for_health_checks() -
     assert "healthCheckNodePort" not in changed["spec"]
 
 
-async def test_a_full_range_is_told_and_a_delete_makes_room() -> None:
-    """A cluster of a test has 238 addresses to give; the next Service hears why it gets none."""
+async def test_a_full_range_is_an_error_until_a_service_is_deleted() -> None:
+    """The range has 238 addresses; the next Service is rejected with the reason."""
     api = Api()
     status = 201
     count = 0
@@ -79,3 +79,10 @@ async def test_a_full_range_is_told_and_a_delete_makes_room() -> None:
     assert (status, count - 1) == (500, 238)
     await api.send("DELETE", f"{SERVICES}/s0")
     assert (await api.send("POST", SERVICES, service("late"))).status == 201
+
+
+async def test_an_invalid_service_without_a_name_is_rejected_with_an_empty_name() -> None:
+    """Allocation runs before the name is validated, so its errors must not need one."""
+    body = {"metadata": {}, "spec": {"ports": [{"port": 80}], "clusterIP": "192.168.1.1"}}
+    answer = await Api().ask("POST", SERVICES, body)
+    assert (answer["code"], answer["message"].partition(": ")[0]) == (422, 'Service "" is invalid')

@@ -10,19 +10,19 @@ Document = dict[str, Any]
 
 
 def pod(**spec: Any) -> Document:
-    """Give a small pod as the server holds it."""
+    """Return a small pod with defaults."""
     made = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "nginx"}], **spec}}
     default_pod(made)
     return made
 
 
-def told(obj: Document, old: Document | None = None, part: str = "") -> list[str]:
-    """Give the complaints about a pod as texts."""
+def errors_of(obj: Document, old: Document | None = None, part: str = "") -> list[str]:
+    """Return the errors of a pod as text."""
     return [str(error) for error in pod_errors(obj, old, part)]
 
 
-def test_a_usual_pod_is_good() -> None:
-    """Every rule must let what people really write pass."""
+def test_a_usual_pod_is_valid() -> None:
+    """No rule may reject what authors commonly write."""
     container = {
         "name": "app",
         "image": "registry.example/app:1",
@@ -34,7 +34,7 @@ def test_a_usual_pod_is_good() -> None:
         "lifecycle": {"preStop": {"sleep": {"seconds": 5}}},
     }
     setup = {"name": "setup", "image": "busybox", "restartPolicy": "Always", "startupProbe": {"tcpSocket": {"port": 1}}}
-    assert not told(pod(containers=[container], initContainers=[setup], volumes=[{"name": "v", "emptyDir": {}}]))
+    assert not errors_of(pod(containers=[container], initContainers=[setup], volumes=[{"name": "v", "emptyDir": {}}]))
 
 
 @pytest.mark.parametrize(
@@ -62,37 +62,37 @@ def test_a_usual_pod_is_good() -> None:
         ),
     ],
 )
-def test_what_no_node_could_run_is_refused(spec: Document, why: str) -> None:
-    """These are refused by a real server too, though no recording shows them."""
-    assert any(complaint.endswith(why) for complaint in told(pod(**spec)))
+def test_a_pod_that_no_node_could_run_is_rejected(spec: Document, why: str) -> None:
+    """A real server rejects these, too, though no recording shows them."""
+    assert any(complaint.endswith(why) for complaint in errors_of(pod(**spec)))
 
 
-def test_a_volume_with_a_fault_cannot_be_mounted() -> None:
-    """The mount is told as missing too, so that both places can be found."""
+def test_an_invalid_volume_cannot_be_mounted() -> None:
+    """The mount is an error, too, so that both places are found."""
     container = {"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
-    complaints = told(pod(containers=[container], volumes=[{"name": "v", "secret": {}}]))
+    complaints = errors_of(pod(containers=[container], volumes=[{"name": "v", "secret": {}}]))
     assert complaints == [
         "spec.volumes[0].secret.secretName: Required value",
         'spec.containers[0].volumeMounts[0].name: Not found: "v"',
     ]
 
 
-def test_only_what_may_change_changes() -> None:
+def test_only_mutable_fields_may_change() -> None:
     """An image may be replaced in place; a command needs a new pod."""
     old, new_image, new_command = pod(), pod(), pod()
     new_image["spec"]["containers"][0]["image"] = "nginx:2"
     new_command["spec"]["containers"][0]["command"] = ["sh"]
-    assert not told(new_image, old)
-    (complaint,) = told(new_command, old)
+    assert not errors_of(new_image, old)
+    (complaint,) = errors_of(new_command, old)
     assert complaint.startswith("spec: Forbidden: pod updates may not change fields other than")
     assert '+   "Command": [' in complaint
 
 
-def test_a_gated_pod_may_still_be_told_where_to_run() -> None:
-    """Queues hold pods back with gates and choose the nodes before they let them go."""
+def test_the_node_selector_of_a_gated_pod_may_change() -> None:
+    """Queues hold pods with scheduling gates and choose the nodes before they remove the gates."""
     old, new = pod(schedulingGates=[{"name": "a.dev/wait"}]), pod(nodeSelector={"zone": "a"})
-    assert not told(new, old)
-    assert told(pod(nodeSelector={"zone": "a"}), pod())
+    assert not errors_of(new, old)
+    assert errors_of(pod(nodeSelector={"zone": "a"}), pod())
 
 
 def test_a_finished_container_stays_finished() -> None:
@@ -101,16 +101,16 @@ def test_a_finished_container_stays_finished() -> None:
         {**pod(restartPolicy="Never"), "status": {"containerStatuses": [{"name": "c", "state": state}]}}
         for state in ({"terminated": {"exitCode": 0}}, {"running": {}})
     )
-    (complaint,) = told(running, ended, "status")
+    (complaint,) = errors_of(running, ended, "status")
     assert complaint.endswith("may not be transitioned to non-terminated state")
-    assert not told(ended, running, "status")
+    assert not errors_of(ended, running, "status")
 
 
 def test_resizing_keeps_the_quality_of_service() -> None:
     """A node reserves resources by class; a resize that changed it could not be honoured."""
     old, new = pod(), pod()
     new["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
-    assert told(new, old, "resize") == [
+    assert errors_of(new, old, "resize") == [
         'spec: Invalid value: "BestEffort": Pod QOS Class may not change as a result of resizing'
     ]
 

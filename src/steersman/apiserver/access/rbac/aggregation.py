@@ -5,7 +5,7 @@ from typing import Any
 from steersman.apiserver.access.rbac.bindings import CLUSTER_ROLES, GROUP
 from steersman.apiserver.resources.catalog import Catalog
 from steersman.apiserver.resources.label_selectors import selector_of
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.ownership import Ownership
 from steersman.clock import Clock
 from steersman.objects.times import format_time
@@ -17,8 +17,8 @@ MANAGER = "clusterrole-aggregation-controller"
 class Aggregation:
     """Keeps aggregated roles as their selectors say. In a real cluster a controller does it."""
 
-    def __init__(self, ledger: Ledger, catalog: Catalog, ownership: Ownership, clock: Clock) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore, catalog: Catalog, ownership: Ownership, clock: Clock) -> None:
+        self._objects = objects
         self._catalog = catalog
         self._ownership = ownership
         self._clock = clock
@@ -26,7 +26,7 @@ class Aggregation:
 
     def follow(self) -> None:
         """Aggregate after every change of a cluster role from now on; the first roles are aggregated already."""
-        self._ledger.listen([CLUSTER_ROLES], self._changed)
+        self._objects.listen([CLUSTER_ROLES], self._changed)
 
     def _changed(self, _resource: str) -> None:
         if self._is_busy:
@@ -40,8 +40,8 @@ class Aggregation:
     def _aggregate(self) -> None:
         served = self._catalog.find(GROUP, "v1", "clusterroles")
         assert served is not None, "built in"  # noqa: S101 - the table of resources has it
-        records = self._ledger.records_of(CLUSTER_ROLES)
-        roles = {record.name: self._ledger.document(served, record) for record in records}
+        records = self._objects.records_of(CLUSTER_ROLES)
+        roles = {record.name: self._objects.document(served, record) for record in records}
         time = format_time(self._clock.now())
         for name, rules in aggregated_rules(roles).items():
             live = roles[name]
@@ -53,7 +53,7 @@ class Aggregation:
             }
             obj = self._ownership.applied(served, live, config, MANAGER, time, force=True)
             # Rules that are empty are written as none.
-            self._ledger.put(served, {**obj, "rules": obj.get("rules")})
+            self._objects.put(served, {**obj, "rules": obj.get("rules")})
 
 
 def aggregated_rules(roles: dict[str, Document]) -> dict[str, list[Document]]:

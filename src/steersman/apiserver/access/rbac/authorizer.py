@@ -6,15 +6,15 @@ from steersman.apiserver.access.authorization import ALLOWED, Decision, OnDecisi
 from steersman.apiserver.access.rbac.bindings import Bindings
 from steersman.apiserver.access.rbac.rules import Rule
 from steersman.apiserver.messages.info import RequestInfo
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.request_context import User
 
 
 class Rbac:
     """Lets users do what their roles allow, and members of ``system:masters`` everything."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.bindings = Bindings(ledger)
+    def __init__(self, objects: ObjectStore) -> None:
+        self.bindings = Bindings(objects)
         #: Told what was demanded, and what was decided; not of those who may everything.
         self.observers: list[OnDecision] = []
 

@@ -1,6 +1,6 @@
 """`Bindings`: the rules of every user, found quickly.
 
-Roles and bindings live in the ledger. What was read from it is kept until one of them changes.
+Roles and bindings live in the objects. What was read from it is kept until one of them changes.
 """
 
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from steersman.apiserver.access.rbac.rules import Rule, rules_of
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.resources.request_context import User
 from steersman.objects.codec import decode_json
 
@@ -54,11 +54,11 @@ class Rights:
 class Bindings:
     """Finds the rights of users."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, objects: ObjectStore) -> None:
+        self._objects = objects
         self._by_subject: dict[tuple[str, str], list[tuple[int, Grant]]] | None = None
         self._rights: dict[tuple[str, tuple[str, ...]], Rights] = {}
-        ledger.listen(RESOURCES, lambda _: self.forget())
+        objects.listen(RESOURCES, lambda _: self.forget())
 
     def forget(self) -> None:
         """Read everything again: the store was changed as a whole."""
@@ -78,7 +78,7 @@ class Bindings:
     def role_rules(self, kind: str, name: str, namespace: str) -> tuple[Rule, ...] | None:
         """Give the rules of a role; ``None`` when there is none."""
         resource, place = (ROLES, namespace) if kind == "Role" else (CLUSTER_ROLES, "")
-        record = self._ledger.store.get(resource, place, name)
+        record = self._objects.store.get(resource, place, name)
         return None if record is None else rules_of(decode_json(record.raw))
 
     def _collect(self, user: User) -> Rights:
@@ -104,7 +104,7 @@ class Bindings:
         place = 0
         roles: dict[tuple[str, str, str], tuple[Rule, ...] | None] = {}
         for resource, label in ((CLUSTER_BINDINGS, "ClusterRoleBinding"), (BINDINGS, "RoleBinding")):
-            for record in self._ledger.records_of(resource):
+            for record in self._objects.records_of(resource):
                 binding = decode_json(record.raw)
                 place += 1
                 role = binding["roleRef"]

@@ -9,7 +9,7 @@ from typing import Any
 from steersman.apiserver.access.rbac.aggregation import MANAGER, aggregated_rules
 from steersman.apiserver.access.rbac.bindings import GROUP
 from steersman.apiserver.resources.catalog import Catalog
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.randomness import Randomness
 
 Document = dict[str, Any]
@@ -25,7 +25,7 @@ def _objects() -> dict[str, list[Document]]:
 
 @cache
 def _aggregated() -> dict[str, list[Document]]:
-    """Give the same with all aggregated roles filled."""
+    """Return the same with all aggregated roles filled."""
     objects = _objects()
     roles = {role["metadata"]["name"]: role for role in objects["clusterroles"]}
     filled = {}
@@ -37,18 +37,20 @@ def _aggregated() -> dict[str, list[Document]]:
     return {**objects, "clusterroles": [filled.get(name, role) for name, role in roles.items()]}
 
 
-def bootstrap_roles(ledger: Ledger, catalog: Catalog, randomness: Randomness, time: str, *, aggregates: bool) -> None:
-    """Make the first roles and bindings of an empty store; aggregated roles are empty unless somebody aggregates."""
-    for resource, objects in (_aggregated() if aggregates else _objects()).items():
+def bootstrap_roles(
+    objects: ObjectStore, catalog: Catalog, randomness: Randomness, time: str, *, aggregates: bool
+) -> None:
+    """Create the first roles and bindings of an empty store; aggregated roles are empty unless ``aggregates``."""
+    for resource, roles in (_aggregated() if aggregates else _objects()).items():
         served = catalog.find(GROUP, "v1", resource)
         assert served is not None, "built in"  # noqa: S101 - the table of resources has it
-        for obj in objects:
+        for obj in roles:
             given = obj["metadata"]
             metadata = {key: given[key] for key in ("name", "namespace") if key in given}
             metadata |= {"uid": randomness.uid(), "resourceVersion": "", "creationTimestamp": time}
             metadata |= {key: given[key] for key in ("labels", "annotations")}
             metadata["managedFields"] = [_entry(entry, time) for entry in given["managedFields"]]
-            ledger.put(served, {**obj, "metadata": metadata})
+            objects.put(served, {**obj, "metadata": metadata})
 
 
 def _entry(entry: Document, time: str) -> Document:

@@ -6,6 +6,7 @@ from typing import Any
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import Cell, Column, age
+from steersman.apiserver.resources.label_selectors import selector_text
 
 NONE = "<none>"
 UNSET = "<unset>"
@@ -54,18 +55,9 @@ def labels_text(labels: Document | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
 
 
-_OPERATORS = {"In": "{} in ({})", "NotIn": "{} notin ({})", "Exists": "{}", "DoesNotExist": "!{}"}
-
-
-def selector_text(selector: Document | None) -> str:
-    """Return a label selector as text."""
-    if not selector:
-        return NONE
-    parts = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
-    for expression in selector.get("matchExpressions") or ():
-        values = ",".join(sorted(expression.get("values") or ()))
-        parts.append(_OPERATORS[expression["operator"]].format(expression["key"], values))
-    return ",".join(parts) or NONE
+def selector_cell(selector: Document | None) -> str:
+    """Return a label selector as text, ``<none>`` for an empty one."""
+    return selector_text(selector) or NONE
 
 
 def containers(*path: str) -> Cell:
@@ -90,7 +82,7 @@ def selector(*path: str) -> Cell:
     """Return a cell with the label selector at a path."""
 
     def cell(obj: Document, _now: datetime) -> str:
-        return selector_text(at(obj, *path))
+        return selector_cell(at(obj, *path))
 
     return cell
 

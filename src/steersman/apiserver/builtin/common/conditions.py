@@ -26,11 +26,11 @@ def conditions_errors(conditions: Sequence[Document], path: str) -> Errors:
         if kind in seen:
             errors.append(duplicate(f"{path}[{index}].type", kind))
         seen.add(kind)
-        errors += _one_errors(condition, f"{path}[{index}]")
+        errors += _condition_errors(condition, f"{path}[{index}]")
     return errors
 
 
-def _one_errors(condition: Document, path: str) -> Errors:
+def _condition_errors(condition: Document, path: str) -> Errors:
     errors = qualified_errors(condition.get("type") or "", f"{path}.type")
     status, generation = condition.get("status") or "", condition.get("observedGeneration") or 0
     if status not in _STATUSES:

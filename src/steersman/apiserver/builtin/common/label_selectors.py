@@ -1,6 +1,5 @@
-"""Validation and evaluation of label selectors inside built-in kinds."""
+"""Validation of label selectors inside built-in kinds; ``resources/label_selectors`` evaluates them."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
@@ -63,22 +62,3 @@ def is_empty(selector: Document | None) -> bool:
 def is_usable(selector: Document | None) -> bool:
     """Return whether a selector is valid."""
     return not selector_errors(selector, "")
-
-
-def selects(selector: Document | None, labels: Mapping[str, str] | None) -> bool:
-    """Return whether a valid selector matches labels; ``None`` matches nothing."""
-    if selector is None:
-        return False
-    found = labels or {}
-    if any(found.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_fits(requirement, found) for requirement in selector.get("matchExpressions") or ())
-
-
-def _fits(requirement: Document, labels: Mapping[str, str]) -> bool:
-    key: str = requirement.get("key", "")
-    operator: str = requirement["operator"]
-    if operator in _PRESENCE:
-        return (key in labels) == (operator == "Exists")
-    is_listed = key in labels and labels[key] in (requirement.get("values") or ())
-    return is_listed if operator == "In" else not is_listed

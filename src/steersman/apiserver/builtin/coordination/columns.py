@@ -22,13 +22,13 @@ def _event_count(obj: Document, _now: datetime) -> int:
     return int(count or 1)
 
 
-def _about(obj: Document) -> Document:
+def _regarding(obj: Document) -> Document:
     about: Document = obj.get("involvedObject") or obj.get("regarding") or {}
     return about
 
 
 def _event_object(obj: Document, _now: datetime) -> str:
-    about = _about(obj)
+    about = _regarding(obj)
     kind = about.get("kind", "").lower()
     return f"{kind}/{about['name']}" if about.get("name") else kind
 
@@ -49,7 +49,7 @@ EVENT = (
     column("Type", field("type")),
     column("Reason", field("reason")),
     column("Object", _event_object),
-    column("Subobject", lambda obj, _: _about(obj).get("fieldPath", ""), wide=True),
+    column("Subobject", lambda obj, _: _regarding(obj).get("fieldPath", ""), wide=True),
     column("Source", _event_source, wide=True),
     column("Message", _event_message),
     column("First Seen", _event_first, wide=True),

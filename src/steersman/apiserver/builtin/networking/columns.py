@@ -11,14 +11,14 @@ from steersman.apiserver.builtin.common.cells import (
     field,
     joined,
     labels,
-    selector_text,
+    selector_cell,
     shortened,
 )
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.resources.columns import NAME, Column
 
 
-def _balanced(obj: Document) -> list[str]:
+def _load_balancer_addresses(obj: Document) -> list[str]:
     """Return the addresses of a load balancer, sorted and without duplicates."""
     found = at(obj, "status", "loadBalancer", "ingress", default=())
     return sorted({item.get("ip") or item.get("hostname") or "" for item in found} - {""})
@@ -30,7 +30,7 @@ def _external_address(obj: Document, _now: datetime) -> str:
     if spec.get("type") == "ExternalName":
         return spec.get("externalName") or NONE
     if spec.get("type") == "LoadBalancer":
-        outside = _balanced(obj) + outside
+        outside = _load_balancer_addresses(obj) + outside
         return ",".join(outside) or "<pending>"
     return ",".join(outside) or NONE
 
@@ -49,7 +49,7 @@ def _ingress_hosts(obj: Document, _now: datetime) -> str:
 
 
 def _ingress_address(obj: Document, _now: datetime) -> str:
-    return ",".join(_balanced(obj))
+    return ",".join(_load_balancer_addresses(obj))
 
 
 def _ingress_ports(obj: Document, _now: datetime) -> str:
@@ -57,7 +57,7 @@ def _ingress_ports(obj: Document, _now: datetime) -> str:
 
 
 def _pod_selector(obj: Document, _now: datetime) -> str:
-    return selector_text(at(obj, "spec", "podSelector"))
+    return selector_cell(at(obj, "spec", "podSelector"))
 
 
 SERVICE = (

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.networking.service_addresses import address_field_errors
 from steersman.apiserver.builtin.networking.service_types import EXTERNAL_TYPES, is_headless, needs_health_check
-from steersman.apiserver.resources.object_store import Ledger
+from steersman.apiserver.resources.object_store import ObjectStore
 from steersman.apiserver.status import Refusal, internal_error
 from steersman.apiserver.status import invalid as invalid_object
 from steersman.apiserver.storage.record import Record
@@ -32,7 +32,7 @@ _DUAL = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are sp
 class ServiceAllocation:
     """Assigns the addresses and node ports of Services, which must be unique."""
 
-    def __init__(self, objects: Ledger) -> None:
+    def __init__(self, objects: ObjectStore) -> None:
         self._objects = objects
         #: Cache by uid: version, addresses and ports of each Service, decoded again only when the version differs.
         self._known: dict[str, tuple[int, list[str], set[int]]] = {}
@@ -190,4 +190,4 @@ def _port_fault(number: int, taken: set[int]) -> str:
 
 
 def _invalid_service(obj: Document, errors: list[FieldError]) -> Refusal:
-    return invalid_object("Service", "", obj["metadata"]["name"], errors)
+    return invalid_object("Service", "", obj["metadata"].get("name", ""), errors)

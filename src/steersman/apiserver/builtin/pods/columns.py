@@ -21,13 +21,13 @@ def _init_reason(obj: Document, status: Document, index: int, total: int) -> str
     if _is_sidecar(obj, status) and status.get("started"):
         return None
     if ended is not None:
-        return f"Init:{_ended_reason(ended)}"
+        return f"Init:{_terminated_reason(ended)}"
     if waiting is not None and waiting.get("reason", "PodInitializing") not in ("", "PodInitializing"):
         return f"Init:{waiting['reason']}"
     return f"Init:{index}/{total}"
 
 
-def _ended_reason(ended: Document) -> str:
+def _terminated_reason(ended: Document) -> str:
     if ended.get("reason"):
         return str(ended["reason"])
     if ended.get("signal"):
@@ -43,7 +43,7 @@ def _container_reason(obj: Document, reason: str) -> str:
         if waiting is not None and waiting.get("reason"):
             reason = waiting["reason"]
         elif ended is not None:
-            reason = _ended_reason(ended)
+            reason = _terminated_reason(ended)
         elif status.get("ready") and state.get("running") is not None:
             has_running = True
     if reason == "Completed" and has_running:
@@ -72,7 +72,7 @@ def pod_status(obj: Document, _now: datetime) -> str:
     return reason
 
 
-def _counted(obj: Document) -> list[Document]:
+def _counted_containers(obj: Document) -> list[Document]:
     sidecars = [status for status in at(obj, "status", "initContainerStatuses", default=()) if _is_sidecar(obj, status)]
     return [*sidecars, *at(obj, "status", "containerStatuses", default=())]
 
@@ -81,12 +81,13 @@ def _ready(obj: Document, _now: datetime) -> str:
     total = len(at(obj, "spec", "containers", default=()))
     total += sum(part.get("restartPolicy") == "Always" for part in at(obj, "spec", "initContainers", default=()))
     ready = sum(
-        bool(status.get("ready")) and (status.get("state") or {}).get("running") is not None for status in _counted(obj)
+        bool(status.get("ready")) and (status.get("state") or {}).get("running") is not None
+        for status in _counted_containers(obj)
     )
     return f"{ready}/{total}"
 
 
-def _holding(obj: Document) -> list[Document]:
+def _blocking_init_containers(obj: Document) -> list[Document]:
     """Return the init containers up to the one that blocks the pod; empty when none does."""
     statuses: list[Document] = at(obj, "status", "initContainerStatuses", default=[])
     for index, status in enumerate(statuses):
@@ -96,14 +97,14 @@ def _holding(obj: Document) -> list[Document]:
 
 
 def _restarts(obj: Document, now: datetime) -> str:
-    statuses = _holding(obj) or _counted(obj)
+    statuses = _blocking_init_containers(obj) or _counted_containers(obj)
     count = sum(status.get("restartCount", 0) for status in statuses)
     times = [at(status, "lastState", "terminated", "finishedAt") for status in statuses]
     newest = max((time for time in times if time), default=None)
     return f"{count} ({age(newest, now)} ago)" if count and newest else str(count)
 
 
-def _gates(obj: Document, _now: datetime) -> str:
+def _readiness_gates(obj: Document, _now: datetime) -> str:
     gates = at(obj, "spec", "readinessGates", default=())
     if not gates:
         return NONE
@@ -125,7 +126,7 @@ POD: tuple[Column, ...] = (
     column("IP", _address, wide=True),
     column("Node", field("spec", "nodeName", default=NONE), wide=True),
     column("Nominated Node", field("status", "nominatedNodeName", default=NONE), wide=True),
-    column("Readiness Gates", _gates, wide=True),
+    column("Readiness Gates", _readiness_gates, wide=True),
 )
 
 

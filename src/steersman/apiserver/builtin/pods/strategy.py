@@ -1,28 +1,26 @@
-"""Pods: what admission sets, what each subresource changes, and graceful deletion."""
+"""Pods: what creation sets, what each subresource changes, and graceful deletion."""
 
 from typing import Any
 
 from steersman.apiserver.builtin.common.documents import Document
 from steersman.apiserver.builtin.kind import ServedKind, ServerContext
-from steersman.apiserver.builtin.pods.limit_ranges import apply_limit_ranges
+from steersman.apiserver.builtin.pods.admission import (
+    add_default_tolerations,
+    apply_limit_ranges,
+    check_runtime_class,
+    set_priority,
+)
 from steersman.apiserver.builtin.pods.quality_of_service import quality_of_service
 from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.managed_fields.field_set import set_of
 from steersman.apiserver.resources.request_context import RequestContext
-from steersman.apiserver.status import forbidden
 from steersman.golang.empty_values import same_content
-from steersman.objects.codec import decode_json
 
-_PRIORITY_CLASSES = "priorityclasses.scheduling.k8s.io"
-#: Priority classes that every cluster has.
-_SYSTEM_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_TOLERATED_SECONDS = 300
 _FINISHED = frozenset({"Succeeded", "Failed"})
 
 
 class PodStrategy(BuiltinStrategy):
-    """Pods: admission, subresources and graceful deletion."""
+    """Pods, which are admitted, changed through subresources, and deleted with a grace period."""
 
     answers_delete_with_object = True
 
@@ -35,21 +33,17 @@ class PodStrategy(BuiltinStrategy):
     def prepare_create(self, obj: Document, subresource: str, context: RequestContext) -> None:
         """Set requests and limits from LimitRanges, the priority, default tolerations and the status."""
         apply_limit_ranges(self._objects, obj)
-        spec = obj["spec"]
-        runtime = spec.get("runtimeClassName")
-        if runtime and self._objects.store.get("runtimeclasses.node.k8s.io", "", runtime) is None:
-            why = f'pod rejected: RuntimeClass "{runtime}" not found'
-            raise forbidden("pods", "", obj["metadata"]["name"], why)
-        if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-            spec["terminationGracePeriodSeconds"] = 1
+        check_runtime_class(self._objects, obj)
+        if (obj["spec"].get("terminationGracePeriodSeconds") or 0) < 0:
+            obj["spec"]["terminationGracePeriodSeconds"] = 1
         super().prepare_create(obj, subresource, context)
-        self._set_priority(obj)
-        self._add_tolerations(obj["spec"])
+        set_priority(self._objects, obj)
+        add_default_tolerations(obj["spec"])
 
     def prepare_update(self, obj: Document, old: Document, subresource: str, context: RequestContext) -> None:
         """Keep default tolerations and the priority; a subresource changes its own part only."""
         if not subresource:
-            self._add_tolerations(obj["spec"])
+            add_default_tolerations(obj["spec"])
             for name in ("priority", "preemptionPolicy"):
                 if obj["spec"].get(name) is None and name in old["spec"]:
                     obj["spec"][name] = old["spec"][name]
@@ -73,45 +67,6 @@ class PodStrategy(BuiltinStrategy):
             "message": "Scheduling is blocked due to non-empty scheduling gates",
         }
         return {**status, "conditions": [gated]}
-
-    def _set_priority(self, obj: Document) -> None:
-        spec = obj["spec"]
-        name = spec.get("priorityClassName") or self._default_class()
-        if not name:
-            _set_priority_fields(obj, 0, "PreemptLowerPriority")
-            return
-        if name in _SYSTEM_PRIORITIES:
-            value, policy = _SYSTEM_PRIORITIES[name], "PreemptLowerPriority"
-        else:
-            record = self._objects.store.get(_PRIORITY_CLASSES, "", name)
-            if record is None:
-                raise forbidden("pods", "", obj["metadata"]["name"], f"no PriorityClass with name {name} was found")
-            found: Document = decode_json(record.raw)
-            value, policy = found.get("value", 0), found.get("preemptionPolicy", "PreemptLowerPriority")
-        spec["priorityClassName"] = name
-        _set_priority_fields(obj, value, policy)
-
-    def _default_class(self) -> str:
-        for record in self._objects.records_of(_PRIORITY_CLASSES):
-            if decode_json(record.raw).get("globalDefault"):
-                return record.name
-        return ""
-
-    @staticmethod
-    def _add_tolerations(spec: Document) -> None:
-        """Add tolerations for nodes that are not ready or unreachable, unless the pod has its own."""
-        tolerations = list(spec.get("tolerations") or ())
-        for taint in _TAINTS:
-            if not any(_tolerates(toleration, taint) for toleration in tolerations):
-                tolerations.append(
-                    {
-                        "key": taint,
-                        "operator": "Exists",
-                        "effect": "NoExecute",
-                        "tolerationSeconds": _TOLERATED_SECONDS,
-                    }
-                )
-        spec["tolerations"] = tolerations
 
     def prepare_status(self, obj: Document, old: Document) -> None:
         """Keep owner references, and fields of the status that the node leaves out."""
@@ -172,20 +127,6 @@ class PodStrategy(BuiltinStrategy):
         return "" if label in known else f"field label not supported: {label}"
 
 
-def _set_priority_fields(obj: Document, value: int, policy: str) -> None:
-    """Set priority and preemption policy; reject a pod that has other values."""
-    spec = obj["spec"]
-    given = (("integer", "priority", "priority", value), ("string", "PreemptionPolicy", "preemptionPolicy", policy))
-    for kind, go_name, name, computed in given:
-        if spec.get(name) is not None and spec[name] != computed:
-            why = (
-                f"the {kind} value of {go_name} ({spec[name]}) must not be provided in pod spec; priority admission "
-                f"controller computed {computed} from the given PriorityClass name"
-            )
-            raise forbidden("pods", "", obj["metadata"]["name"], why)
-        spec[name] = computed
-
-
 def _keep(document: Document, old: Document, name: str) -> None:
     document.pop(name, None)
     if name in old:
@@ -218,10 +159,6 @@ def _with_ephemeral(spec: Document, old: Document) -> Document:
 
 #: Subresource → the new spec, made from the sent and the old one.
 _PARTS = {"resize": _resized, "ephemeralcontainers": _with_ephemeral}
-
-
-def _tolerates(toleration: Any, taint: str) -> bool:
-    return (toleration.get("key") or taint) == taint and toleration.get("effect", "NoExecute") in ("NoExecute", "")
 
 
 def _with_generations(conditions: list[Document], before: list[Document]) -> list[Document]:

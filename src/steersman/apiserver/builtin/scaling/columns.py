@@ -12,18 +12,18 @@ _UNKNOWN = "<unknown>"
 _MOST_METRICS = 2
 
 
-def _share(value: Any) -> str | None:
+def _percent(value: Any) -> str | None:
     return None if value is None else f"{value}%"
 
 
-def _measured(target: Document, current: Document, *, named: str = "") -> str:
+def _current_and_target(target: Document, current: Document, *, named: str = "") -> str:
     """Return a current value beside its target."""
     prefix = f"{named}: " if named else ""
     if target.get("averageValue") is not None:
         suffix = "" if named else " (avg)"
         return f"{prefix}{current.get('averageValue') or _UNKNOWN}/{target['averageValue']}{suffix}"
     if named:
-        have, want = _share(current.get("averageUtilization")), _share(target.get("averageUtilization"))
+        have, want = _percent(current.get("averageUtilization")), _percent(target.get("averageUtilization"))
         return f"{prefix}{have or _UNKNOWN}/{want or '<auto>'}"
     return f"{current.get('value') or _UNKNOWN}/{target.get('value', '')}"
 
@@ -46,7 +46,7 @@ def _metric(spec: Document, status: Document) -> str:
     target = source.get("target") or {}
     if place == "pods":
         return f"{current.get('averageValue') or _UNKNOWN}/{target.get('averageValue', '')}"
-    return _measured(target, current, named=source.get("name", "") if "esource" in place else "")
+    return _current_and_target(target, current, named=source.get("name", "") if "esource" in place else "")
 
 
 def _targets(obj: Document, _now: datetime) -> str:
@@ -73,7 +73,7 @@ def _reference(obj: Document, _now: datetime) -> str:
     return f"{target.get('kind', '')}/{target.get('name', '')}"
 
 
-def _least(obj: Document, _now: datetime) -> str:
+def _min_replicas(obj: Document, _now: datetime) -> str:
     return str(at(obj, "spec", "minReplicas", default=UNSET))
 
 
@@ -81,14 +81,14 @@ HORIZONTAL_POD_AUTOSCALER = (
     NAME,
     column("Reference", _reference),
     column("Targets", _targets),
-    column("MinPods", _least),
+    column("MinPods", _min_replicas),
     column("MaxPods", field("spec", "maxReplicas", default=0)),
     column("Replicas", field("status", "currentReplicas", default=0)),
     AGE,
 )
 
 
-def _either(key: str) -> Callable[[Document, datetime], str]:
+def _value_or_not_applicable(key: str) -> Callable[[Document, datetime], str]:
     def cell(obj: Document, _now: datetime) -> str:
         value = at(obj, "spec", key)
         return "N/A" if value is None else str(value)
@@ -98,8 +98,8 @@ def _either(key: str) -> Callable[[Document, datetime], str]:
 
 POD_DISRUPTION_BUDGET = (
     NAME,
-    column("Min Available", _either("minAvailable")),
-    column("Max Unavailable", _either("maxUnavailable")),
+    column("Min Available", _value_or_not_applicable("minAvailable")),
+    column("Max Unavailable", _value_or_not_applicable("maxUnavailable")),
     column("Allowed Disruptions", field("status", "disruptionsAllowed", default=0), type_="integer"),
     AGE,
 )

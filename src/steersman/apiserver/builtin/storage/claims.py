@@ -10,7 +10,7 @@ from steersman.apiserver.builtin.strategy import BuiltinStrategy
 from steersman.apiserver.resources.request_context import RequestContext
 from steersman.apiserver.status import Refusal, details
 from steersman.objects.codec import decode_json
-from steersman.structural.verdict import Verdict
+from steersman.validation.field_errors import ValidationResult
 
 
 def default_claim(obj: Document) -> None:
@@ -66,7 +66,7 @@ class ClaimStrategy(BuiltinStrategy):
         if "kubernetes.io/pvc-protection" not in finalizers:
             finalizers.append("kubernetes.io/pvc-protection")
 
-    def check(self, obj: Document, old: Document | None, subresource: str) -> Verdict:
+    def check(self, obj: Document, old: Document | None, subresource: str) -> ValidationResult:
         """Validate a claim, and reject growth that its state or its storage class does not allow."""
         verdict = super().check(obj, old, subresource)
         if (

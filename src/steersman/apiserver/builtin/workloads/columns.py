@@ -29,7 +29,7 @@ _WORKLOAD = (
 _SELECTOR = column("Selector", selector("spec", "selector"), wide=True)
 
 
-def _of(ready: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Document, datetime], str]:
+def _ready_of_wanted(ready: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Document, datetime], str]:
     def cell(obj: Document, _now: datetime) -> str:
         return f"{at(obj, *ready, default=0)}/{at(obj, *wanted, default=0)}"
 
@@ -62,7 +62,7 @@ def _job_duration(obj: Document, now: datetime) -> str:
     return human_duration((until - parse_time(start)).total_seconds())
 
 
-def _suspended(obj: Document, _now: datetime) -> str:
+def _suspend(obj: Document, _now: datetime) -> str:
     value = at(obj, "spec", "suspend")
     return UNSET if value is None else str(value)
 
@@ -88,7 +88,7 @@ REPLICA_SET = (
 REPLICATION_CONTROLLER = (*REPLICA_SET[:-1], column("Selector", labels("spec", "selector"), wide=True))
 DEPLOYMENT = (
     NAME,
-    column("Ready", _of(("status", "readyReplicas"), ("spec", "replicas"))),
+    column("Ready", _ready_of_wanted(("status", "readyReplicas"), ("spec", "replicas"))),
     column("Up-to-date", field("status", "updatedReplicas", default=0)),
     column("Available", field("status", "availableReplicas", default=0)),
     AGE,
@@ -97,7 +97,7 @@ DEPLOYMENT = (
 )
 STATEFUL_SET = (
     NAME,
-    column("Ready", _of(("status", "readyReplicas"), ("spec", "replicas"))),
+    column("Ready", _ready_of_wanted(("status", "readyReplicas"), ("spec", "replicas"))),
     AGE,
     *_WORKLOAD,
 )
@@ -126,7 +126,7 @@ CRON_JOB = (
     NAME,
     column("Schedule", field("spec", "schedule")),
     column("Timezone", field("spec", "timeZone", default=NONE)),
-    column("Suspend", _suspended, type_="boolean"),
+    column("Suspend", _suspend, type_="boolean"),
     column("Active", length("status", "active"), type_="integer"),
     column("Last Schedule", _last_schedule),
     AGE,

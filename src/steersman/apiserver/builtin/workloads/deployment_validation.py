@@ -2,7 +2,6 @@
 
 from steersman.apiserver.builtin.common.documents import Document, Errors
 from steersman.apiserver.builtin.common.internal_form import internal_form
-from steersman.apiserver.builtin.common.label_selectors import selects
 from steersman.apiserver.builtin.common.names import labels_errors
 from steersman.apiserver.builtin.common.numbers import (
     count_or_percent_errors,
@@ -20,6 +19,7 @@ from steersman.apiserver.builtin.workloads.template_validation import (
     selector_change_errors,
     selector_mismatch,
 )
+from steersman.apiserver.resources.label_selectors import selects
 from steersman.validation.field_errors import forbidden, invalid, not_supported, required
 
 

@@ -6,9 +6,9 @@ from steersman.apiserver.builtin.common.label_selectors import (
     is_usable,
     quoted_selector,
     selector_errors,
-    selects,
 )
 from steersman.apiserver.builtin.pods.validation import template_errors
+from steersman.apiserver.resources.label_selectors import selects
 from steersman.golang.empty_values import same_content
 from steersman.validation.field_errors import FieldError, forbidden, invalid, not_supported, required
 
@@ -36,7 +36,8 @@ def required_selector_errors(spec: Document, kind: str) -> Errors:
 def mismatch_errors(spec: Document) -> Errors:
     """Reject a selector that does not match the labels of the template."""
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    return [] if selects(spec.get("selector"), labels) else [selector_mismatch(labels)]
+    selector = spec.get("selector")
+    return [] if selector is not None and selects(selector, labels) else [selector_mismatch(labels)]
 
 
 def selector_mismatch(labels: Document | None) -> FieldError:

@@ -9,7 +9,7 @@ from steersman.objects.times import MicroTime, parse_time
 
 #: Bytes of a file before it is moved aside; there is one such file beside the current one.
 FILE_BYTES = 10 * 1024 * 1024
-#: A longer line is kept in pieces.
+#: A longer line is stored in pieces.
 _LINE = 16 * 1024
 
 
@@ -25,13 +25,13 @@ class Entry:
     is_whole: bool = True
 
     def encode(self) -> bytes:
-        """Give the line as it is kept: time, stream, F or P, text."""
+        """Return the line in its stored form: time, stream, F or P, text."""
         mark = b"F" if self.is_whole else b"P"
         return b"%b %b %b %b\n" % (str(MicroTime.of(self.time)).encode(), self.stream.encode(), mark, self.text)
 
     @classmethod
     def decode(cls, line: bytes) -> "Entry | None":
-        """Read a line as it is kept; ``None`` for one that was cut off by the end of this program."""
+        """Parse a stored line; ``None`` if it was cut off when this program ended."""
         time, stream, mark, text, *_ = (*line.split(b" ", 3), b"", b"", b"")
         try:
             return cls(parse_time(time.decode()), stream.decode(), text, is_whole=mark == b"F")
@@ -53,7 +53,7 @@ class ContainerLog:
         self.is_closed = False
 
     def write(self, stream: str, data: bytes, now: datetime) -> None:
-        """Take what a process wrote."""
+        """Append output of a process."""
         *lines, rest = (self._rest.pop(stream, b"") + data).split(b"\n")
         for line in lines:
             self._pieces(stream, line, now, is_whole=True)
@@ -64,7 +64,7 @@ class ContainerLog:
         self._file.flush()
 
     def close(self, now: datetime) -> None:
-        """End the log: nothing will be written any more."""
+        """End the log: nothing more will be written."""
         if self.is_closed:
             return
         for stream, rest in self._rest.items():
@@ -77,7 +77,7 @@ class ContainerLog:
         self._followers.clear()
 
     def follow(self, follower: Callable[[Entry | None], None]) -> Callable[[], None]:
-        """Call back for every entry from now on, and with ``None`` at the end; gives what takes it back."""
+        """Call back for every entry from now on, and with ``None`` at the end; return a function that stops it."""
         if self.is_closed:
             follower(None)
             return lambda: None
@@ -104,7 +104,7 @@ class ContainerLog:
 
 
 def read_log(path: Path) -> Iterator[Entry]:
-    """Give what is kept of a log, oldest first; nothing if there is none."""
+    """Yield the stored entries of a log, oldest first; nothing if there is none."""
     for part in (_aside(path), path):
         if part.exists():
             with part.open("rb") as file:

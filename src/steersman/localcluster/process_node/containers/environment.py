@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from steersman.kinds.core_v1 import ConfigMap, Container, EnvFromSource, EnvVar, EnvVarSource, Pod, Secret
-from steersman.localcluster.process_node.containers.downward import Surroundings, field_value, resource_value
+from steersman.localcluster.process_node.containers.downward import NodeFacts, field_value, resource_value
 from steersman.localcluster.process_node.containers.expansion import expand
 from steersman.localcluster.process_node.containers.problem import SourceError
 
@@ -13,20 +13,20 @@ class Sources(Protocol):
     """Where config maps and secrets are looked up."""
 
     def config_map(self, namespace: str, name: str) -> ConfigMap | None:
-        """Give a config map, if there is one."""
+        """Return a config map, if there is one."""
 
     def secret(self, namespace: str, name: str) -> Secret | None:
-        """Give a secret, if there is one."""
+        """Return a secret, if there is one."""
 
 
-def environment(pod: Pod, container: Container, sources: Sources, around: Surroundings) -> dict[str, str]:
-    """Give the variables that a container declares, in order; a later one wins and may refer to earlier ones."""
+def environment(pod: Pod, container: Container, sources: Sources, facts: NodeFacts) -> dict[str, str]:
+    """Return the variables that a container declares, in order; a later one wins and may refer to earlier ones."""
     variables: dict[str, str] = {}
     for source in container.env_from or ():
         prefix = source.prefix or ""
         variables |= {prefix + name: value for name, value in _all_of(source, pod.namespace, sources)}
     for variable in container.env or ():
-        value = _value(variable, pod, container, sources, around, variables)
+        value = _value(variable, pod, container, sources, facts, variables)
         if value is not None:
             variables[variable.name] = value
     return variables
@@ -53,20 +53,20 @@ def _value(
     pod: Pod,
     container: Container,
     sources: Sources,
-    around: Surroundings,
+    facts: NodeFacts,
     before: dict[str, str],
 ) -> str | None:
-    """Give a variable's value; ``None`` for one whose source is optional and missing."""
+    """Return a variable's value; ``None`` for one whose source is optional and missing."""
     source = variable.value_from
     if source is None:
         return expand(variable.value or "", before)
     if source.field_ref is not None:
-        return field_value(source.field_ref.field_path, pod, around)
+        return field_value(source.field_ref.field_path, pod, facts)
     if source.resource_field_ref is not None:
         named = source.resource_field_ref.container_name
         every = [*(pod.spec.init_containers or ()), *pod.spec.containers]
         target = next((item for item in every if item.name == named), container)
-        return resource_value(source.resource_field_ref, target, around)
+        return resource_value(source.resource_field_ref, target, facts)
     return _keyed(variable.name, source, pod.namespace, sources)
 
 
@@ -83,7 +83,7 @@ def _keyed(variable: str, source: EnvVarSource, namespace: str, sources: Sources
         found = None if raw is None else _text(raw, f"key {wanted.key} of secret {name}")
         is_there, key, is_optional = secret is not None, wanted.key, wanted.optional
     else:
-        raise SourceError(f"variable {variable} comes from something that a process node does not know")
+        raise SourceError(f"variable {variable} has a source that a process node does not support")
     if found is None and not is_optional:
         if not is_there:
             raise SourceError(f'{kind.lower()} "{name}" not found')

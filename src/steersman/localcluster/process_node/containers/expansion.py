@@ -7,7 +7,7 @@ _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """Replace references to variables; an unknown one stays as it is, and ``$$`` is a dollar sign."""
+    """Replace references to variables; an unknown one stays unchanged, and ``$$`` is a dollar sign."""
 
     def replace(match: re.Match[str]) -> str:
         if match[0] == "$$":

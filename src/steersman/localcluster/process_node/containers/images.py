@@ -29,7 +29,7 @@ class Image:
     root: Path = Path()
 
     def program(self, name: str) -> str:
-        """Give the path of a program that a container calls by its name, or by a path inside the image."""
+        """Return the path of a program that a container calls by its name, or by a path inside the image."""
         base = name.rpartition("/")[2]
         wanted = self.programs.get(name) or self.programs.get(base)
         if wanted is None:
@@ -45,14 +45,14 @@ class Images:
     """The map from images to what stands for them, by name or by a pattern such as ``redis:*``."""
 
     def __init__(self, entries: Mapping[str, Any], root: Path | None = None) -> None:
-        """Read a map; relative paths are below ``root``, the current directory unless told."""
+        """Parse an image map; relative paths are below ``root``, the current directory by default."""
         self._images = {pattern: _image(pattern, entry, root or Path()) for pattern, entry in entries.items()}
 
     def __len__(self) -> int:
         return len(self._images)
 
     def find(self, image: str) -> Image:
-        """Give what stands for an image: the entry of its very name, else the longest pattern that fits."""
+        """Return what stands for an image: the entry of its very name, else the longest pattern that fits."""
         for name in _spellings(image):
             if name in self._images:
                 return self._images[name]
@@ -68,7 +68,7 @@ class Images:
 
 
 def _spellings(image: str) -> list[str]:
-    """Give the names of an image: as written, without the place that is meant anyway, without its version."""
+    """Return the names of an image: as written, without the default registry, without its tag."""
     names = [image]
     for place in _DEFAULT_PLACES:
         if image.startswith(place):
@@ -124,5 +124,7 @@ def _located(program: str, root: Path) -> str:
     # A name is looked up in PATH; a path is a path.
     found = shutil.which((root / program).absolute() if "/" in program else program)
     if found is None:
-        raise ProgramError(f'"{program}" is no program on this machine: install it, or correct [tool.steersman.images]')
+        raise ProgramError(
+            f'"{program}" is not a program on this machine: install it, or correct [tool.steersman.images]'
+        )
     return str(found)

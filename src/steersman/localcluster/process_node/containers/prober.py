@@ -9,7 +9,7 @@ from steersman.kinds.core_v1 import Container, HTTPGetAction, LifecycleHandler, 
 from steersman.localcluster.process_node.containers.problem import StartError
 from steersman.objects.int_or_string import IntOrString
 
-#: Runs a command inside a container; gives its exit code and what it wrote.
+#: Runs a command inside a container; returns its exit code and output.
 Execute = Callable[[Sequence[str]], Awaitable[tuple[int, str]]]
 _OK, _REDIRECTED_TOO_FAR = 200, 400
 _HEAD_BYTES = 4096
@@ -25,15 +25,15 @@ class Prober:
         self._clock = clock
 
     async def ask(self, probe: Probe, timeout: float) -> str:  # noqa: ASYNC109 - it is measured by the injected clock
-        """Give what is wrong; empty if all is well."""
+        """Run a probe; return what is wrong, empty if it succeeded."""
         if probe.grpc is not None:
-            return "gRPC probes are not asked by a process node: use exec, httpGet or tcpSocket"
+            return "a process node does not support gRPC probes: use exec, httpGet or tcpSocket"
         return await self.run(
             LifecycleHandler(exec=probe.exec, http_get=probe.http_get, tcp_socket=probe.tcp_socket), timeout
         )
 
     async def run(self, handler: LifecycleHandler, timeout: float | None = None) -> str:  # noqa: ASYNC109 - as above
-        """Do what a handler says; give what went wrong, empty if nothing did."""
+        """Run a handler; return what went wrong, empty if it succeeded."""
         try:
             async with self._clock.timeout(timeout):
                 return await self._do(handler)
@@ -61,7 +61,7 @@ class Prober:
         tls = None
         if action.scheme == "HTTPS":
             tls = ssl.create_default_context()
-            # As a kubelet does: a probe asks whether somebody answers, not who.
+            # As a kubelet does: a probe checks that a server responds, not which one.
             tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
         reader, writer = await asyncio.open_connection(host, port, ssl=tls)
         try:

@@ -4,11 +4,11 @@ from steersman.errors import SteersmanError
 
 
 class StartError(SteersmanError):
-    """A container cannot be started now; the message says why and what to do."""
+    """A container cannot be started now; the message has the reason and what to do."""
 
-    #: What its state says.
+    #: Reason in the container's state.
     reason = "CreateContainerError"
-    #: What the event says that tells people of it.
+    #: Reason of the event that reports it.
     event = "Failed"
 
 
@@ -25,7 +25,7 @@ class ProgramError(StartError):
 
 
 class SourceError(StartError):
-    """A config map, secret or key is missing, or a variable asks for what this node cannot give."""
+    """A config map, secret or key is missing, or a variable needs something that this node does not support."""
 
     reason = "CreateContainerConfigError"
 

@@ -1,7 +1,7 @@
-"""Files that change all at once: whoever reads them sees the old ones or the new ones, as in a kubelet's volumes.
+"""Files that change all at once: a reader sees the old ones or the new ones, as in a kubelet's volumes.
 
-The files lie in a directory of their own; ``..data`` leads to it, and each name leads through ``..data``. A change is
-one rename.
+The files are in a separate directory; ``..data`` links to it, and each name links through ``..data``. A change is one
+rename.
 """
 
 import os
@@ -15,7 +15,7 @@ _DATA = "..data"
 
 
 def write_files(directory: Path, files: Mapping[str, File]) -> bool:
-    """Make a directory's content these files; tells whether that changed anything."""
+    """Make these files the content of a directory; return whether anything changed."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     if _read(directory) == {path: (file.content, file.mode) for path, file in files.items()}:
         return False

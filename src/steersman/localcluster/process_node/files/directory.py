@@ -1,4 +1,4 @@
-"""Where a node keeps what it needs on this machine: one directory that nobody else can read.
+"""The directory of a node on this machine, which only its user can read.
 
 Names of objects become names of files only here, and only after a check.
 """
@@ -23,7 +23,7 @@ _READABLE = 150
 
 
 def checked(name: str) -> str:
-    """Give a name that is safe as one part of a path, or refuse it."""
+    """Return a name that is safe as one part of a path; reject any other."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise ConfigError(f"{name!r} cannot be the name of a file")
     return name
@@ -36,11 +36,11 @@ class PodDirectory:
         self.root = root
 
     def scratch(self, volume: str) -> Path:
-        """Give the directory of a volume that lives as long as the pod."""
+        """Return the directory of a volume with the lifetime of the pod."""
         return _made(self.root / "volumes" / checked(volume))
 
     def container(self, name: str) -> Path:
-        """Give the directory of a container."""
+        """Return the directory of a container."""
         return _made(self.root / "containers" / checked(name))
 
     def remove(self) -> None:
@@ -56,7 +56,7 @@ class NodeDirectory:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Make the directory if need be, and keep other nodes out of it inside the block."""
+        """Create the directory if necessary, and lock out other nodes inside the block."""
         try:
             self.root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             self.root.chmod(_PRIVATE)
@@ -67,25 +67,27 @@ class NodeDirectory:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(lock)
-            raise ConfigError(f"{self.root}: another process node uses this directory: give each its own") from None
+            raise ConfigError(
+                f"{self.root}: another process node uses this directory: use a separate one for each"
+            ) from None
         try:
             yield
         finally:
             os.close(lock)
 
     def pod(self, pod: Pod) -> PodDirectory:
-        """Give the files of a pod; nothing is made before it is needed."""
+        """Return the files of a pod; nothing is made before it is needed."""
         name = f"{checked(pod.namespace)}_{checked(pod.name)}"
         return PodDirectory(self.root / "pods" / _unique(name, pod.uid))
 
     def remove_pods_but(self, uids: set[str]) -> None:
-        """Remove the files of pods that are no more."""
+        """Remove the files of all other pods."""
         for entry in (self.root / "pods").glob("*"):
             if entry.name.rpartition("_")[2] not in uids:
                 PodDirectory(entry).remove()
 
     def claim(self, namespace: str, name: str, uid: str) -> Path:
-        """Give the directory that stands for a persistent volume."""
+        """Return the directory that stands for a persistent volume."""
         return _made(self.root / "claims" / checked(namespace) / _unique(checked(name), uid))
 
     def remove_claim(self, namespace: str, name: str, uid: str) -> None:
@@ -93,13 +95,13 @@ class NodeDirectory:
         shutil.rmtree(self.claim(namespace, name, uid), ignore_errors=True)
 
     def remove_claims_but(self, uids: set[str]) -> None:
-        """Remove persistent volumes whose claims are no more."""
+        """Remove the persistent volumes of all other claims."""
         for entry in (self.root / "claims").glob("*/*"):
             if entry.name.rpartition("_")[2] not in uids:
                 shutil.rmtree(entry, ignore_errors=True)
 
     def read(self, name: str) -> dict[str, str]:
-        """Read a table of texts that was kept; an unreadable one counts as empty."""
+        """Read a stored table of texts; an unreadable one counts as empty."""
         with contextlib.suppress(OSError, ValueError):
             table = json.loads((self.root / checked(name)).read_text())
             if isinstance(table, dict):
@@ -107,7 +109,7 @@ class NodeDirectory:
         return {}
 
     def keep(self, name: str, table: dict[str, str]) -> None:
-        """Keep a table of texts: all of it or, if this program ends meanwhile, the one before."""
+        """Store a table of texts atomically."""
         path = self.root / checked(name)
         beside = path.with_suffix(".new")
         beside.write_text(json.dumps(table))
@@ -124,7 +126,7 @@ def wipe(directory: Path) -> None:
 
 
 def _unique(name: str, uid: str) -> str:
-    """Give a name that people recognise and nobody else has; objects may have longer names than files."""
+    """Return a recognisable, unique file name; objects may have longer names than files."""
     return f"{name[:_READABLE]}_{checked(uid)}"
 
 

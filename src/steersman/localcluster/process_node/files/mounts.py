@@ -1,12 +1,12 @@
-"""Where a container's mounts are on this machine, and texts that speak of them. Pure.
+"""Where a container's mounts are on this machine, and how texts refer to them. Pure.
 
-A process of this machine sees this machine's files, so a path below a mount is replaced by the directory that stands
-for it, in whatever text is handed to the process. A path is replaced where it stands as a path of its own: ``/data`` in
+A process of this machine sees this machine's files, so a path below a mount is replaced by the directory that provides
+it, in every text that is passed to the process. A path is replaced only where it is complete: ``/data`` in
 ``--dir=/data/db`` and ``file:///data``, but not in ``/database`` or ``/my/data``.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 
 class Mounts:
@@ -20,17 +20,13 @@ class Mounts:
         self._pattern = re.compile(rf"(?:(?<=://)|(?<![\w./~-]))(?:{joined})(?![\w.-])") if paths else None
 
     def rewrite(self, text: str) -> str:
-        """Replace every path below a mount."""
+        """Return a text with every path below a mount replaced."""
         if self._pattern is None:
             return text
         return self._pattern.sub(lambda match: self._places[match[0]], text)
 
-    def rewrite_all(self, texts: Iterable[str]) -> list[str]:
-        """Replace every path below a mount, in each text."""
-        return [self.rewrite(text) for text in texts]
-
     def place_of(self, path: str) -> str | None:
-        """Give where a path of the container is on this machine; ``None`` outside of all mounts."""
+        """Return where a path of the container is on this machine; ``None`` outside of all mounts."""
         rewritten = self.rewrite(_clean(path))
         return None if rewritten == _clean(path) else rewritten
 

@@ -15,7 +15,7 @@ from steersman.kinds.core_v1 import (
     Volume,
     VolumeProjection,
 )
-from steersman.localcluster.process_node.containers.downward import Surroundings, field_value, resource_value
+from steersman.localcluster.process_node.containers.downward import NodeFacts, field_value, resource_value
 from steersman.localcluster.process_node.containers.environment import Sources
 from steersman.localcluster.process_node.containers.problem import MountError
 
@@ -28,29 +28,29 @@ class File:
 
     content: bytes = field(repr=False)
     mode: int = _MODE
-    #: Whether it speaks of paths of the container, so that those below mounts are to be replaced.
+    #: Whether it may contain paths of the container, so that those below mounts are replaced.
     is_text: bool = False
 
 
 def is_projected(volume: Volume) -> bool:
-    """Whether a volume's content comes from the API."""
+    """Return whether a volume's content comes from the API."""
     return any(part is not None for part in (volume.config_map, volume.secret, volume.downward_api, volume.projected))
 
 
-def projected_files(volume: Volume, pod: Pod, sources: Sources, around: Surroundings) -> dict[str, File]:
-    """Give path → file of a volume. Tokens of service accounts are not among them: see `token_requests`."""
+def projected_files(volume: Volume, pod: Pod, sources: Sources, facts: NodeFacts) -> dict[str, File]:
+    """Return path → file of a volume. Tokens of service accounts are not among them: see `token_requests`."""
     projected = volume.projected or ProjectedVolumeSource(sources=[_as_projection(volume)], default_mode=_mode(volume))
     files: dict[str, File] = {}
     mode = _MODE if projected.default_mode is None else projected.default_mode
     for part in projected.sources or ():
-        files.update(_files(part, pod, sources, around, mode))
+        files.update(_files(part, pod, sources, facts, mode))
     for path in files:
         check_path(path)
     return files
 
 
 @dataclass(frozen=True, slots=True)
-class TokenWanted:
+class ProjectedToken:
     """A token that a volume wants."""
 
     path: str
@@ -58,18 +58,18 @@ class TokenWanted:
     seconds: int
 
 
-def tokens_wanted(volume: Volume) -> list[TokenWanted]:
-    """Give the tokens that a volume wants of the pod's service account."""
+def tokens_wanted(volume: Volume) -> list[ProjectedToken]:
+    """Return the tokens that a volume wants of the pod's service account."""
     wanted = []
     for part in (volume.projected.sources if volume.projected else None) or ():
         if (token := part.service_account_token) is not None:
             check_path(token.path)
-            wanted.append(TokenWanted(token.path, token.audience or "", token.expiration_seconds or 3600))
+            wanted.append(ProjectedToken(token.path, token.audience or "", token.expiration_seconds or 3600))
     return wanted
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that leads out of its volume."""
+    """Reject a path that leads out of its volume."""
     parts = path.split("/")
     if not path or path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
         raise MountError(f"{path!r} is not a path inside a volume")
@@ -83,7 +83,7 @@ def _mode(volume: Volume) -> int | None:
 
 
 def _as_projection(volume: Volume) -> VolumeProjection:
-    """Give a volume of one source as a part of a projected one, which has the same meaning."""
+    """Return a volume of one source as a part of a projected one, which has the same meaning."""
     if (config_map := volume.config_map) is not None:
         part = ConfigMapProjection(name=config_map.name, items=config_map.items, optional=config_map.optional)
         return VolumeProjection(config_map=part)
@@ -96,7 +96,7 @@ def _as_projection(volume: Volume) -> VolumeProjection:
 
 
 def _files(
-    part: VolumeProjection, pod: Pod, sources: Sources, around: Surroundings, mode: int
+    part: VolumeProjection, pod: Pod, sources: Sources, facts: NodeFacts, mode: int
 ) -> Iterator[tuple[str, File]]:
     if (config_map := part.config_map) is not None:
         found = sources.config_map(pod.namespace, config_map.name or "")
@@ -113,7 +113,7 @@ def _files(
         yield from _selected(secrets, secret.items, mode, texts={}, what=f"secret {secret.name}")
     if part.downward_api is not None:
         for item in part.downward_api.items or ():
-            yield item.path, File(_downward(item, pod, around).encode(), item.mode or mode)
+            yield item.path, File(_downward(item, pod, facts).encode(), item.mode or mode)
     if part.cluster_trust_bundle is not None or part.pod_certificate is not None:
         raise MountError("a process node provides no trust bundles and no pod certificates")
 
@@ -138,12 +138,12 @@ def _selected(
         yield item.path, File(content[item.key], mode if item.mode is None else item.mode, is_text=item.key in texts)
 
 
-def _downward(item: DownwardAPIVolumeFile, pod: Pod, around: Surroundings) -> str:
+def _downward(item: DownwardAPIVolumeFile, pod: Pod, facts: NodeFacts) -> str:
     if item.field_ref is not None:
-        return field_value(item.field_ref.field_path, pod, around)
+        return field_value(item.field_ref.field_path, pod, facts)
     if item.resource_field_ref is None:
         return ""
     named = item.resource_field_ref.container_name
     every: list[Container] = [*(pod.spec.init_containers or ()), *pod.spec.containers]
     target = next((container for container in every if container.name == named), pod.spec.containers[0])
-    return resource_value(item.resource_field_ref, target, around)
+    return resource_value(item.resource_field_ref, target, facts)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from steersman.kinds.core_v1 import Container, PersistentVolumeClaim, Pod, Volume, VolumeMount
-from steersman.localcluster.process_node.containers.downward import Surroundings
+from steersman.localcluster.process_node.containers.downward import NodeFacts
 from steersman.localcluster.process_node.containers.environment import Sources
 from steersman.localcluster.process_node.containers.expansion import expand
 from steersman.localcluster.process_node.containers.problem import MountError
@@ -27,7 +27,7 @@ class Inventory(Sources, Protocol):
     """Where everything is looked up that volumes are made of."""
 
     def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None:
-        """Give a claim, if there is one."""
+        """Return a claim, if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +38,13 @@ class PodVolumes:
     directory: PodDirectory
     node: NodeDirectory
     inventory: Inventory
-    around: Surroundings
+    facts: NodeFacts
 
     def mount(self, container: Container, variables: dict[str, str], tokens: dict[tuple[str, str], str]) -> Mounts:
-        """Provide what a container mounts; ``MountError`` says what is missing.
+        """Provide the mounts of a container; raise ``MountError`` if something is missing.
 
-        Content that comes from the API is written for each container anew: files of config maps speak of paths, and
-        another container may have mounted something else there.
+        Content that comes from the API is written for each container separately: files of config maps contain paths,
+        and another container may have mounted something else there.
         """
         places = {_termination_path(container): str(self.termination_log(container))}
         for mount in container.volume_mounts or ():
@@ -61,18 +61,18 @@ class PodVolumes:
         return mounts
 
     def refresh(self, container: Container, mounts: Mounts, tokens: dict[tuple[str, str], str]) -> None:
-        """Bring content that comes from the API up to date; what has become impossible stays as it is."""
+        """Update content that comes from the API; content that has become impossible stays unchanged."""
         for mount in container.volume_mounts or ():
             volume = self._volume(mount.name)
             if is_projected(volume) and not (mount.sub_path or mount.sub_path_expr):
                 self._write(container, volume, mounts, tokens)
 
     def termination_log(self, container: Container) -> Path:
-        """Give where a container leaves a message about its end."""
+        """Return where a container leaves a message about its end."""
         return self.directory.container(container.name) / "termination-log"
 
     def root_of(self, name: str) -> Path:
-        """Give the directory of a volume of the pod that containers can write to."""
+        """Return the directory of a volume of the pod that containers can write to."""
         volume = self._volume(name)
         if volume.empty_dir is not None or volume.ephemeral is not None:
             return self.directory.scratch(name)
@@ -113,7 +113,7 @@ class PodVolumes:
         return self.directory.container(container.name) / "volumes" / volume.name
 
     def _write(self, container: Container, volume: Volume, mounts: Mounts, tokens: dict[tuple[str, str], str]) -> None:
-        files = projected_files(volume, self.pod, self.inventory, self.around)
+        files = projected_files(volume, self.pod, self.inventory, self.facts)
         written = {path: _rewritten(file, mounts) for path, file in files.items()}
         for token in tokens_wanted(volume):
             written[token.path] = File(tokens[volume.name, token.path].encode(), 0o600)

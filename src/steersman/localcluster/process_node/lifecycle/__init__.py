@@ -1,1 +1,1 @@
-"""The rules of a pod's life on its node: start, probe, stop, restart. Pure; start with ``pod_life``."""
+"""The rules of a pod's life cycle on its node: start, probe, stop, restart. Pure; start with ``pod_lifecycle``."""

@@ -1,4 +1,4 @@
-"""What the rules of a pod's life ask for, as values: the node carries them out and reports what came of it."""
+"""The actions of a pod's life cycle as values: the node carries them out and reports the results."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -8,14 +8,14 @@ from steersman.localcluster.process_node.lifecycle.probe_watch import ProbeKind
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Start a container; answered by `ContainerLife.started` or `start_failed`."""
+    """Start a container; answered by `ContainerLifecycle.started` or `start_failed`."""
 
     container: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Ask a probe; answered by `ContainerLife.probed`."""
+class RunProbe:
+    """Run a probe; its result goes to `ContainerLifecycle.probed`."""
 
     container: str
     kind: ProbeKind
@@ -24,7 +24,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class RunHook:
-    """Run what a container wants done after it starts or before it stops; answered by `ContainerLife.hook_done`."""
+    """Run what a container wants done after it starts or before it stops; see `ContainerLifecycle.hook_done`."""
 
     container: str
     hook: Literal["postStart", "preStop"]
@@ -32,7 +32,7 @@ class RunHook:
 
 @dataclass(frozen=True, slots=True)
 class SendSignal:
-    """Send a signal to every process of a container; their end is reported by `ContainerLife.exited`."""
+    """Send a signal to every process of a container; their end is reported by `ContainerLifecycle.exited`."""
 
     container: str
     #: Its name, such as ``SIGTERM``.
@@ -40,12 +40,12 @@ class SendSignal:
 
 
 @dataclass(frozen=True, slots=True)
-class Tell:
-    """Tell people of something, as an Event."""
+class EmitEvent:
+    """Emit an Event."""
 
     reason: str
     note: str
     is_warning: bool = False
 
 
-Action: TypeAlias = Start | Ask | RunHook | SendSignal | Tell
+Action: TypeAlias = Start | RunProbe | RunHook | SendSignal | EmitEvent

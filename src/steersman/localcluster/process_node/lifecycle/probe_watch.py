@@ -6,8 +6,8 @@ from enum import Enum
 from steersman.kinds.core_v1 import Container, Probe
 
 _PERIOD, _TIMEOUT, _FAILURES = 10, 1, 3
-#: Seconds before a container that has never been ready is asked again, at first; then twice as long each time, up to
-#: the period. A kubelet waits a whole period; on a laptop nobody has so much time, and no count depends on it.
+#: Seconds before a container that has never been ready is probed again, at first; doubled each time, up to the period.
+#: A kubelet waits a whole period; on a laptop that is too long, and no count depends on it.
 _EAGER = 0.1
 
 
@@ -27,7 +27,7 @@ class ProbeWatch:
     probe: Probe
     #: When it is asked next.
     due: float
-    #: What is believed. A container is alive until proven dead, and neither started nor ready until proven so.
+    #: The current result. A container is alive until proven dead, and neither started nor ready until proven so.
     is_good: bool
     is_under_way: bool = False
     _began: float = 0.0
@@ -37,7 +37,7 @@ class ProbeWatch:
 
     @classmethod
     def begin(cls, kind: ProbeKind, probe: Probe, now: float) -> "ProbeWatch":
-        """Begin to watch a container that has just been started."""
+        """Return the watch of a container that has just been started."""
         return cls(kind, probe, now + (probe.initial_delay_seconds or 0), is_good=kind is ProbeKind.LIVENESS)
 
     @property
@@ -52,15 +52,15 @@ class ProbeWatch:
 
     @property
     def is_eager(self) -> bool:
-        """Whether it is asked more often than its period says, because the container has yet to become ready."""
+        """Whether it is probed more often than its period, because the container has yet to become ready."""
         return self.kind is ProbeKind.READINESS and not self._was_good
 
     def ask(self, now: float) -> None:
-        """Take note that it is being asked."""
+        """Note that the probe is running."""
         self.is_under_way, self._began = True, now
 
     def answer(self, now: float, *, is_success: bool) -> None:
-        """Take note of an answer."""
+        """Handle a result."""
         self.is_under_way = False
         period = float(self.probe.period_seconds or _PERIOD)
         if self.is_eager and not is_success:
@@ -76,7 +76,7 @@ class ProbeWatch:
 
 
 def probes_of(container: Container, now: float) -> dict[ProbeKind, ProbeWatch]:
-    """Begin all probes that a container declares."""
+    """Return the watches of all probes that a container declares."""
     declared = {
         ProbeKind.STARTUP: container.startup_probe,
         ProbeKind.LIVENESS: container.liveness_probe,

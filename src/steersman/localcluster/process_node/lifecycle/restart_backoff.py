@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-#: The longest wait in seconds; a run that comes so much later than the last restart, twice, begins anew.
+#: The longest wait in seconds; after a run of twice that time the back-off is reset.
 LIMIT = 300.0
 
 
@@ -16,11 +16,11 @@ class RestartBackoff:
     _restarted_at: float | None = None
 
     def due(self, ended_at: float) -> float:
-        """Give when a container that ended then may run again. The wait counts from its end."""
+        """Return when a container that ended then may run again. The wait counts from its end."""
         return ended_at if self._is_forgotten(ended_at) else ended_at + self._wait
 
     def restarted(self, now: float) -> None:
-        """Take note that it runs again: the next wait is longer, unless the last restart is long ago."""
+        """Note a restart: the next wait is longer, unless the last restart was long ago."""
         self._wait = self.base if self._is_forgotten(now) else min(self._wait * 2, max(LIMIT, self.base))
         self._restarted_at = now
 

@@ -1,1 +1,1 @@
-"""Processes of the node: started in sessions of their own, connected by pipes or terminals, ended with the node."""
+"""Processes of the node: started in separate sessions, connected by pipes or terminals, ended with the node."""

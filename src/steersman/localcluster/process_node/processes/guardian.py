@@ -1,9 +1,9 @@
-"""Ends the processes of a node whose program has ended, however that happened.
+"""Ends the processes of a node whose program has ended, in whatever way.
 
-It is both a module of the node and a program of its own: ``python guardian.py MARK`` reads lines from the node, ``+``
-or ``-`` with the number of a process group, and when the node's end of the pipe closes it ends every group left and
-every process that carries the node's mark in its environment. A program that is killed with -9 closes its pipes too.
-It uses only the standard library, because it runs without anybody's site packages.
+It is both a module of the node and a separate program: ``python guardian.py MARK`` reads lines from the node, ``+`` or
+``-`` with the number of a process group. When the node's end of the pipe closes, it ends every group left and every
+process that carries the node's mark in its environment. A program that is killed with -9 closes its pipes too. It uses
+only the standard library, because it runs without site packages.
 """
 
 import os
@@ -14,17 +14,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-#: The variable by which a process is known to be one of a node.
+#: The environment variable that marks a process of a node.
 VARIABLE = "STEERSMAN_NODE"
 _PROC = Path("/proc")
-#: Rounds of looking for marked processes: whoever forks while being looked for is found in the next one.
+#: Rounds of the search for marked processes: a process that forks during one is found in the next.
 _ROUNDS = 10
 #: Where a process's start time is among the fields after its name in ``/proc/<pid>/stat``.
 _START = 19
 
 
 def started_at(pid: int) -> str:
-    """Give when a process was started, in whatever form this machine tells; empty if there is none."""
+    """Return the start time of a process, in the form of this system; empty if there is none."""
     if _PROC.is_dir():
         with suppress(OSError, IndexError):
             return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[_START]
@@ -43,16 +43,16 @@ def end_group(group: int, number: int = signal.SIGKILL) -> None:
 
 
 def end_recorded(groups: Iterable[tuple[int, str]]) -> None:
-    """End groups whose leader was started at a known time; whoever has got its number since is left alone."""
+    """End groups whose leader was started at a known time; a process that got its number since is left alone."""
     for group, start in groups:
         now = started_at(group)
-        # A leader that is gone leaves its number to its group for as long as the group has members.
+        # An ended leader leaves its number to its group for as long as the group has members.
         if now in (start, ""):
             end_group(group)
 
 
 def end_marked(mark: str) -> None:
-    """End every process that carries a node's mark, wherever it has moved itself; only where there is ``/proc``."""
+    """End every process that carries a node's mark, in whatever group; only where there is ``/proc``."""
     wanted = f"{VARIABLE}={mark}".encode()
     for _ in range(_ROUNDS):
         found = [pid for pid in _pids() if wanted in _environment(pid)]
@@ -70,12 +70,12 @@ def _pids() -> list[int]:
 def _environment(pid: int) -> list[bytes]:
     try:
         return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:  # somebody else's, or gone
+    except OSError:  # of another user, or ended
         return []
 
 
 def main(mark: str) -> None:
-    """Follow the node until it is gone, then end what it left."""
+    """Wait until the node has ended, then end the processes it left."""
     groups: set[int] = set()
     for line in sys.stdin:
         sign, number = line[:1], int(line[1:])

@@ -1,4 +1,4 @@
-"""The ends of pipes and terminals whose other ends are handed to processes."""
+"""The ends of pipes and terminals whose other ends are passed to processes."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ from contextlib import suppress
 from steersman.clock import Clock
 
 _CHUNK = 32 * 1024
-#: Seconds that are waited for what a process wrote last, if somebody else holds its pipe open.
+#: Seconds to wait for the last output of a process if another process holds its pipe open.
 _LAST_WORDS = 1.0
 
 
@@ -16,7 +16,7 @@ class OutputPipe:
     """Reads what comes out of a process: by `read`, or piece by piece by `chunk`."""
 
     def __init__(self, reading: int | None = None, descriptor: int = -1) -> None:
-        """Make a pipe, or take the two ends of a terminal: one to read from, one for the process."""
+        """Create a pipe, or use the two ends of a terminal: one to read from, one for the process."""
         #: The process's end; close it here by `handed_over` once the process has it.
         self.descriptor = descriptor
         if reading is None:
@@ -26,13 +26,13 @@ class OutputPipe:
         self._ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def handed_over(self) -> None:
-        """Close this program's copy of the process's end: when the process has closed its own, the pipe ends."""
+        """Close this program's copy of the process's end, so that the pipe ends when the process closes its own."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
 
     def read(self, take: Callable[[bytes], None]) -> None:
-        """Hand over everything that comes, until the end."""
+        """Pass on everything that arrives, until the end."""
 
         def ready() -> None:
             data = self._now()
@@ -60,16 +60,16 @@ class OutputPipe:
         return b""
 
     def _now(self) -> bytes | None:
-        """Give what is there now: ``None`` if nothing is, empty at the end."""
+        """Return the available bytes: ``None`` if there are none yet, empty at the end."""
         try:
             return os.read(self._reading, _CHUNK)
         except BlockingIOError:
             return None
-        except OSError:  # nobody is on the other side of a terminal any more
+        except OSError:  # the other side of a terminal is closed
             return b""
 
     async def wait_end(self, clock: Clock) -> None:
-        """Wait for the end of what is written, a while at most, and close."""
+        """Wait for the end of the output, with a timeout, and close."""
         with suppress(TimeoutError):
             async with clock.timeout(_LAST_WORDS):
                 await self._ended
@@ -90,7 +90,7 @@ class InputPipe:
     """Writes what a process reads."""
 
     def __init__(self, writing: int | None = None) -> None:
-        """Make a pipe, or take a copy of one end of a terminal."""
+        """Create a pipe, or use a copy of one end of a terminal."""
         self.descriptor = -1
         if writing is None:
             self.descriptor, writing = os.pipe()
@@ -124,7 +124,7 @@ class InputPipe:
                     loop.remove_writer(self._writing)
 
     def close(self) -> None:
-        """Let the process see the end of its input."""
+        """Close the pipe, which ends the input of the process."""
         self.handed_over()
         if self._writing >= 0:
             asyncio.get_running_loop().remove_writer(self._writing)

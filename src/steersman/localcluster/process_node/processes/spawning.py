@@ -1,4 +1,4 @@
-"""Starts the processes of a node, each the leader of its own session and group, and lets none outlive it."""
+"""Starts the processes of a node, each the leader of its own session and group, and ends all of them with it."""
 
 import asyncio
 import os
@@ -60,7 +60,7 @@ class LocalProcess:
         end_group(self.pid, signal.Signals[name])
 
     async def wait(self) -> int:
-        """Wait for its end, and give its exit code as a shell counts it."""
+        """Wait for its end, and return its exit code as a shell counts it."""
         code = await self._process.wait()
         return code if code >= 0 else _SIGNALLED - code
 
@@ -80,12 +80,12 @@ class Processes:
 
     @property
     def guardian_pid(self) -> int:
-        """The number of the process that ends the others when this program is gone."""
+        """The number of the process that ends the others when this program ends."""
         return self._guardian.pid if self._guardian is not None else 0
 
     @asynccontextmanager
     async def guarded(self) -> AsyncIterator[None]:
-        """End what an earlier node left; start processes inside the block; none of them is left after it."""
+        """End the processes that an earlier node left; inside the block processes can be started, and end with it."""
         end_recorded((int(group), start) for group, start in self._directory.read(_RECORD).items())
         end_marked(self._mark)
         self._keep()
@@ -110,7 +110,7 @@ class Processes:
             self._keep()
 
     async def start(self, program: Program, streams: Streams) -> LocalProcess:
-        """Start a program; ``ProgramError`` if it cannot be executed."""
+        """Start a program; raise ``ProgramError`` if it cannot be executed."""
         try:
             process = await asyncio.create_subprocess_exec(
                 *program.arguments,
@@ -129,7 +129,7 @@ class Processes:
         return LocalProcess(process)
 
     def ended(self, process: LocalProcess) -> None:
-        """Take note that a process has ended, and end what it left of its group."""
+        """Handle the end of a process: end the rest of its group."""
         end_group(process.pid)
         if self._groups.pop(process.pid, None) is not None:
             self._tell(f"-{process.pid}\n")
@@ -144,6 +144,6 @@ class Processes:
 
 
 def base_environment(home: Path, hostname: str) -> dict[str, str]:
-    """Give the variables that every process has; of this program's own only where programs are and the language."""
+    """Return the variables that every process has; of this program's own only where programs are and the language."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "TZ") if name in os.environ}
     return {"PATH": os.defpath, **kept, "HOME": str(home), "TMPDIR": str(home), "HOSTNAME": hostname}

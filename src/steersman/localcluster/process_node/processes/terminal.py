@@ -1,4 +1,4 @@
-"""A terminal for a command: both ends of it, and the program that makes it the command's own.
+"""A terminal for a command: both ends of it, and the program that makes it the controlling one.
 
 As a program (``python terminal.py PROGRAM ARGUMENT…``) it makes its standard input the terminal that controls the
 session, which only a process of the session can do, and becomes the command.
@@ -13,17 +13,17 @@ from collections.abc import Sequence
 
 
 def open_terminal() -> tuple[int, int]:
-    """Give the near end, which is read and written here, and the far end for the process."""
+    """Return the near end, which is read and written here, and the far end for the process."""
     return os.openpty()
 
 
 def resize(descriptor: int, width: int, height: int) -> None:
-    """Tell whoever is on a terminal how large it is."""
+    """Set the size of a terminal."""
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", height & 0xFFFF, width & 0xFFFF, 0, 0))
 
 
 def on_terminal(arguments: Sequence[str]) -> list[str]:
-    """Give the command that runs a command on the terminal that it is handed."""
+    """Return the command that runs a command on the terminal that it is handed."""
     return [sys.executable, "-I", "-S", __file__, *arguments]
 
 

@@ -1,4 +1,4 @@
-"""One command that somebody runs inside a container, over a WebSocket: `kubectl exec`."""
+"""One command that a client runs inside a container over a WebSocket: `kubectl exec`."""
 
 import asyncio
 import os
@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 
 from steersman.clock import Clock
 from steersman.errors import DecodeError
-from steersman.localcluster.process_node.containers.container_world import ContainerWorld
+from steersman.localcluster.process_node.containers.container_context import ContainerContext
 from steersman.localcluster.process_node.containers.problem import StartError
 from steersman.localcluster.process_node.processes.pipes import InputPipe, OutputPipe
 from steersman.localcluster.process_node.processes.spawning import LocalProcess, Processes, Streams
 from steersman.localcluster.process_node.processes.terminal import on_terminal, open_terminal, resize
 from steersman.objects.codec import decode_json
-from steersman.protocol.remote_command import Channel, ended, failed, message
-from steersman.protocol.websocket import WebSocket
+from steersman.protocol.remote.remote_command import Channel, ended, failed, message
+from steersman.protocol.remote.websocket import WebSocket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExecWish:
-    """What is to be run, and what of it is wanted."""
+class ExecRequest:
+    """The command to run, and which of its streams are wanted."""
 
     command: Sequence[str]
     stdin: bool = False
@@ -30,21 +30,21 @@ class ExecWish:
 
 
 class ExecSession:
-    """A command and who speaks with it."""
+    """A command and its client."""
 
-    def __init__(self, socket: WebSocket, wish: ExecWish, clock: Clock) -> None:
+    def __init__(self, socket: WebSocket, request: ExecRequest, clock: Clock) -> None:
         self._socket = socket
-        self._wish = wish
+        self._request = request
         self._clock = clock
         self._input: InputPipe | None = None
         self._outputs: dict[Channel, OutputPipe] = {}
         #: The near end of the terminal, if there is one.
         self._terminal = -1
 
-    async def run(self, world: ContainerWorld, processes: Processes) -> None:
-        """Run the command to its end and tell how it ended; when nobody listens any more it is ended."""
+    async def run(self, context: ContainerContext, processes: Processes) -> None:
+        """Run the command to its end and send its exit status; it is ended when the client disconnects."""
         try:
-            process = await self._start(world, processes)
+            process = await self._start(context, processes)
         except StartError as error:
             self._socket.send(message(Channel.ERROR, failed(f"error executing command in container: {error}")))
             self._close()
@@ -56,9 +56,9 @@ class ExecSession:
             processes.ended(process)
             self._close()
 
-    async def _start(self, world: ContainerWorld, processes: Processes) -> LocalProcess:
-        program = world.program(self._wish.command)
-        if self._wish.tty:
+    async def _start(self, context: ContainerContext, processes: Processes) -> LocalProcess:
+        program = context.program(self._request.command)
+        if self._request.tty:
             near, far = open_terminal()
             self._terminal = near
             self._outputs = {Channel.STDOUT: OutputPipe(near, far)}
@@ -66,9 +66,9 @@ class ExecSession:
             streams = Streams(stdin=far, stdout=far, stderr=far)
             program = replace(program, arguments=on_terminal(program.arguments))
         else:
-            outputs = {Channel.STDOUT: self._wish.stdout, Channel.STDERR: self._wish.stderr}
+            outputs = {Channel.STDOUT: self._request.stdout, Channel.STDERR: self._request.stderr}
             self._outputs = {channel: OutputPipe() for channel, is_wanted in outputs.items() if is_wanted}
-            self._input = InputPipe() if self._wish.stdin else None
+            self._input = InputPipe() if self._request.stdin else None
             wanted = {channel: pipe.descriptor for channel, pipe in self._outputs.items()}
             streams = Streams(
                 stdin=asyncio.subprocess.DEVNULL if self._input is None else self._input.descriptor,
@@ -91,7 +91,7 @@ class ExecSession:
             code = await process.wait()
             processes.ended(process)
             for task in speaking:
-                # What somebody else holds open does not hold up the end.
+                # A pipe that another process holds open does not delay the end.
                 with suppress(TimeoutError):
                     async with self._clock.timeout(1.0):
                         await asyncio.wait({task})
@@ -100,7 +100,7 @@ class ExecSession:
         return code
 
     async def _listen(self, process: LocalProcess) -> None:
-        """Hand over what the other side says; when it goes, the command goes too."""
+        """Pass on the client's input; end the command when the client disconnects."""
         with suppress(DecodeError):
             while (said := await self._socket.receive()) is not None:
                 await self._heed(said)

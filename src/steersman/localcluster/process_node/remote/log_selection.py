@@ -10,7 +10,7 @@ from steersman.localcluster.process_node.containers.container_log import Entry
 
 @dataclass(slots=True, kw_only=True)
 class LogSelection:
-    """What somebody wants to see of a log."""
+    """The part of a log that a client requested."""
 
     tail: int | None = None
     since: datetime | None = None
@@ -22,7 +22,7 @@ class LogSelection:
     _is_inside: bool = False
 
     def begin(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Give what is to be shown of what there is already."""
+        """Return the existing entries to send."""
         wanted = [entry for entry in entries if self.is_wanted(entry)]
         if self.tail is None:
             return wanted
@@ -32,12 +32,12 @@ class LogSelection:
         return [entry for line in lines for entry in line]
 
     def is_wanted(self, entry: Entry) -> bool:
-        """Whether an entry is recent enough and of the right stream."""
+        """Return whether an entry is recent enough and of the right stream."""
         is_recent = self.since is None or entry.time >= self.since
         return is_recent and self.stream in ("All", entry.stream.capitalize())
 
     def encode(self, entry: Entry) -> bytes:
-        """Print an entry, as far as the limit allows; pieces of a line are put together again."""
+        """Return an entry as bytes, within the limit; pieces of a line are joined."""
         time = b""
         if self.timestamps and not self._is_inside:
             time = f"{entry.time.isoformat(timespec='microseconds').removesuffix('+00:00')}000Z ".encode()
@@ -55,7 +55,7 @@ class LogSelection:
 
 
 def _lines(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """Put the pieces of each line together."""
+    """Yield the pieces of each line."""
     pieces: list[Entry] = []
     for entry in entries:
         pieces.append(entry)

@@ -1,4 +1,4 @@
-"""Sends a container's log to whoever asked for it, and goes on while it is written."""
+"""Sends a container's log to a client, and follows it while it is written."""
 
 import asyncio
 from collections import deque
@@ -48,7 +48,7 @@ class LogStream:
             self._stream.abort()
 
     async def _send(self) -> bool:
-        """Send what the reader can take now; tells whether there will be more."""
+        """Send what the reader can take now; return whether there will be more."""
         while self._waiting and self._stream.is_writable:
             entry = self._waiting.popleft()
             if entry is None:

@@ -2,36 +2,35 @@
 
 from collections.abc import Awaitable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apiserver.messages.api_request import ApiRequest
 from steersman.apiserver.messages.info import Query
 from steersman.apiserver.status import Refusal, bad_request
-from steersman.localcluster.process_node.lifecycle.container_life import Stage
-from steersman.localcluster.process_node.remote.exec_session import ExecSession, ExecWish
+from steersman.json_types import JsonObject
+from steersman.localcluster.process_node.lifecycle.container_lifecycle import Stage
+from steersman.localcluster.process_node.remote.exec_session import ExecRequest, ExecSession
 from steersman.localcluster.process_node.remote.log_selection import LogSelection
 from steersman.localcluster.process_node.remote.log_stream import LogStream
 from steersman.localcluster.process_node.remote.port_forward import PROTOCOL, PortForward
 from steersman.objects.times import parse_time
 from steersman.protocol.http import Exchange
-from steersman.protocol.remote_command import PROTOCOLS
-from steersman.protocol.websocket import WebSocket, accept_headers, is_websocket, offered_protocols
+from steersman.protocol.remote.remote_command import PROTOCOLS
+from steersman.protocol.remote.websocket import WebSocket, accept_headers, is_websocket, offered_protocols
 
 if TYPE_CHECKING:
     from steersman.localcluster.process_node.node import ProcessNode
     from steersman.localcluster.process_node.pod_runner import PodRunner
 
-Document = dict[str, Any]
-
 
 class PodAccess:
-    """The way into the pods of one node; the API server has checked who is asking, and that there is such a pod."""
+    """Access to the pods of one node; the API server has authorized the request and found the pod."""
 
     def __init__(self, node: "ProcessNode") -> None:
         self._node = node
 
-    def handle(self, part: str, pod: Document, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
-        """Answer a request to a part of a pod."""
+    def handle(self, part: str, pod: JsonObject, request: ApiRequest, exchange: Exchange) -> Awaitable[None] | None:
+        """Handle a request to a subresource of a pod."""
         runner = self._node.pods.get(pod["metadata"]["uid"])
         if runner is None:
             raise Refusal(500, "InternalError", f"pod {pod['metadata']['name']} is not on its node yet, or no more")
@@ -82,7 +81,7 @@ class PodAccess:
         run = runner.runs.get(name)
         if run is None:
             raise Refusal(500, "InternalError", f'container "{name}" of pod {runner.pod.name} does not run')
-        wish = ExecWish(
+        command = ExecRequest(
             command=query.values.get("command", []),
             stdin=query.flag("stdin"),
             stdout=query.flag("stdout"),
@@ -90,7 +89,7 @@ class PodAccess:
             tty=query.flag("tty"),
         )
         socket = _upgrade(request, exchange, PROTOCOLS)
-        await ExecSession(socket, wish, self._node.clock).run(run.world, self._node.processes)
+        await ExecSession(socket, command, self._node.clock).run(run.context, self._node.processes)
 
     async def _port_forward(self, runner: "PodRunner", request: ApiRequest, exchange: Exchange) -> None:
         socket = _upgrade(request, exchange, (PROTOCOL,))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from steersman.errors import DecodeError
-from steersman.protocol.spdy import Accepted, Data, Frame, GoingAway, Opened, Ping, Reset, SpdyConnection
-from steersman.protocol.websocket import WebSocket
+from steersman.protocol.remote.spdy import Accepted, Data, Frame, GoingAway, Opened, Ping, Reset, SpdyConnection
+from steersman.protocol.remote.websocket import WebSocket
 
 PROTOCOL = "SPDY/3.1+portforward.k8s.io"
 _CHUNK = 32 * 1024
@@ -26,7 +26,7 @@ class _Request:
     port: int = 0
     error_stream: int = 0
     data_stream: int = 0
-    #: What is to be sent to the port; empty at the end.
+    #: Bytes for the port; empty at the end.
     outgoing: asyncio.Queue[bytes] = field(default_factory=lambda: asyncio.Queue(_MOST_WAITING), repr=False)
 
 
@@ -43,7 +43,7 @@ class PortForward:
         self._forwards: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Forward until the other side goes away."""
+        """Forward until the client disconnects."""
         async with asyncio.TaskGroup() as tasks:
             with suppress(DecodeError):
                 while (said := await self._socket.receive()) is not None:

@@ -31,7 +31,7 @@ _TOLERATED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class DaemonSetState:
     """A DaemonSet and what there is of it."""
 
     daemon_set: DaemonSet
@@ -43,31 +43,31 @@ class Situation:
     now: datetime
 
     def is_updated(self, pod: Pod) -> bool:
-        """Whether a pod has the present template."""
+        """Return whether a pod has the present template."""
         return pod.labels.get(HASH_LABEL) == self.update
 
     def is_up(self, pod: Pod) -> bool:
-        """Whether a pod can be counted on."""
+        """Return whether a pod can be counted on."""
         return not pod.is_deleting and is_available(pod, self.daemon_set.spec.min_ready_seconds, self.now)
 
     def chosen(self) -> list[Node]:
-        """Give the nodes that shall have a pod."""
+        """Return the nodes that shall have a pod."""
         pod = daemon_pod(self.daemon_set, None, self.update)
         return [node for node in self.nodes if should_run(pod, node)]
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class DaemonSetPlan:
     """Nodes that get a pod, and pods that are deleted."""
 
     create: list[Node]
     delete: list[Pod]
-    #: Those of the deleted ones that had ended by themselves.
+    #: Those of the deleted pods that had ended by themselves.
     failed: list[Pod]
 
 
 def daemon_pod(daemon_set: DaemonSet, node: Node | None, update: str) -> Pod:
-    """Make a pod that only one node takes, whatever is wrong with that node."""
+    """Return a pod that only one node takes, whatever the state of that node."""
     labels = {HASH_LABEL: update, GENERATION_LABEL: str(template_generation(daemon_set))}
     pod = pod_from(daemon_set.spec.template, prefix=f"{daemon_set.name}-", labels=labels)
     spec = pod.spec
@@ -87,13 +87,13 @@ def daemon_pod(daemon_set: DaemonSet, node: Node | None, update: str) -> Pod:
 
 
 def template_generation(daemon_set: DaemonSet) -> int:
-    """Give how often the template changed."""
+    """Return how often the template changed."""
     text = daemon_set.annotations.get("deprecated.daemonset.template.generation", "")
     return int(text) if text.isdecimal() else 0
 
 
 def node_of(pod: Pod) -> str:
-    """Give the node that a pod is on, or is meant for."""
+    """Return the node that a pod is on, or is meant for."""
     if pod.spec.node_name:
         return pod.spec.node_name
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
@@ -106,7 +106,7 @@ def node_of(pod: Pod) -> str:
 
 
 def should_run(pod: Pod, node: Node) -> bool:
-    """Whether a node shall have the pod."""
+    """Return whether a node shall have the pod."""
     if not is_wanted(pod, node):
         return False
     taints = [taint for taint in node.spec.taints or () if taint.effect in ("NoSchedule", "NoExecute")]
@@ -115,11 +115,11 @@ def should_run(pod: Pod, node: Node) -> bool:
     return all(tolerates(pod.spec.tolerations or (), taint) or taint.key == beginning.key for taint in taints)
 
 
-def next_steps(situation: Situation) -> Steps:
-    """Give the pods to make and to delete now."""
+def next_steps(situation: DaemonSetState) -> DaemonSetPlan:
+    """Return the pods to make and to delete now."""
     chosen = situation.chosen()
     names = {node.name for node in chosen}
-    steps = Steps([], [], [])
+    steps = DaemonSetPlan([], [], [])
     for name, pods in situation.pods.items():
         alive = [pod for pod in pods if not pod.is_deleting]
         failed = [pod for pod in alive if is_finished(pod)]
@@ -135,7 +135,7 @@ def next_steps(situation: Situation) -> Steps:
     return steps
 
 
-def _roll(situation: Situation, chosen: Sequence[Node], steps: Steps) -> None:
+def _roll(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPlan) -> None:
     strategy = situation.daemon_set.spec.update_strategy
     rolling = strategy.rolling_update if strategy is not None else None
     surge_text: IntOrString = (rolling.max_surge if rolling is not None else None) or 0
@@ -152,7 +152,7 @@ def _roll(situation: Situation, chosen: Sequence[Node], steps: Steps) -> None:
         _replace(situation, chosen, steps, missing)
 
 
-def _replace(situation: Situation, chosen: Sequence[Node], steps: Steps, missing: int) -> None:
+def _replace(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPlan, missing: int) -> None:
     """Delete outdated pods: broken ones at once, others while few enough nodes are without."""
     room = missing
     outdated = []
@@ -166,8 +166,8 @@ def _replace(situation: Situation, chosen: Sequence[Node], steps: Steps, missing
     steps.delete.extend(outdated[: max(room, 0)])
 
 
-def _surge(situation: Situation, chosen: Sequence[Node], steps: Steps, surge: int) -> None:
-    """Make new pods beside the old ones, which go when the new ones are up."""
+def _surge(situation: DaemonSetState, chosen: Sequence[Node], steps: DaemonSetPlan, surge: int) -> None:
+    """Create new pods beside the old ones, which are deleted when the new ones are ready."""
     room = surge
     waiting = []
     for node in chosen:
@@ -187,8 +187,8 @@ def _surge(situation: Situation, chosen: Sequence[Node], steps: Steps, surge: in
     steps.create.extend(waiting[: max(room, 0)])
 
 
-def status_of(situation: Situation) -> DaemonSetStatus:
-    """Give how a DaemonSet stands, before what this run does about it shows."""
+def status_of(situation: DaemonSetState) -> DaemonSetStatus:
+    """Return how a DaemonSet stands, before what this run does about it shows."""
     chosen = situation.chosen()
     names = {node.name for node in chosen}
     here = [_newest(situation, pods) for name, pods in situation.pods.items() if name in names]
@@ -206,6 +206,6 @@ def status_of(situation: Situation) -> DaemonSetStatus:
     )
 
 
-def _newest(situation: Situation, pods: Sequence[Pod]) -> Pod:
-    """Give the pod that counts for its node: one that is up, else the newest."""
+def _newest(situation: DaemonSetState, pods: Sequence[Pod]) -> Pod:
+    """Return the pod that counts for its node: an available one, otherwise the newest."""
     return max(pods, key=lambda pod: (situation.is_updated(pod), situation.is_up(pod)))

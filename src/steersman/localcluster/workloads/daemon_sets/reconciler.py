@@ -10,7 +10,7 @@ from steersman.localcluster.workloads.claiming import claimed, orphans
 from steersman.localcluster.workloads.controller_revisions import forget_revisions, synced_revisions
 from steersman.localcluster.workloads.daemon_sets.plan import (
     HASH_LABEL,
-    Situation,
+    DaemonSetState,
     daemon_pod,
     next_steps,
     node_of,
@@ -34,13 +34,13 @@ def _every(_daemon_set: DaemonSet, _node: Any) -> bool:
     DaemonSet, owns=[Pod, ControllerRevision], watches=[orphans(Pod, _selects), Chosen(Node, by=_every)]
 )
 async def reconcile(daemon_set: DaemonSet, ctx: Context[DaemonSet]) -> None:
-    """Make and delete pods until each chosen node has one of the present template."""
+    """Create and delete pods until each chosen node has one of the current template."""
     revisions = await synced_revisions(daemon_set, ctx, hash_label=HASH_LABEL)
     mine = await claimed(daemon_set, ctx, Pod, selector_of(daemon_set.spec.selector))
     by_node: dict[str, list[Pod]] = {}
     for pod in sorted(mine, key=lambda pod: pod.name):
         by_node.setdefault(node_of(pod), []).append(pod)
-    situation = Situation(
+    situation = DaemonSetState(
         daemon_set=daemon_set,
         nodes=sorted(await ctx.list(Node), key=lambda node: node.name),
         pods=by_node,

@@ -1,4 +1,4 @@
-"""Deployments: one ReplicaSet for each template they had, and pods that move from the old ones to the new one."""
+"""Deployments: one ReplicaSet for each template they had, and a rollout from the old ones to the new one."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -51,13 +51,13 @@ def _is_gone(change: Change) -> bool:
 @operator.reconciler(
     Deployment,
     owns=[ReplicaSet],
-    # A Recreate begins the new pods when the last old one is gone.
+    # With Recreate, new pods are created when the last old one is gone.
     watches=[orphans(ReplicaSet, _selects), Chosen(Pod, by=_waits_for, when=_is_gone)],
     while_deleting=True,
     workers=2,
 )
 async def reconcile(deployment: Deployment, ctx: Context[Deployment]) -> None:
-    """Take the next step of a rollout, and say how far it is."""
+    """Take the next step of a rollout, and update the status."""
     selector = selector_of(deployment.spec.selector)
     rollout = _Rollout(deployment, await claimed(deployment, ctx, ReplicaSet, selector), ctx)
     judging.judge_pausing(deployment, deployment.status, ctx.now())
@@ -81,7 +81,7 @@ class _Rollout:
         return [*self._old, *([self._new] if self._new is not None else [])]
 
     async def step(self) -> None:
-        """Do what can be done now; what follows comes with the changes that this causes."""
+        """Do what can be done now; the changes that this causes trigger the next step."""
         deployment = self._deployment
         if self._new is not None:
             await self._number(self._new)
@@ -96,7 +96,7 @@ class _Rollout:
             await self._recreate()
 
     def tell(self) -> None:
-        """Write down how far the rollout is, and come back when it should have gone on."""
+        """Write the status of the rollout, and requeue for its deadline."""
         deployment, now = self._deployment, self._ctx.now()
         status = judging.counted(deployment, self._all, self._new)
         judging.judge_availability(deployment, status, now)
@@ -159,7 +159,7 @@ class _Rollout:
         return new
 
     async def _taken(self, name: str) -> ReplicaSet:
-        """Give the ReplicaSet that has a name already, if it is our own: the answer to its creation was lost."""
+        """Return the ReplicaSet that has a name already, if it is our own: the answer to its creation was lost."""
         deployment = self._deployment
         found = await self._ctx.client.try_get(ReplicaSet, name, deployment.namespace)
         is_own = found is not None and found.controller is not None and found.controller.uid == deployment.uid
@@ -170,7 +170,7 @@ class _Rollout:
         return found
 
     async def _number(self, new: ReplicaSet) -> None:
-        """Make the new ReplicaSet the newest revision: after a rollback it is an old one."""
+        """Make the new ReplicaSet the newest revision; after a rollback it had an old number."""
         deployment, ctx = self._deployment, self._ctx
         annotate(new, deployment, next_revision(self._old))
         new.spec.min_ready_seconds = deployment.spec.min_ready_seconds
@@ -214,7 +214,7 @@ class _Rollout:
             await self._forget_history()
 
     async def _forget_history(self) -> None:
-        """Delete the oldest revisions beyond those that shall be kept."""
+        """Delete the oldest revisions beyond the limit."""
         limit = self._deployment.spec.revision_history_limit
         if limit is None:
             return

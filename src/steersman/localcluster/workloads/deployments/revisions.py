@@ -14,9 +14,9 @@ REVISION = "deployment.kubernetes.io/revision"
 HISTORY = "deployment.kubernetes.io/revision-history"
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAXIMUM = "deployment.kubernetes.io/max-replicas"
-#: The history of revision numbers may not grow for ever.
+#: Limit of the history of revision numbers.
 _MAX_HISTORY = 2000
-#: Annotations of a Deployment that its ReplicaSets do not get: they are about one object, or kept by the controller.
+#: Annotations of a Deployment that its ReplicaSets do not get: they are about one object, or set by the controller.
 _OWN = frozenset(
     {
         "kubectl.kubernetes.io/last-applied-configuration",
@@ -30,18 +30,18 @@ _OWN = frozenset(
 
 
 def replicas_of(obj: Deployment | ReplicaSet) -> int:
-    """Give how many replicas are wanted."""
+    """Return how many replicas are wanted."""
     return 1 if obj.spec.replicas is None else obj.spec.replicas
 
 
 def revision_of(obj: Deployment | ReplicaSet) -> int:
-    """Give the number of a revision; 0 if it has none."""
+    """Return the number of a revision; 0 if it has none."""
     text = obj.annotations.get(REVISION, "")
     return int(text) if text.isdecimal() else 0
 
 
 def by_age(replica_sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
-    """Sort ReplicaSets, oldest first."""
+    """Return ReplicaSets, oldest first."""
     return sorted(replica_sets, key=lambda one: (_born(one), one.name))
 
 
@@ -51,7 +51,7 @@ def _born(replica_set: ReplicaSet) -> float:
 
 
 def find_new(deployment: Deployment, replica_sets: Iterable[ReplicaSet]) -> ReplicaSet | None:
-    """Give the oldest ReplicaSet that has the Deployment's template."""
+    """Return the oldest ReplicaSet that has the Deployment's template."""
     wanted = canonical(deployment.spec.template)
     for one in by_age(replica_sets):
         if one.spec.template is not None and canonical(_without_hash(one.spec.template)) == wanted:
@@ -67,7 +67,7 @@ def _without_hash(template: PodTemplateSpec) -> PodTemplateSpec:
 
 
 def new_replica_set(deployment: Deployment, revision: int, replicas: int, max_replicas: int) -> ReplicaSet:
-    """Make the ReplicaSet of a Deployment's present template."""
+    """Return the ReplicaSet of a Deployment's current template."""
     name = template_hash(deployment.spec.template, deployment.status.collision_count)
     template = deepcopy(deployment.spec.template)
     metadata = template.metadata = template.metadata or ObjectMeta()
@@ -91,12 +91,12 @@ def new_replica_set(deployment: Deployment, revision: int, replicas: int, max_re
 
 
 def next_revision(old: Sequence[ReplicaSet]) -> int:
-    """Give the number that the newest revision has when these are the older ones."""
+    """Return the number of the newest revision, given the older ones."""
     return max((revision_of(one) for one in old), default=0) + 1
 
 
 def annotate(replica_set: ReplicaSet, deployment: Deployment, revision: int) -> None:
-    """Hand the Deployment's annotations down, and make the ReplicaSet the newest revision; numbers only grow."""
+    """Copy the Deployment's annotations, and make the ReplicaSet the newest revision; numbers only grow."""
     for name, value in deployment.annotations.items():
         if name not in _OWN:
             replica_set.annotations[name] = value
@@ -113,12 +113,12 @@ def annotate(replica_set: ReplicaSet, deployment: Deployment, revision: int) -> 
 
 
 def annotate_size(replica_set: ReplicaSet, desired: int, maximum: int) -> None:
-    """Note for which size of the Deployment a ReplicaSet has its own: that tells a scaling from a rollout."""
+    """Record for which size of the Deployment a ReplicaSet has its size: that distinguishes scaling from a rollout."""
     replica_set.annotations[DESIRED] = str(desired)
     replica_set.annotations[MAXIMUM] = str(maximum)
 
 
 def noted(replica_set: ReplicaSet, annotation: str) -> int | None:
-    """Give a size that was noted; ``None`` if there is none."""
+    """Return a size that was noted; ``None`` if there is none."""
     text = replica_set.annotations.get(annotation, "")
     return int(text) if text.isdecimal() else None

@@ -1,7 +1,7 @@
 """How far a rollout may go in one step: sizes of ReplicaSets, given those of all. Pure.
 
-Two promises are kept by every step: no more pods than ``replicas + maxSurge``, and no fewer available ones than
-``replicas - maxUnavailable``.
+Every step keeps two promises: no more pods than ``replicas + maxSurge``, and no fewer available ones than ``replicas -
+maxUnavailable``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,13 +29,13 @@ class Resize(NamedTuple):
 
 
 def is_rolling(deployment: Deployment) -> bool:
-    """Whether old pods make room one after another, and not all at once."""
+    """Return whether old pods make room one after another, and not all at once."""
     strategy = deployment.spec.strategy
     return strategy is None or strategy.type != "Recreate"
 
 
 def limits(deployment: Deployment) -> Limits:
-    """Give the limits in pods; without any room at all one pod may be missing."""
+    """Return the limits in pods; if both are zero, one pod may be unavailable."""
     if not is_rolling(deployment):
         return Limits(0, 0)
     rolling = deployment.spec.strategy.rolling_update if deployment.spec.strategy is not None else None
@@ -48,22 +48,22 @@ def limits(deployment: Deployment) -> Limits:
 
 
 def max_replicas(deployment: Deployment) -> int:
-    """Give how many pods there may be while a rollout is under way."""
+    """Return how many pods there may be while a rollout is under way."""
     return replicas_of(deployment) + limits(deployment).surge
 
 
 def available(replica_sets: Iterable[ReplicaSet]) -> int:
-    """Count available pods. Those that a ReplicaSet is about to lose do not count, though its status has them still."""
+    """Return the number of available pods, without those that a ReplicaSet is about to delete."""
     return sum(min(one.status.available_replicas or 0, replicas_of(one)) for one in replica_sets)
 
 
 def wanted_pods(replica_sets: Iterable[ReplicaSet]) -> int:
-    """Count the pods that ReplicaSets shall have."""
+    """Return the number of pods that ReplicaSets should have."""
     return sum(map(replicas_of, replica_sets))
 
 
 def new_size(deployment: Deployment, replica_sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> int:
-    """Give the size that the new ReplicaSet may have now."""
+    """Return the size that the new ReplicaSet may have now."""
     replicas, present = replicas_of(deployment), replicas_of(new) if new is not None else 0
     if not is_rolling(deployment) or present >= replicas:
         return replicas
@@ -72,7 +72,7 @@ def new_size(deployment: Deployment, replica_sets: Sequence[ReplicaSet], new: Re
 
 
 def old_sizes(deployment: Deployment, old: Sequence[ReplicaSet], new: ReplicaSet) -> list[Resize]:
-    """Give the old ReplicaSets that may shrink now: unhealthy pods first, then as many as availability allows."""
+    """Return the old ReplicaSets that may shrink now: unhealthy pods first, then as many as availability allows."""
     everything = [*old, new]
     least = replicas_of(deployment) - limits(deployment).unavailable
     pending = replicas_of(new) - min(new.status.available_replicas or 0, replicas_of(new))
@@ -97,13 +97,13 @@ def old_sizes(deployment: Deployment, old: Sequence[ReplicaSet], new: ReplicaSet
 
 
 def is_scaled(deployment: Deployment, replica_sets: Iterable[ReplicaSet]) -> bool:
-    """Whether somebody changed the number of replicas since the ReplicaSets got their sizes."""
+    """Return whether the number of replicas was changed since the ReplicaSets got their sizes."""
     sizes = (noted(one, DESIRED) for one in replica_sets if replicas_of(one))
     return any(size is not None and size != replicas_of(deployment) for size in sizes)
 
 
 def scaled_sizes(deployment: Deployment, old: Sequence[ReplicaSet], new: ReplicaSet | None) -> list[Resize]:
-    """Give every ReplicaSet its share of a changed number of replicas.
+    """Return the share of each ReplicaSet in a changed number of replicas.
 
     The only one that has pods, or the newest, gets all; during a rollout each keeps its proportion.
     """
@@ -118,7 +118,7 @@ def scaled_sizes(deployment: Deployment, old: Sequence[ReplicaSet], new: Replica
 
 
 def _is_saturated(deployment: Deployment, new: ReplicaSet) -> bool:
-    """Whether the rollout is over but for the end of old pods."""
+    """Return whether the rollout is over but for the end of old pods."""
     replicas = replicas_of(deployment)
     has_all = replicas_of(new) == replicas and noted(new, DESIRED) == replicas
     return has_all and (new.status.available_replicas or 0) == replicas

@@ -11,18 +11,18 @@ from steersman.localcluster.workloads.deployments.rolling import limits, wanted_
 AVAILABLE, PROGRESSING, FAILURE = "Available", "Progressing", "ReplicaFailure"
 NEW_AVAILABLE, TIMED_OUT = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
 PAUSED, RESUMED = "DeploymentPaused", "DeploymentResumed"
-#: The largest number of seconds there is stands for no deadline at all.
+#: The largest number of seconds means no deadline.
 _NO_DEADLINE = 2**31 - 1
 
 
 def deadline_of(deployment: Deployment) -> int | None:
-    """Give the seconds within which a rollout must make progress; ``None`` for all the time in the world."""
+    """Return the seconds within which a rollout must make progress; ``None`` for all the time in the world."""
     seconds = deployment.spec.progress_deadline_seconds
     return None if seconds is None or seconds == _NO_DEADLINE else seconds
 
 
 def condition_of(status: DeploymentStatus, kind: str) -> DeploymentCondition | None:
-    """Give a condition."""
+    """Return a condition."""
     return next((condition for condition in status.conditions or () if condition.type == kind), None)
 
 
@@ -43,12 +43,12 @@ def set_condition(status: DeploymentStatus, kind: str, value: str, reason: str, 
 
 
 def drop_condition(status: DeploymentStatus, kind: str) -> None:
-    """Take a condition away."""
+    """Remove a condition."""
     status.conditions = [one for one in status.conditions or () if one.type != kind] or None
 
 
 def counted(deployment: Deployment, replica_sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> DeploymentStatus:
-    """Give the status with what the ReplicaSets have now; conditions but that of availability are as before."""
+    """Return the status with what the ReplicaSets have now; conditions but that of availability are as before."""
     ready = sum(one.status.ready_replicas or 0 for one in replica_sets)
     available = sum(one.status.available_replicas or 0 for one in replica_sets)
     return DeploymentStatus(
@@ -65,7 +65,7 @@ def counted(deployment: Deployment, replica_sets: Sequence[ReplicaSet], new: Rep
 
 
 def judge_availability(deployment: Deployment, status: DeploymentStatus, now: datetime) -> None:
-    """Say whether enough pods are available."""
+    """Return whether enough pods are available."""
     if (status.available_replicas or 0) >= replicas_of(deployment) - limits(deployment).unavailable:
         text = "Deployment has minimum availability."
         set_condition(status, AVAILABLE, "True", "MinimumReplicasAvailable", text, now=now)
@@ -75,13 +75,13 @@ def judge_availability(deployment: Deployment, status: DeploymentStatus, now: da
 
 
 def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
-    """Whether all pods are those of the newest template, and available."""
+    """Return whether all pods are of the newest template, and available."""
     wanted = replicas_of(deployment) or None
     return status.updated_replicas == status.replicas == status.available_replicas == wanted
 
 
 def judge_progress(deployment: Deployment, status: DeploymentStatus, new: ReplicaSet | None, now: datetime) -> None:
-    """Say whether the rollout is done, makes progress, or has made none for too long."""
+    """Return whether the rollout is done, makes progress, or has made none for too long."""
     if deadline_of(deployment) is None:
         drop_condition(status, PROGRESSING)
         return
@@ -112,7 +112,7 @@ def _progressed(before: DeploymentStatus, after: DeploymentStatus) -> bool:
 
 
 def _note_progress(status: DeploymentStatus, told: DeploymentCondition | None, text: str, now: datetime) -> None:
-    """Set the condition anew, even if it says what it said: its time of update is when progress was last seen."""
+    """Set the condition with a new update time, even if it is unchanged: that is when progress was last seen."""
     drop_condition(status, PROGRESSING)
     set_condition(status, PROGRESSING, "True", "ReplicaSetUpdated", text, now=now)
     condition = condition_of(status, PROGRESSING)
@@ -121,14 +121,14 @@ def _note_progress(status: DeploymentStatus, told: DeploymentCondition | None, t
 
 
 def is_timed_out(deployment: Deployment, status: DeploymentStatus, now: datetime) -> bool:
-    """Whether no progress was seen for longer than the deadline."""
+    """Return whether no progress was seen for longer than the deadline."""
     wait = seconds_to_deadline(deployment, status, now)
     condition = condition_of(status, PROGRESSING)
     return (condition is not None and condition.reason == TIMED_OUT) or (wait is not None and wait <= 0)
 
 
 def seconds_to_deadline(deployment: Deployment, status: DeploymentStatus, now: datetime) -> float | None:
-    """Give the seconds until the rollout fails if nothing happens; ``None`` if it will not."""
+    """Return the seconds until the rollout fails if nothing happens; ``None`` if it will not."""
     condition, deadline = condition_of(status, PROGRESSING), deadline_of(deployment)
     if condition is None or deadline is None or condition.reason in (NEW_AVAILABLE, TIMED_OUT, PAUSED):
         return None
@@ -137,7 +137,7 @@ def seconds_to_deadline(deployment: Deployment, status: DeploymentStatus, now: d
 
 
 def judge_pausing(deployment: Deployment, status: DeploymentStatus, now: datetime) -> None:
-    """Say that a rollout was paused or resumed: while it is paused no time runs against it."""
+    """Report that a rollout was paused or resumed: while it is paused the deadline does not run."""
     if deadline_of(deployment) is None:
         return
     told = condition_of(status, PROGRESSING)
@@ -151,7 +151,7 @@ def judge_pausing(deployment: Deployment, status: DeploymentStatus, now: datetim
 
 
 def judge_failure(status: DeploymentStatus, replica_sets: Sequence[ReplicaSet], new: ReplicaSet | None) -> None:
-    """Pass on why pods cannot be made: what the new ReplicaSet says, or else any."""
+    """Report why pods cannot be created: the error of the new ReplicaSet, or else of any."""
     drop_condition(status, FAILURE)
     for one in [*([new] if new is not None else []), *replica_sets]:
         for condition in one.status.conditions or ():

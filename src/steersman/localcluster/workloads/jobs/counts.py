@@ -1,7 +1,7 @@
-"""What a Job has come to: pods that succeeded and failed, each counted once even if it is gone. Pure.
+"""The pods of a Job that succeeded and failed, each counted once even if it is deleted. Pure.
 
-A pod that ended carries a finalizer until its uid stands in the Job's status; when the finalizer is gone the uid is
-dropped and the number grows. Whatever happens in between, nothing is lost or counted twice.
+A pod that ended carries a finalizer until its uid is in the Job's status; when the finalizer is gone the uid is removed
+and the number grows. Whatever happens in between, no pod is lost or counted twice.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,22 +16,22 @@ INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def is_indexed(job: Job) -> bool:
-    """Whether each completion has a number of its own."""
+    """Return whether each completion has an index."""
     return job.spec.completion_mode == "Indexed"
 
 
 def has_succeeded(pod: Pod) -> bool:
-    """Whether a pod did its work."""
+    """Return whether a pod did its work."""
     return pod.status.phase == "Succeeded"
 
 
 def has_failed(pod: Pod) -> bool:
-    """Whether a pod will not do its work any more: it failed, or is being deleted before it ended."""
+    """Return whether a pod will not finish its work: it failed, or is being deleted before it ended."""
     return pod.status.phase == "Failed" or (pod.is_deleting and not has_succeeded(pod))
 
 
 def index_of(pod: Pod) -> int | None:
-    """Give the number of the completion that a pod works on."""
+    """Return the number of the completion that a pod works on."""
     text = pod.annotations.get(INDEX, "")
     return int(text) if text.isdecimal() else None
 
@@ -80,7 +80,7 @@ def count(job: Job, pods: Sequence[Pod]) -> Counts:
         if has_succeeded(pod):
             _note_success(job, counts, pod)
         elif job.spec.suspend and pod.is_deleting:
-            # Taken away by the suspension: that is nobody's failure.
+            # Deleted by the suspension: that is not a failure.
             counts.waiting.append(pod)
         elif has_failed(pod):
             counts.uncounted_failed.append(pod.uid)
@@ -101,7 +101,7 @@ def _note_success(job: Job, counts: Counts, pod: Pod) -> None:
 
 
 def _flush(uids: Iterable[str], pods: Mapping[str, Pod], kept: list[str], waiting: list[Pod]) -> int:
-    """Count those that are noted and free; keep those whose finalizer must go first."""
+    """Count the recorded pods without a finalizer; keep those whose finalizer must be removed first."""
     free = 0
     for uid in uids:
         pod = pods.get(uid)
@@ -136,12 +136,12 @@ def format_indexes(indexes: Iterable[int]) -> str:
 
 
 def last_end(pods: Iterable[Pod], now: datetime) -> datetime | None:
-    """Give when the last of the pods ended."""
+    """Return when the last of the pods ended."""
     return max((end_of(pod, now) for pod in pods), default=None)
 
 
 def end_of(pod: Pod, now: datetime) -> datetime:
-    """Give when a pod ended, or was told to; now, if nobody says."""
+    """Return when a pod ended, or was deleted; now, if unknown."""
     states = [status.state.terminated for status in pod.status.container_statuses or () if status.state is not None]
     times = [state.finished_at for state in states if state is not None and state.finished_at is not None]
     deleted = pod.metadata.deletion_timestamp

@@ -8,7 +8,7 @@ from steersman.controller.context import Context
 from steersman.errors import AlreadyExists, Permanent
 from steersman.kinds.batch_v1 import CronJob, Job
 from steersman.kinds.core_v1 import ObjectReference
-from steersman.localcluster.workloads.jobs.cron_schedule import Due, due, schedule_of
+from steersman.localcluster.workloads.jobs.cron_schedule import DueRuns, due, schedule_of
 from steersman.localcluster.workloads.jobs.outcome import COMPLETE, FAILED, condition_of, is_over
 from steersman.manager.operator import Operator
 from steersman.objects.cron import ScheduleError
@@ -25,7 +25,7 @@ _MARGIN = 0.1
 
 @operator.reconciler(CronJob, owns=[Job])
 async def reconcile(cron_job: CronJob, ctx: Context[CronJob]) -> None:
-    """Take note of Jobs that ended, begin the one that is due, and come back for the next."""
+    """Record Jobs that ended, start the one that is due, and requeue for the next."""
     jobs = sorted(ctx.owned(Job), key=_age)
     await _note_ended(cron_job, jobs, ctx)
     await _forget_history(cron_job, jobs, ctx)
@@ -51,7 +51,7 @@ def _age(job: Job) -> tuple[float, str]:
 
 
 async def _note_ended(cron_job: CronJob, jobs: Iterable[Job], ctx: Context[CronJob]) -> None:
-    """Keep the list of Jobs that run, and the time of the last success."""
+    """Update the list of running Jobs, and the time of the last success."""
     status = cron_job.status
     by_uid = {job.uid: job for job in jobs}
     active = []
@@ -73,7 +73,7 @@ async def _note_ended(cron_job: CronJob, jobs: Iterable[Job], ctx: Context[CronJ
 
 
 async def _forget_history(cron_job: CronJob, jobs: Iterable[Job], ctx: Context[CronJob]) -> None:
-    """Delete the oldest Jobs that ended, beyond those that shall be kept."""
+    """Delete the oldest finished Jobs beyond the limits."""
     spec = cron_job.spec
     successes = _KEPT_SUCCESSES if spec.successful_jobs_history_limit is None else spec.successful_jobs_history_limit
     failures = _KEPT_FAILURES if spec.failed_jobs_history_limit is None else spec.failed_jobs_history_limit
@@ -89,8 +89,8 @@ async def _delete(job: Job, ctx: Context[CronJob]) -> None:
     ctx.event("SuccessfulDelete", f"Deleted job {job.name}")
 
 
-async def _begin(cron_job: CronJob, jobs: Iterable[Job], found: Due, ctx: Context[CronJob]) -> None:
-    """Begin the Job that is due, unless it is too late or another one runs that may not be disturbed."""
+async def _begin(cron_job: CronJob, jobs: Iterable[Job], found: DueRuns, ctx: Context[CronJob]) -> None:
+    """Start the Job that is due, unless it is too late or the concurrency policy forbids it."""
     missed, now, spec = found.missed, ctx.now(), cron_job.spec
     if missed is None:
         return
@@ -119,7 +119,7 @@ async def _begin(cron_job: CronJob, jobs: Iterable[Job], found: Due, ctx: Contex
 
 
 def job_of(cron_job: CronJob, scheduled: datetime) -> Job:
-    """Make the Job of a time; its name says the minute, so that there is only one for each."""
+    """Return the Job of a scheduled time; its name contains the minute, so that there is only one for each."""
     template = cron_job.spec.job_template
     if template.spec is None:
         raise Permanent("InvalidJobTemplate", f"CronJob {cron_job.name} has no spec.jobTemplate.spec: write one")

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from steersman.kinds.batch_v1 import CronJob
 from steersman.objects.cron import CronSchedule, zone_named
 
-#: More missed times than this are not even counted: somebody's clock is wrong, or nobody looked for long.
+#: Limit of missed times: beyond, a clock is wrong, or the controller did not run for long.
 TOO_MANY = 100
 _EARLIEST = timedelta(days=3650)
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueRuns:
     """What a CronJob is to do now."""
 
     #: The last time that it should have run, if it has not.
@@ -24,12 +24,12 @@ class Due:
 
 
 def schedule_of(cron_job: CronJob) -> CronSchedule:
-    """Read a CronJob's schedule; ``ScheduleError`` says what is wrong with it."""
+    """Parse a CronJob's schedule; raises ``ScheduleError``."""
     return CronSchedule.parse(cron_job.spec.schedule, zone=zone_named(cron_job.spec.time_zone or "UTC"))
 
 
-def due(cron_job: CronJob, now: datetime) -> Due:
-    """Look which times have passed since the CronJob last ran, or was made."""
+def due(cron_job: CronJob, now: datetime) -> DueRuns:
+    """Return the scheduled times since the CronJob last ran, or was created."""
     schedule = schedule_of(cron_job)
     since = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp or now
     limit = cron_job.spec.starting_deadline_seconds
@@ -41,11 +41,11 @@ def due(cron_job: CronJob, now: datetime) -> Due:
         if count > TOO_MANY:
             missed = _latest(schedule, now)
             break
-    return Due(missed, count > TOO_MANY, schedule.next_after(now))
+    return DueRuns(missed, count > TOO_MANY, schedule.next_after(now))
 
 
 def _latest(schedule: CronSchedule, now: datetime) -> datetime | None:
-    """Give the last time that is not after now, looking back further and further."""
+    """Return the last time that is not after now, looking back further and further."""
     back = timedelta(minutes=2)
     while back < _EARLIEST:
         latest = None

@@ -9,12 +9,12 @@ from steersman.kinds.core_v1 import Pod
 from steersman.localcluster.workloads.jobs.counts import Counts
 
 COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
-#: A Job that is about to end says so first; it has ended when its last pod has.
+#: A Job that is about to end has this condition first; it has ended when its last pod has.
 ABOUT_TO = {COMPLETE: "SuccessCriteriaMet", FAILED: "FailureTarget"}
 _DEFAULT_BACKOFF_LIMIT = 6
 
 
-class Verdict(NamedTuple):
+class JobOutcome(NamedTuple):
     """How a Job ends: ``Complete`` or ``Failed``."""
 
     type: str
@@ -23,29 +23,29 @@ class Verdict(NamedTuple):
 
 
 def condition_of(status: JobStatus, kind: str) -> JobCondition | None:
-    """Give a condition that holds."""
+    """Return a condition that holds."""
     return next((one for one in status.conditions or () if one.type == kind and one.status == "True"), None)
 
 
 def is_over(job: Job) -> bool:
-    """Whether a Job has ended."""
+    """Return whether a Job has ended."""
     return any(condition_of(job.status, kind) is not None for kind in (COMPLETE, FAILED))
 
 
-def verdict(job: Job, counts: Counts, pods: Sequence[Pod], active: int, now: datetime) -> Verdict | None:
-    """Say how a Job ends; ``None`` while it goes on."""
+def verdict(job: Job, counts: Counts, pods: Sequence[Pod], active: int, now: datetime) -> JobOutcome | None:
+    """Return how a Job ends; ``None`` while it runs."""
     for kind, about in ABOUT_TO.items():
         decided = condition_of(job.status, about)
         if decided is not None:
-            return Verdict(kind, decided.reason or "", decided.message or "")
+            return JobOutcome(kind, decided.reason or "", decided.message or "")
     limit = _DEFAULT_BACKOFF_LIMIT if job.spec.backoff_limit is None else job.spec.backoff_limit
     if counts.all_failed > limit or _restarts(job, pods) > limit:
-        return Verdict(FAILED, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+        return JobOutcome(FAILED, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
     left = seconds_to_deadline(job, now)
     if left is not None and left <= 0:
-        return Verdict(FAILED, "DeadlineExceeded", "Job was active longer than specified deadline")
+        return JobOutcome(FAILED, "DeadlineExceeded", "Job was active longer than specified deadline")
     if _is_done(job, counts, active):
-        return Verdict(COMPLETE, "CompletionsReached", "Reached expected number of succeeded pods")
+        return JobOutcome(COMPLETE, "CompletionsReached", "Reached expected number of succeeded pods")
     return None
 
 
@@ -56,7 +56,7 @@ def _is_done(job: Job, counts: Counts, active: int) -> bool:
 
 
 def _restarts(job: Job, pods: Sequence[Pod]) -> int:
-    """Count the restarts inside pods; where nothing is restarted each failure is a pod of its own."""
+    """Return the restarts inside pods; where nothing is restarted each failure is a separate pod."""
     spec = job.spec.template.spec
     if spec is None or spec.restart_policy != "OnFailure":
         return 0
@@ -65,7 +65,7 @@ def _restarts(job: Job, pods: Sequence[Pod]) -> int:
 
 
 def seconds_to_deadline(job: Job, now: datetime) -> float | None:
-    """Give the seconds until a Job has worked for too long; ``None`` if it never does."""
+    """Return the seconds until a Job has worked for too long; ``None`` if it never does."""
     limit, start = job.spec.active_deadline_seconds, job.status.start_time
     if limit is None or start is None or job.spec.suspend:
         return None

@@ -24,7 +24,7 @@ _VARIABLE = "JOB_COMPLETION_INDEX"
 
 
 def job_pod(job: Job, index: int | None) -> Pod:
-    """Make a pod of a Job, in Indexed mode for one of its numbers."""
+    """Return a pod of a Job, in Indexed mode for one of its indexes."""
     prefix = f"{job.name}-" if index is None else f"{job.name}-{index}-"
     pod = pod_from(job.spec.template, prefix=prefix)
     pod.metadata.finalizers.append(FINALIZER)
@@ -39,23 +39,23 @@ def job_pod(job: Job, index: int | None) -> Pod:
 
 
 def active_pods(job: Job, pods: Sequence[Pod]) -> list[Pod]:
-    """Give the pods that work, or will; one that is being deleted counts until it ended if it must end first."""
+    """Return the pods that work, or will; a deleted one counts until it ended if it must end first."""
     if job.spec.pod_replacement_policy == "Failed":
         return [pod for pod in pods if not is_finished(pod)]
     return [pod for pod in pods if not is_finished(pod) and not has_failed(pod)]
 
 
 def wanted_active(job: Job, counts: Counts, active: int) -> int:
-    """Give how many pods should work now."""
+    """Return how many pods should work now."""
     parallelism = 1 if job.spec.parallelism is None else job.spec.parallelism
     if job.spec.completions is None:
-        # As soon as one succeeded the others may finish, and no new one begins.
+        # As soon as one succeeded the others may finish, and no new one starts.
         return min(active, parallelism) if counts.all_succeeded else parallelism
     return min(parallelism, max(job.spec.completions - counts.all_succeeded, 0))
 
 
 def free_indexes(job: Job, counts: Counts, active: Sequence[Pod], number: int) -> list[int | None]:
-    """Give what the next pods work on: the lowest numbers that nobody works on, or nothing special."""
+    """Return the indexes of the next pods: the lowest unused ones, or ``None`` for each in NonIndexed mode."""
     if not is_indexed(job):
         return [None] * number
     taken = {*counts.completed, *(index_of(pod) for pod in active)}
@@ -64,7 +64,7 @@ def free_indexes(job: Job, counts: Counts, active: Sequence[Pod], number: int) -
 
 
 def failures_in_a_row(pods: Sequence[Pod], counts: Counts, now: datetime) -> int:
-    """Count the failures since the last success."""
+    """Return the number of failures since the last success."""
     last = last_end([pod for pod in pods if has_succeeded(pod)], now)
     if not counts.all_succeeded or last is None:
         return counts.all_failed
@@ -72,7 +72,7 @@ def failures_in_a_row(pods: Sequence[Pod], counts: Counts, now: datetime) -> int
 
 
 def backoff(pods: Sequence[Pod], failures: int, now: datetime) -> float:
-    """Give the seconds to wait before the next pod; the more failures in a row, the longer."""
+    """Return the seconds to wait before the next pod; the more failures in a row, the longer."""
     last = last_end([pod for pod in pods if has_failed(pod)], now)
     if not failures or last is None:
         return 0.0

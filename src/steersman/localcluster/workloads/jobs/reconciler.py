@@ -13,7 +13,7 @@ from steersman.localcluster.workloads.jobs.outcome import (
     ABOUT_TO,
     COMPLETE,
     SUSPENDED,
-    Verdict,
+    JobOutcome,
     add_condition,
     is_over,
     seconds_to_deadline,
@@ -32,7 +32,7 @@ from steersman.manager.operator import Operator
 
 operator = Operator("job-controller")
 
-#: What is not done here, and what a Job says that asks for it.
+#: Unsupported features, and the condition message of a Job that uses one.
 _IGNORED = {
     "podFailurePolicy": "failures are all counted",
     "successPolicy": "all completions are waited for",
@@ -43,7 +43,7 @@ _IGNORED = {
 # Every change counts: uids that its own last run noted are what the next run goes on with.
 @operator.reconciler(Job, owns=[Pod], when=always, while_deleting=True, workers=2)
 async def reconcile(job: Job, ctx: Context[Job]) -> None:
-    """Count what ended, begin or end pods, and say how the Job stands."""
+    """Count finished pods, create or delete pods, and update the status."""
     if job.spec.managed_by and job.spec.managed_by != "kubernetes.io/job-controller":
         return
     await _Run(job, ctx.owned(Pod), ctx).go()
@@ -82,7 +82,7 @@ class _Run:
         self._tell()
 
     def _begin(self) -> None:
-        """Start the clock, or stop it while the Job is suspended."""
+        """Set the start time, or clear it while the Job is suspended."""
         job, status = self._job, self._job.status
         if job.spec.suspend:
             if add_condition(status, SUSPENDED, "JobSuspended", "Job suspended", self._now):
@@ -108,8 +108,8 @@ class _Run:
                 text = f"spec.{field} is not carried out by this local cluster: {_IGNORED[field]}"
                 self._ctx.event("NotSimulated", text, kind="Warning")
 
-    async def _conclude(self, end: Verdict) -> None:
-        """Say that the Job is about to end, end its pods, and when none is left say that it has ended."""
+    async def _conclude(self, end: JobOutcome) -> None:
+        """Report that the Job is about to end, delete its pods, and when none is left report that it has ended."""
         status = self._job.status
         add_condition(status, ABOUT_TO[end.type], end.reason, end.message, self._now)
         await self._delete(self._active)
@@ -155,7 +155,7 @@ class _Run:
                 self._ctx.event("SuccessfulDelete", f"Deleted pod: {pod.name}")
 
     async def _free_leftovers(self) -> None:
-        """Let go of pods that end after the Job has: nobody counts them any more."""
+        """Release pods that end after the Job has: they are not counted."""
         for pod in self._pods:
             if FINALIZER in pod.metadata.finalizers and (is_finished(pod) or pod.is_deleting):
                 await release(pod, self._ctx)
@@ -173,7 +173,7 @@ class _Run:
 
 
 async def release(pod: Pod, ctx: Context[Job] | Context[Pod]) -> None:
-    """Take the finalizer away that keeps a pod until it is counted."""
+    """Remove the finalizer that keeps a pod until it is counted."""
     if FINALIZER in pod.metadata.finalizers:
         pod.metadata.finalizers = [one for one in pod.metadata.finalizers if one != FINALIZER]
         await ctx.update(pod)
@@ -185,7 +185,7 @@ def _is_kept(change: Change) -> bool:
 
 @operator.reconciler(Pod, when=_is_kept, while_deleting=True, name="job-orphans")
 async def free_orphan(pod: Pod, ctx: Context[Pod]) -> None:
-    """Let go of a pod whose Job is gone: nobody else would."""
+    """Remove the finalizer of a pod whose Job is deleted: no other controller would."""
     if FINALIZER not in pod.metadata.finalizers:
         return
     owner = pod.controller

@@ -1,4 +1,4 @@
-"""Jobs that ended and asked not to be kept: they go when their time has come."""
+"""Deletes finished Jobs after their ``ttlSecondsAfterFinished``."""
 
 from datetime import datetime, timedelta
 
@@ -29,7 +29,7 @@ async def reconcile(job: Job, ctx: Context[Job]) -> None:
 
 
 def expiry_of(job: Job) -> datetime | None:
-    """Give when a Job shall go; ``None`` if it stays."""
+    """Return when a Job shall go; ``None`` if it stays."""
     seconds = job.spec.ttl_seconds_after_finished
     ended = condition_of(job.status, COMPLETE) or condition_of(job.status, FAILED)
     if seconds is None or ended is None or ended.last_transition_time is None:

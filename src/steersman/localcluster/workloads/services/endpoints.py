@@ -36,13 +36,13 @@ class Group:
 
 
 def selects(service: Service, pod: Pod) -> bool:
-    """Whether a Service leads to a pod; without a selector it leads to none."""
+    """Return whether a Service leads to a pod; without a selector it leads to none."""
     selector = service.spec.selector or {}
     return bool(selector) and service.spec.type != "ExternalName" and selector.items() <= pod.labels.items()
 
 
 def groups(service: Service, pods: Iterable[Pod]) -> list[Group]:
-    """Put the reachable pods together by the ports that they have for the Service, in a fixed order."""
+    """Return the reachable pods grouped by the ports that they have for the Service, in a fixed order."""
     found: dict[tuple[Port, ...], list[Pod]] = {}
     for pod in sorted(pods, key=lambda pod: pod.name):
         if not is_finished(pod) and _is_reachable(pod):
@@ -51,12 +51,12 @@ def groups(service: Service, pods: Iterable[Pod]) -> list[Group]:
 
 
 def _is_reachable(pod: Pod) -> bool:
-    """Whether a pod has an address that can be written down: API servers refuse those of a process node, loopback."""
+    """Return whether a pod has a valid endpoint address: API servers reject the loopback ones of a process node."""
     return bool(pod.status.pod_ip) and not ipaddress.ip_address(pod.status.pod_ip or "").is_loopback
 
 
 def ports_of(service: Service, pod: Pod) -> tuple[Port, ...]:
-    """Give the ports of a pod that a Service leads to; those that it does not have are left out."""
+    """Return the ports of a pod that a Service selects, without those that it does not have."""
     ports = []
     for port in service.spec.ports or ():
         number = _number(port, pod)
@@ -77,7 +77,7 @@ def _number(port: ServicePort, pod: Pod) -> int | None:
 
 
 def is_headless(service: Service) -> bool:
-    """Whether a Service has no address of its own."""
+    """Return whether a Service has no cluster IP."""
     return service.spec.cluster_ip == "None"
 
 
@@ -86,7 +86,7 @@ def _labels(service: Service) -> dict[str, str]:
 
 
 def slices_of(service: Service, found: Sequence[Group]) -> list[discovery_v1.EndpointSlice]:
-    """Give the EndpointSlices of a Service: one where there is nothing to reach, so that everybody knows."""
+    """Return the EndpointSlices of a Service; an empty one if there is nothing to reach."""
     labels = {
         **_labels(service),
         _NAME: service.name,
@@ -132,7 +132,7 @@ def _endpoint(service: Service, pod: Pod) -> discovery_v1.Endpoint:
 
 
 def _hostname(service: Service, pod: Pod) -> str | None:
-    """Give the name under which a pod is found in its Service, if it asks for one."""
+    """Return the name under which a pod is found in its Service, if it asks for one."""
     return pod.spec.hostname if pod.spec.hostname and pod.spec.subdomain == service.name else None
 
 
@@ -141,7 +141,7 @@ def _target(pod: Pod) -> core_v1.ObjectReference:
 
 
 def endpoints_of(service: Service, found: Sequence[Group]) -> core_v1.Endpoints:
-    """Give the older form of the same, for those who still read it."""
+    """Return the same as Endpoints, for clients of the older API."""
     published = bool(service.spec.publish_not_ready_addresses)
     subsets = []
     for group in found:

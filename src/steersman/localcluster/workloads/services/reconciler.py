@@ -17,7 +17,7 @@ operator = Operator("endpointslice-controller")
 async def reconcile(service: Service, ctx: Context[Service]) -> None:
     """Write down where the pods of a Service are; what it had before and needs no more goes."""
     if not service.spec.selector or service.spec.type == "ExternalName":
-        # Without a selector its addresses are somebody else's business.
+        # Addresses of a Service without a selector are managed by its author.
         return
     pods = await ctx.list(Pod, LabelSelector.of(service.spec.selector))
     found = groups(service, pods)

@@ -13,7 +13,7 @@ from steersman.objects.int_or_string import scaled
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Make the pod of a number, of a revision."""
+    """Create the pod with an ordinal, of a revision."""
 
     ordinal: int
     revision: str
@@ -21,7 +21,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Delete a pod; the same number is made anew if it is wanted."""
+    """Delete a pod; its ordinal is created again if it is wanted."""
 
     pod: Pod
     #: Whether it is deleted because it ended.
@@ -29,7 +29,7 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
+class StatefulSetState:
     """A StatefulSet and what there is of it."""
 
     stateful_set: StatefulSet
@@ -53,11 +53,11 @@ class Situation:
         return self.stateful_set.spec.pod_management_policy != "Parallel"
 
     def is_healthy(self, pod: Pod) -> bool:
-        """Whether a pod can be counted on."""
+        """Return whether a pod can be counted on."""
         return not pod.is_deleting and is_available(pod, self.stateful_set.spec.min_ready_seconds, self.now)
 
     def revision_for(self, ordinal: int) -> str:
-        """Give the revision that a pod is made of: below the partition that which it had, also when it is replaced."""
+        """Return the revision of a new pod: below the partition the one it had, also when it is replaced."""
         strategy = self.stateful_set.spec.update_strategy
         if strategy is not None and strategy.type == "OnDelete":
             return self.update
@@ -78,8 +78,8 @@ class Situation:
         return range(self.wanted.start + (self._partition() or 0), self.wanted.stop)
 
 
-def next_steps(situation: Situation) -> list[Create | Delete]:
-    """Give what can be done now: make what is missing, delete what is too much, then replace what is outdated."""
+def next_steps(situation: StatefulSetState) -> list[Create | Delete]:
+    """Return what can be done now: create missing pods, delete surplus ones, then replace outdated ones."""
     steps, is_settled = _fill(situation)
     if situation.is_ordered and not is_settled:
         return steps
@@ -90,8 +90,8 @@ def next_steps(situation: Situation) -> list[Create | Delete]:
     return steps or _roll(situation)
 
 
-def _fill(situation: Situation) -> tuple[list[Create | Delete], bool]:
-    """Give the pods to make, and whether all that are wanted are there and healthy; in order one at a time."""
+def _fill(situation: StatefulSetState) -> tuple[list[Create | Delete], bool]:
+    """Return the pods to make, and whether all that are wanted are there and healthy; in order one at a time."""
     steps: list[Create | Delete] = []
     is_settled = True
     for ordinal in situation.wanted:
@@ -108,14 +108,14 @@ def _fill(situation: Situation) -> tuple[list[Create | Delete], bool]:
     return steps, is_settled
 
 
-def _surplus(situation: Situation) -> list[Pod]:
-    """Give the pods beyond the wanted numbers, highest first."""
+def _surplus(situation: StatefulSetState) -> list[Pod]:
+    """Return the pods beyond the wanted numbers, highest first."""
     numbers = sorted((number for number in situation.pods if number not in situation.wanted), reverse=True)
     return [situation.pods[number] for number in numbers]
 
 
-def _roll(situation: Situation) -> list[Create | Delete]:
-    """Give the pods to replace, highest number first; no more than may be missing at a time."""
+def _roll(situation: StatefulSetState) -> list[Create | Delete]:
+    """Return the pods to replace, highest number first; no more than may be missing at a time."""
     strategy = situation.stateful_set.spec.update_strategy
     if strategy is not None and strategy.type == "OnDelete":
         return []

@@ -1,4 +1,4 @@
-"""The pods of a StatefulSet: each has a number, a name and volumes of its own, which it keeps. Pure."""
+"""The pods of a StatefulSet: each has an ordinal, a name and volumes, which it keeps. Pure."""
 
 import re
 
@@ -21,19 +21,19 @@ _NUMBERED = re.compile(r"(.*)-([0-9]{1,9})")
 
 
 def start_of(stateful_set: StatefulSet) -> int:
-    """Give the number of the first pod."""
+    """Return the number of the first pod."""
     ordinals = stateful_set.spec.ordinals
     return (ordinals.start or 0) if ordinals is not None else 0
 
 
 def ordinal_of(stateful_set: StatefulSet, name: str) -> int | None:
-    """Give the number of a pod by its name; ``None`` if it is none of the set's."""
+    """Return the number of a pod by its name; ``None`` if it is none of the set's."""
     match = _NUMBERED.fullmatch(name)
     return int(match[2]) if match is not None and match[1] == stateful_set.name else None
 
 
 def stateful_pod(stateful_set: StatefulSet, revision: ControllerRevision, ordinal: int) -> Pod:
-    """Make the pod of a number, of the template of a revision."""
+    """Return the pod with an ordinal, of the template of a revision."""
     name = f"{stateful_set.name}-{ordinal}"
     labels = {NAME_LABEL: name, INDEX_LABEL: str(ordinal), REVISION_LABEL: revision.name}
     pod = pod_from(template_of(revision), prefix=f"{stateful_set.name}-", labels=labels)
@@ -60,12 +60,12 @@ def _mount_claims(stateful_set: StatefulSet, spec: PodSpec, ordinal: int) -> Non
 
 
 def claim_name(stateful_set: StatefulSet, template: PersistentVolumeClaim, ordinal: int) -> str:
-    """Give the name of a pod's claim."""
+    """Return the name of a pod's claim."""
     return f"{template.name}-{stateful_set.name}-{ordinal}"
 
 
 def claims_of(stateful_set: StatefulSet, ordinal: int) -> list[PersistentVolumeClaim]:
-    """Make the claims of the pod of a number."""
+    """Return the claims of the pod with an ordinal."""
     labels = stateful_set.spec.selector.match_labels or {}
     return [
         PersistentVolumeClaim(
@@ -84,9 +84,9 @@ def claims_of(stateful_set: StatefulSet, ordinal: int) -> list[PersistentVolumeC
 def claim_owners(
     stateful_set: StatefulSet, pod: Pod | None, ordinal: int, present: list[OwnerReference]
 ) -> list[OwnerReference]:
-    """Give the owners that a claim should have: what it goes with, as the set's retention policy says.
+    """Return the owners that a claim should have by the set's retention policy.
 
-    Deleted with the set: the set owns it. Deleted when scaled down: the pod that is about to go owns it.
+    Deleted with the set: the set owns it. Deleted when scaled down: the pod that is about to be deleted owns it.
     """
     policy = stateful_set.spec.persistent_volume_claim_retention_policy
     with_set = policy is not None and policy.when_deleted == "Delete"

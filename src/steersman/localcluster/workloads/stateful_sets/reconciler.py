@@ -1,4 +1,4 @@
-"""StatefulSets: pods that are told apart by their numbers, made, replaced and deleted in their order."""
+"""StatefulSets: pods with ordinals, created, replaced and deleted in order."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from steersman.kinds.core_v1 import PersistentVolumeClaim, Pod
 from steersman.localcluster.workloads.claiming import claimed, orphans
 from steersman.localcluster.workloads.controller_revisions import forget_revisions, synced_revisions
 from steersman.localcluster.workloads.pods import is_available, is_ready, next_available, selector_of
-from steersman.localcluster.workloads.stateful_sets.plan import Create, Delete, Situation, next_steps
+from steersman.localcluster.workloads.stateful_sets.plan import Create, Delete, StatefulSetState, next_steps
 from steersman.localcluster.workloads.stateful_sets.pods import (
     REVISION_LABEL,
     claim_owners,
@@ -36,18 +36,18 @@ def _nobody(_claim: PersistentVolumeClaim) -> list[str]:
 @operator.reconciler(
     StatefulSet,
     owns=[Pod, ControllerRevision],
-    # Claims are looked up and kept; their changes concern nobody here.
+    # Claims are read from a cache; their changes do not trigger a reconcile.
     watches=[orphans(Pod, _selects), Watch(PersistentVolumeClaim, to=_nobody)],
     workers=2,
 )
 async def reconcile(stateful_set: StatefulSet, ctx: Context[StatefulSet]) -> None:
-    """Take the steps that can be taken now, and count."""
+    """Take the steps that are possible now, and count."""
     revisions = await synced_revisions(stateful_set, ctx, hash_label=_HASH)
     mine = await claimed(stateful_set, ctx, Pod, selector_of(stateful_set.spec.selector))
     numbered = ((ordinal_of(stateful_set, pod.name), pod) for pod in mine)
     pods = {number: pod for number, pod in numbered if number is not None}
     current = revisions.named(stateful_set.status.current_revision) or revisions.update
-    situation = Situation(
+    situation = StatefulSetState(
         stateful_set=stateful_set, pods=pods, current=current.name, update=revisions.update.name, now=ctx.now()
     )
     await _keep_claims(stateful_set, pods, ctx)
@@ -86,7 +86,7 @@ async def _take(
 
 
 async def _keep_claims(stateful_set: StatefulSet, pods: dict[int, Pod], ctx: Context[StatefulSet]) -> None:
-    """Give the claims of all pods the owners that the retention policy asks for."""
+    """Return the claims of all pods the owners that the retention policy asks for."""
     for ordinal, pod in pods.items():
         for wanted in claims_of(stateful_set, ordinal):
             claim = await ctx.get(PersistentVolumeClaim, wanted.name)
@@ -96,8 +96,8 @@ async def _keep_claims(stateful_set: StatefulSet, pods: dict[int, Pod], ctx: Con
                 await ctx.update(claim)
 
 
-def status_of(situation: Situation) -> StatefulSetStatus:
-    """Give how a StatefulSet stands, before what this run does about it shows."""
+def status_of(situation: StatefulSetState) -> StatefulSetStatus:
+    """Return how a StatefulSet stands, before what this run does about it shows."""
     stateful_set = situation.stateful_set
     pods = list(situation.pods.values())
     current, update = situation.current, situation.update

@@ -1,0 +1,50 @@
+"""`ControllerOptions`: what the manager gives to a controller."""
+
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from steersman.client.client import Client
+from steersman.clock import Clock
+from steersman.controller.reports.observer import ControllerObserver, FailureListener, NoObserver, ignore_failure
+from steersman.controller.run.external_writes import CarryOut, carry_out_at_once
+from steersman.history.history import History
+from steersman.informer.informers import Informers
+from steersman.objects.resource import KubeObject, Unstructured
+from steersman.protocol.http import WriteFence
+from steersman.transport.services import HttpServices
+from steersman.workqueue.queue import QueueObserver
+
+EventKind: TypeAlias = Literal["Normal", "Warning"]
+_NO_OBSERVER = NoObserver()
+
+
+class Events(Protocol):
+    """Record Kubernetes events about objects."""
+
+    def record(self, obj: KubeObject | Unstructured, type_: EventKind, reason: str, note: str) -> None:
+        """Record an event; must neither block nor raise."""
+
+
+class ControllerOptions(Struct, frozen=True, kw_only=True):
+    """The cluster, the clock and the settings of a controller; its reconciles use the same."""
+
+    #: Client with the operator's own field manager; fenced by leader election.
+    client: Client
+    informers: Informers
+    events: Events
+    clock: Clock
+    #: HTTP services that reconcilers call (``ctx.http``).
+    services: HttpServices
+    #: Checked right before each write to another system; ``None`` without leader election.
+    fence: WriteFence | None = None
+    #: Carries out writes to other systems.
+    carry_out: CarryOut = carry_out_at_once
+    #: The namespaces to watch; empty for all.
+    namespaces: tuple[str, ...] = ()
+    #: Where each reconcile is recorded; ``None`` records nothing.
+    history: History | None = None
+    observer: ControllerObserver = _NO_OBSERVER
+    #: Notified of each exception that an author's function raises unexpectedly.
+    on_failure: FailureListener = ignore_failure
+    queue_observer: QueueObserver | None = None

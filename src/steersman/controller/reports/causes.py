@@ -1,0 +1,115 @@
+"""Why a key is reconciled: each change, timer or retry is a typed `Cause`, for logs, ``ctx.why`` and the echo check."""
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from steersman.controller.reports.writes import Target
+from steersman.errors import DecodeError
+from steersman.history.differences import field_changes
+from steersman.history.records import CauseRecord, CauseType, FieldChange, ObjectName
+from steersman.informer.changes import Added, Change, Updated, record_of
+from steersman.informer.record import Record
+from steersman.objects.codec import decode_as
+from steersman.objects.identity import GroupVersionKind, ObjectKey
+
+
+class Part(StrEnum):
+    """A part of an object that changed."""
+
+    SPEC = "spec"
+    LABELS = "labels"
+    ANNOTATIONS = "annotations"
+    FINALIZERS = "finalizers"
+    DELETION = "deletion"
+    OWNERS = "owners"
+    STATUS = "status"
+    #: Any part, in a kind that has no generation.
+    CONTENT = "content"
+
+
+_NO_KEY = ObjectKey("", "")
+
+
+class Cause(Struct, frozen=True):
+    """One reason for a reconcile."""
+
+    type: CauseType
+    #: The object that it happened to; ``None`` for timers, retries and ``ctx.waker``.
+    target: Target | None = None
+    #: Resource version of that object.
+    version: str = ""
+    #: The parts of the object that changed.
+    parts: tuple[Part, ...] = ()
+    #: The reason of a retry.
+    reason: str = ""
+    #: The fields of its spec that changed, if it is the reconciled object.
+    changes: tuple[FieldChange, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Kind of the object that it happened to; empty without one."""
+        return "" if self.target is None else self.target.gvk.kind
+
+    @property
+    def key(self) -> ObjectKey:
+        """Key of the object that it happened to; empty without one."""
+        return _NO_KEY if self.target is None else self.target.key
+
+    def record(self) -> CauseRecord:
+        """Return the cause as the history keeps it."""
+        name = None if self.target is None else ObjectName(self.target.gvk.kind, *self.target.key)
+        return CauseRecord(self.type, name, ", ".join(self.parts) or self.reason, self.changes)
+
+    def __str__(self) -> str:
+        subject = "" if self.target is None else f"{self.target} "
+        detail = ", ".join(self.parts) or self.reason
+        return f"{subject}{self.type}{f' ({detail})' if detail else ''}"
+
+
+def changed_parts(old: Record, new: Record) -> tuple[Part, ...]:
+    """Return the parts of an object that differ, as far as that is known without decoding it."""
+    parts = [
+        part
+        for part, differs in (
+            (Part.SPEC, old.generation != new.generation),
+            (Part.LABELS, old.labels != new.labels),
+            (Part.ANNOTATIONS, old.annotations_digest != new.annotations_digest),
+            (Part.FINALIZERS, old.finalizers != new.finalizers),
+            (Part.DELETION, old.deletion_timestamp != new.deletion_timestamp),
+            (Part.OWNERS, old.owners != new.owners),
+        )
+        if differs
+    ]
+    if not parts and old.resource_version != new.resource_version:
+        # Without a new generation only the status can have changed; kinds without generations may differ anywhere.
+        parts.append(Part.STATUS if new.generation else Part.CONTENT)
+    return tuple(parts)
+
+
+def cause_of(gvk: GroupVersionKind, change: Change) -> Cause:
+    """Return a change of an object as a cause."""
+    record = record_of(change)
+    target, version = Target(gvk, record.key), record.resource_version
+    if isinstance(change, Added):
+        return Cause(CauseType.EXISTS if change.is_initial else CauseType.CREATED, target, version)
+    if isinstance(change, Updated):
+        cause_type = CauseType.RESYNC if change.is_resync else CauseType.CHANGED
+        return Cause(cause_type, target, version, changed_parts(change.old, change.new))
+    return Cause(CauseType.DELETED, target, version)
+
+
+class _Specified(Struct):
+    """An object of which only the spec is read."""
+
+    spec: Any = None
+
+
+def spec_changes(old: Record, new: Record) -> tuple[FieldChange, ...]:
+    """Return the fields in which the specs of two states of an object differ, at most a few."""
+    try:
+        before, after = decode_as(_Specified, old.data).spec, decode_as(_Specified, new.data).spec
+    except DecodeError:
+        return ()
+    return field_changes({"spec": before}, {"spec": after})[0]

@@ -1,0 +1,28 @@
+"""JSON values as Python has them: names for annotations, `ABSENT`, and deep copies."""
+
+from typing import Any, Final, TypeAlias
+
+#: A JSON object, such as a Kubernetes object that was not decoded into a class.
+JsonObject: TypeAlias = dict[str, Any]
+#: Any JSON value. Check its class before use.
+Json: TypeAlias = JsonObject | list[Any] | str | int | float | bool | None
+
+
+class _Absent:
+    """The type of `ABSENT`."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+#: Stands for a missing value where null is a value.
+ABSENT: Final = _Absent()
+
+
+def copied(value: Any) -> Any:
+    """Return a deep copy of a JSON value."""
+    if value.__class__ is dict:
+        return {name: copied(item) for name, item in value.items()}
+    if value.__class__ is list:
+        return [copied(item) for item in value]
+    return value

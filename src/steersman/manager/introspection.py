@@ -1,0 +1,238 @@
+"""`LiveIntrospection`: a running operator as ``steer why`` and the web view see it.
+
+It only reads: stores, queues and states, as they are at the moment of the question. Views in other threads may see two
+of them a moment apart; each by itself is consistent.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from steersman.clock import Clock
+from steersman.controller.controller import Controller
+from steersman.errors import DecodeError
+from steersman.history.history import History
+from steersman.history.records import ConditionRecord, KeyPhase, KeyState, ObjectName, ObjectView
+from steersman.history.state import (
+    CacheState,
+    ControllerState,
+    LeadershipState,
+    ObjectSummary,
+    Overview,
+    TreeNode,
+)
+from steersman.informer.informer import Informer
+from steersman.informer.record import Record
+from steersman.objects.codec import decode_as
+from steersman.version import __version__
+from steersman.workqueue.pending import Place
+
+#: Levels of owners and children that a tree shows.
+_DEPTH = 4
+
+
+class _Condition(Struct):
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+    message: str | None = None
+
+
+class _Status(Struct, rename="camel"):
+    conditions: list[_Condition] | None = field(default_factory=list)
+    observed_generation: int | None = None
+    phase: str | None = None
+
+
+class _Shown(Struct):
+    """The part of an object that views show."""
+
+    status: _Status | None = None
+
+
+class OperatorFacts(Struct, frozen=True):
+    """What does not change while a manager runs."""
+
+    operators: tuple[str, ...]
+    cluster: str
+    namespaces: tuple[str, ...]
+    started: datetime
+
+
+class LiveIntrospection:
+    """The controllers and caches of one manager; they may be added after this was created."""
+
+    def __init__(
+        self,
+        facts: OperatorFacts,
+        history: History,
+        clock: Clock,
+        *,
+        controllers: Callable[[], Iterable[Controller[Any]]],
+        informers: Callable[[], Iterable[Informer[Any]]],
+        leadership: Callable[[], LeadershipState | None],
+    ) -> None:
+        self.history = history
+        self._facts = facts
+        self._clock = clock
+        self._controllers = controllers
+        self._informers = informers
+        self._leadership = leadership
+
+    def overview(self) -> Overview:
+        """Return the state of the whole."""
+        return Overview(
+            operators=self._facts.operators,
+            version=__version__,
+            cluster=self._facts.cluster,
+            namespaces=self._facts.namespaces,
+            started=self._facts.started,
+            now=self._clock.now(),
+            leadership=self._leadership(),
+            controllers=tuple(map(self._controller_state, self._controllers())),
+            caches=tuple(map(_cache_state, self._informers())),
+            remembered=len(self.history),
+            remembered_bytes=self.history.bytes,
+        )
+
+    def summaries(self) -> list[ObjectSummary]:
+        """Return every reconciled object."""
+        return [
+            self._summary(controller, record)
+            for controller in self._controllers()
+            for record in _records(controller.find(controller.reconciler.kind))
+        ]
+
+    def view(self, name: ObjectName) -> ObjectView:
+        """Return all that is known of one object; one that is not there has ``exists`` false."""
+        reconciles = tuple(self.history.of(name))
+        for controller in self._controllers():
+            if controller.reconciler.resource.gvk.kind != name.kind:
+                continue
+            cache = controller.find(controller.reconciler.kind)
+            record = cache.store.get(name.key) if cache is not None else None
+            if record is None:
+                continue
+            shown = _shown(record)
+            return ObjectView(
+                object=name,
+                is_deleting=record.is_deleting,
+                generation=record.generation,
+                observed_generation=shown.observed_generation,
+                conditions=_conditions(shown),
+                state=self._key_state(controller, record),
+                reconciles=reconciles,
+            )
+        return ObjectView(object=name, exists=False, reconciles=reconciles)
+
+    def tree(self, name: ObjectName) -> TreeNode | None:
+        """Return an object and what it owns, as far as the caches show it; ``None`` if it is not there."""
+        for informer in self._informers():
+            if informer.resource.gvk.kind == name.kind and (record := informer.store.get(name.key)) is not None:
+                return self._node(name.kind, record, _DEPTH)
+        return None
+
+    def _node(self, kind: str, record: Record, depth: int) -> TreeNode:
+        shown = _shown(record)
+        ready = next((one for one in _conditions(shown) if one.type in ("Ready", "Available")), None)
+        return TreeNode(
+            object=ObjectName(kind, *record.key),
+            ready=ready.status if ready is not None else "",
+            detail=(ready.message if ready is not None else "") or shown.phase or "",
+            children=tuple(self._children(record, depth - 1)) if depth else (),
+        )
+
+    def _children(self, owner: Record, depth: int) -> Iterable[TreeNode]:
+        seen: set[str] = set()
+        for informer in self._informers():
+            for record in informer.store.records():
+                if record.uid not in seen and any(one.uid == owner.uid for one in record.owners):
+                    seen.add(record.uid)
+                    yield self._node(informer.resource.gvk.kind, record, depth)
+
+    def _controller_state(self, controller: Controller[Any]) -> ControllerState:
+        gvk, resource = controller.reconciler.resource.gvk, controller.reconciler.resource
+        keys: dict[KeyPhase, int] = {}
+        failing = 0
+        for record in _records(controller.find(controller.reconciler.kind)):
+            phase = self._key_state(controller, record).phase
+            keys[phase] = keys.get(phase, 0) + 1
+            failing += controller.failures_of(record.key) > 0
+        runs, failures = controller.run_counts
+        return ControllerState(
+            name=controller.reconciler.name,
+            kind=gvk.kind,
+            api_version=gvk.api_version,
+            plural=resource.plural,
+            workers=controller.reconciler.options.workers,
+            keys={phase: count for phase, count in keys.items() if phase is not KeyPhase.IDLE},
+            failing=failing,
+            runs=runs,
+            failures=failures,
+        )
+
+    def _summary(self, controller: Controller[Any], record: Record) -> ObjectSummary:
+        name = ObjectName(controller.reconciler.resource.gvk.kind, *record.key)
+        shown, state, last = _shown(record), self._key_state(controller, record), self.history.last(name)
+        summary = ObjectSummary(
+            object=name,
+            ready=next((one for one in _conditions(shown) if one.type == "Ready"), None),
+            is_deleting=record.is_deleting,
+            phase=state.phase,
+            until=state.until,
+            failures=controller.failures_of(record.key),
+        )
+        if last is None:
+            return summary
+        return replace(summary, last=last.started, result=last.result, message=last.message)
+
+    def _key_state(self, controller: Controller[Any], record: Record) -> KeyState:
+        place, due = controller.queue.place_of(record.key), controller.queue.due_at(record.key)
+        until = None if due is None else self._moment(due)
+        match place:
+            case Place.RUNNING:
+                return KeyState(KeyPhase.RUNNING)
+            case Place.READY:
+                return KeyState(KeyPhase.QUEUED)
+            case _:
+                return controller.waiting_state(record, until)
+
+    def _moment(self, monotonic: float) -> datetime:
+        return self._clock.now() + timedelta(seconds=max(monotonic - self._clock.monotonic(), 0.0))
+
+
+def _records(informer: Informer[Any] | None) -> list[Record]:
+    return [] if informer is None else informer.store.records()
+
+
+def _shown(record: Record) -> _Status:
+    try:
+        return decode_as(_Shown, record.data).status or _Status()
+    except DecodeError:
+        return _Status()
+
+
+def _conditions(status: _Status) -> tuple[ConditionRecord, ...]:
+    return tuple(
+        ConditionRecord(one.type, one.status, one.reason or "", one.message or "") for one in status.conditions or ()
+    )
+
+
+def _cache_state(informer: Informer[Any]) -> CacheState:
+    gvk, freshness, selection = informer.resource.gvk, informer.freshness(), informer.selection
+    records = informer.store.records()
+    return CacheState(
+        kind=gvk.kind,
+        api_version=gvk.api_version,
+        namespaces=selection.namespaces,
+        selector=selection.label_selector,
+        is_metadata_only=selection.metadata_only,
+        objects=len(records),
+        bytes=sum(len(record.data) for record in records),
+        age=freshness.age,
+        is_synced=freshness.is_synced,
+        reason=freshness.reason,
+    )

@@ -1,0 +1,131 @@
+"""Plain counters that cost almost nothing; ``metrics`` reads them at a scrape.
+
+A reconcile updates a dozen of them, so that counting must not take a noticeable part of its time.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from steersman.controller.reports.outcome import Failed, GaveUp, Outcome, Outdated, metric_label
+from steersman.controller.reports.writes import ExternalWrite
+
+RECONCILE_SECONDS = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0),
+    *(40.0, 50.0, 60.0),
+)
+QUEUE_SECONDS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
+RESULTS = ("success", "error", "requeue", "requeue_after")
+
+
+class Histogram:
+    """Number of observations below each bound, and their sum."""
+
+    __slots__ = ("_bounds", "_counts", "total")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = tuple(bounds)
+        #: One for each bound, and one for values above all bounds.
+        self._counts = [0] * (len(self._bounds) + 1)
+        self.total = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count one observation."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self.total += value
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Return the cumulative number of observations up to each bound, in Prometheus' form."""
+        shown: list[tuple[str, float]] = []
+        below = 0
+        for bound, count in zip((*map(str, self._bounds), "+Inf"), self._counts, strict=True):
+            below += count
+            shown.append((bound, below))
+        return shown
+
+
+class ControllerCounters:
+    """Count the reconciles of one controller; a ``ControllerObserver``."""
+
+    def __init__(self, name: str, workers: int) -> None:
+        self.name = name
+        self.workers = workers
+        self.active = 0
+        self.results = dict.fromkeys(RESULTS, 0)
+        self.errors = 0
+        self.terminal = 0
+        self.panics = 0
+        self.timeouts = 0
+        self.conflicts = 0
+        self.holds = 0
+        self.malformed_objects = 0
+        self.hot = 0
+        self.seconds = Histogram(RECONCILE_SECONDS)
+        #: Writes to other systems, by system and result.
+        self.external_writes: dict[tuple[str, str], int] = {}
+
+    def began(self) -> None:
+        """Count a worker as busy."""
+        self.active += 1
+
+    def ended(self, outcome: Outcome, seconds: float) -> None:
+        """Count a reconcile by its outcome."""
+        self.active -= 1
+        self.seconds.observe(seconds)
+        self.results[metric_label(outcome)] += 1
+        match outcome:
+            case Failed(error):
+                self.errors += 1
+                self.timeouts += outcome.is_timeout
+                self.panics += not isinstance(error, Exception)
+            case GaveUp():
+                self.errors += 1
+                self.terminal += 1
+            case Outdated():
+                self.conflicts += 1
+            case _:
+                pass
+
+    def hold_expired(self) -> None:
+        """Count a key that was released before the cache showed its writes."""
+        self.holds += 1
+
+    def malformed(self) -> None:
+        """Count an object that does not decode."""
+        self.malformed_objects += 1
+
+    def hot_loops(self, count: int) -> None:
+        """Set the number of keys that trigger themselves."""
+        self.hot = count
+
+    def external_write_ended(self, write: ExternalWrite) -> None:
+        """Count a write to another system by its result."""
+        labels = (write.system, write.result)
+        self.external_writes[labels] = self.external_writes.get(labels, 0) + 1
+
+
+class QueueCounters:
+    """Count the keys of one queue; a ``QueueObserver``."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.adds = 0
+        self.retries = 0
+        self.waited = Histogram(QUEUE_SECONDS)
+        self.worked = Histogram(QUEUE_SECONDS)
+
+    def added(self) -> None:
+        """Count a key that was added."""
+        self.adds += 1
+
+    def retried(self) -> None:
+        """Count a key that was added with back-off."""
+        self.retries += 1
+
+    def taken(self, waited: float) -> None:
+        """Observe the seconds that a key waited for a worker."""
+        self.waited.observe(waited)
+
+    def finished(self, worked: float) -> None:
+        """Observe the seconds that a worker spent on a key."""
+        self.worked.observe(worked)

@@ -1,0 +1,1 @@
+"""The operator as a process: signals, forced exit, the event-loop watchdog, and the format of its log."""

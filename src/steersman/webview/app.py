@@ -1,0 +1,275 @@
+"""The app of the web view: the page, its JSON and its live updates.
+
+::
+
+    GET  /                                      the page; every other file of it is below /static/
+    GET  /api/overview                          the operator, its kinds, what needs a look, the newest runs
+    GET  /api/objects                           every reconciled object, one line each
+    GET  /api/objects/KIND/NAMESPACE/NAME       one object: sentence, next run, tree, timeline
+    GET  /api/objects/KIND/NAMESPACE/NAME/yaml  the object itself, only with `Actions`
+    GET  /api/queues                            queues and caches
+    GET  /api/settings                          settings of the run
+    GET  /api/stream                            server-sent events: `overview` every two seconds, `changed`
+    GET  /api/kinds                             every field of every kind, with its constraints and rules
+    POST /api/actions                           an `Action`, only with `Actions`
+    POST /api/check                             what the API server objects to in a YAML text, only with `Actions`
+
+``-`` stands for the namespace of an object that has none. Every failure is JSON with one sentence: ``{"error": "…"}``.
+"""
+
+from collections.abc import Awaitable, Mapping
+from typing import Any, Final
+from urllib.parse import unquote
+
+import msgspec
+from msgspec import Struct, json
+
+from steersman.clock import Clock
+from steersman.errors import SteersmanError
+from steersman.history.records import ObjectName
+from steersman.history.state import Introspection, ObjectSummary
+from steersman.protocol.http import Exchange, Request, Response
+from steersman.webview.access import AccessRules, Refusal
+from steersman.webview.actions import Action, Actions, decode_action
+from steersman.webview.activity import Activity
+from steersman.webview.documents import (
+    SettingsDocument,
+    object_document,
+    overview_document,
+    queues_document,
+)
+from steersman.webview.files import static_files
+from steersman.webview.kinds import KindLines, kind_lines
+from steersman.webview.stream import LiveUpdates
+
+#: Nothing is loaded from elsewhere, nothing runs or styles inline, and the page is shown in no frame.
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'none'; "
+    "script-src 'self'; "
+    "style-src 'self'; "
+    "img-src 'self'; "
+    "connect-src 'self'; "
+    "base-uri 'none'; "
+    "form-action 'none'; "
+    "frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'"
+)
+_HEADERS: Final = [
+    ("content-security-policy", CONTENT_SECURITY_POLICY),
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+]
+_JSON: Final = [("content-type", "application/json"), *_HEADERS]
+_EVENTS: Final = [("content-type", "text/event-stream"), *_HEADERS]
+#: Runs that are counted when the view starts in the middle of an operator's life.
+_COUNTED_AT_START: Final = 2000
+#: Seconds for which the lines of all objects serve every client.
+_SUMMARIES_FOR: Final = 1.0
+_NO_NAMESPACE: Final = "-"
+
+
+class WebViewOptions(Struct, frozen=True, kw_only=True):
+    """Who may look, what is shown beside the operator's state, and what may be done."""
+
+    access: AccessRules
+    #: Settings of the run by their names, as texts; the caller leaves out secrets.
+    settings: Mapping[str, str] = {}
+    #: The definitions (CRDs) of the kinds that the page about the API describes.
+    definitions: tuple[Mapping[str, Any], ...] = ()
+    #: What a person may do; ``None`` makes the view read-only.
+    actions: Actions | None = None
+
+
+class WebViewApp:
+    """Answers the requests of browsers. Close it when its server has ended."""
+
+    def __init__(self, source: Introspection, options: WebViewOptions, clock: Clock) -> None:
+        self._source = source
+        self._options = options
+        self._clock = clock
+        self._files = static_files()
+        self._updates = LiveUpdates(source, clock)
+        self._activity = Activity()
+        for reconcile in source.history.newest(_COUNTED_AT_START):
+            self._activity.add(reconcile)
+        self._end_counting = source.history.listen(self._activity.add)
+        #: The lines of all objects, and when they were made.
+        self._summaries: tuple[float, list[ObjectSummary]] | None = None
+        self._pages = {
+            "overview": self._overview,
+            "objects": self._objects,
+            "queues": self._queues,
+            "kinds": self._kinds,
+            "settings": self._settings,
+        }
+
+    def __repr__(self) -> str:
+        return f"<WebViewApp {'read-only' if self._options.actions is None else 'with actions'} {self._updates!r}>"
+
+    def close(self) -> None:
+        """Stop counting runs."""
+        self._end_counting()
+
+    def handle(self, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        """Answer one request."""
+        path = request.target.partition("?")[0]
+        if path.startswith("/api/"):
+            return self._handle_api(path.removeprefix("/api/"), request, exchange)
+        exchange.respond(self._file(path, request))
+        return None
+
+    def _file(self, path: str, request: Request) -> Response:
+        refusal = self._options.access.refuse_page(request)
+        if refusal is not None:
+            return _refused(refusal)
+        if request.method not in {"GET", "HEAD"}:
+            return _read_only(request)
+        name = "index.html" if path == "/" else path.removeprefix("/static/")
+        file = self._files.get(name)
+        if file is None or path == f"/{name}":
+            return _failure(404, f"There is no page {path}: the web view begins at /.")
+        return Response(200, [("content-type", file.content_type), *_HEADERS], file.body)
+
+    def _handle_api(self, path: str, request: Request, exchange: Exchange) -> Awaitable[None] | None:
+        access = self._options.access
+        is_action = request.method == "POST"
+        refusal = access.refuse_action(request) if is_action else access.refuse_data(request)
+        if refusal is not None:
+            exchange.respond(_refused(refusal))
+            return None
+        if is_action and path in {"actions", "check"} and self._options.actions is not None:
+            work = self._act if path == "actions" else self._check
+            return work(self._options.actions, request, exchange)
+        if request.method not in {"GET", "HEAD"}:
+            exchange.respond(_read_only(request))
+        elif path == "stream":
+            self._stream(request, exchange)
+        elif path.endswith("/yaml") and self._options.actions is not None:
+            return self._yaml(self._options.actions, path, exchange)
+        else:
+            exchange.respond(self._page(path))
+        return None
+
+    def _page(self, path: str) -> Response:
+        page = self._pages.get(path)
+        if page is not None:
+            return _document(page())
+        name = _object_name(path)
+        if name is None:
+            return _failure(404, f"The web view has no data named /api/{path}.")
+        document = object_document(self._source, name)
+        return _document(document) if document is not None else _no_object(name)
+
+    def _stream(self, request: Request, exchange: Exchange) -> None:
+        if request.method == "HEAD":
+            exchange.respond(Response(200, _EVENTS))
+        elif self._updates.is_full:
+            exchange.respond(_failure(503, "Too many pages are open: close one, and this one connects again."))
+        else:
+            self._updates.attach(exchange.stream(200, _EVENTS))
+
+    async def _yaml(self, actions: Actions, path: str, exchange: Exchange) -> None:
+        name = _object_name(path.removesuffix("/yaml"))
+        text = await actions.document(name) if name is not None else None
+        if text is not None:
+            exchange.respond(_document({"yaml": text}))
+        elif name is None:
+            exchange.respond(_failure(404, f"The web view has no data named /api/{path}."))
+        else:
+            exchange.respond(_no_object(name))
+
+    async def _act(self, actions: Actions, request: Request, exchange: Exchange) -> None:
+        try:
+            action: Action = decode_action(request.body)
+        except msgspec.DecodeError as error:
+            exchange.respond(_failure(400, f"This is not an action: {error}."))
+            return
+        name = str(action.__struct_config__.tag)
+        if name not in actions.offered:
+            exchange.respond(_failure(403, f"This operator does not offer the action {name}."))
+            return
+        try:
+            exchange.respond(_document({"done": await actions.perform(action)}))
+        except SteersmanError as error:
+            exchange.respond(_failure(422, str(error)))
+        self._summaries = None
+
+    async def _check(self, actions: Actions, request: Request, exchange: Exchange) -> None:
+        try:
+            text = _decode_text(request.body).text
+        except msgspec.DecodeError as error:
+            exchange.respond(_failure(400, f"This is not a text to check: {error}."))
+            return
+        exchange.respond(_document({"problems": await actions.check(text)}))
+
+    def _overview(self) -> Struct:
+        now = self._source.overview().now
+        return overview_document(self._source, self._all_summaries(), self._activity.until(now))
+
+    def _objects(self) -> list[ObjectSummary]:
+        return self._all_summaries()
+
+    def _queues(self) -> Struct:
+        return queues_document(self._source, self._all_summaries())
+
+    def _kinds(self) -> list[KindLines]:
+        return [lines for definition in self._options.definitions for lines in kind_lines(definition)]
+
+    def _settings(self) -> Struct:
+        actions = self._options.actions
+        limits = self._source.history.limits
+        return SettingsDocument(
+            overview=self._source.overview(),
+            settings=self._options.settings,
+            history_limits={"per_object": limits.per_object, "records": limits.records, "bytes": limits.bytes},
+            actions=sorted(actions.offered) if actions is not None else [],
+            faults=actions.faults if actions is not None else (),
+        )
+
+    def _all_summaries(self) -> list[ObjectSummary]:
+        """Return a line for every object; made at most once a second, however many pages are open."""
+        now = self._clock.monotonic()
+        if self._summaries is None or now - self._summaries[0] >= _SUMMARIES_FOR:
+            self._summaries = now, self._source.summaries()
+        return self._summaries[1]
+
+
+class _Text(Struct, frozen=True):
+    text: str
+
+
+_decode_text = json.Decoder(_Text).decode
+
+
+def _object_name(path: str) -> ObjectName | None:
+    match path.split("/"):
+        case ["objects", kind, namespace, name] if kind and namespace and name:
+            place = unquote(namespace)
+            return ObjectName(unquote(kind), "" if place == _NO_NAMESPACE else place, unquote(name))
+        case _:
+            return None
+
+
+def _document(value: Any) -> Response:
+    return Response(200, _JSON, json.encode(value))
+
+
+def _failure(status: int, message: str) -> Response:
+    return Response(status, _JSON, json.encode({"error": message}))
+
+
+def _refused(refusal: Refusal) -> Response:
+    return _failure(refusal.status, refusal.message)
+
+
+def _no_object(name: ObjectName) -> Response:
+    return _failure(404, f"{name} does not exist, or the operator does not watch it.")
+
+
+def _read_only(request: Request) -> Response:
+    message = f"{request.method} is not allowed: this part of the web view is read-only."
+    return Response(405, [("allow", "GET, HEAD"), *_JSON], json.encode({"error": message}))

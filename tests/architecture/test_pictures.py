@@ -1,0 +1,55 @@
+"""The pictures of the architecture show what is so: files, functions, imports, and nothing that was moved since."""
+
+import ast
+from collections.abc import Iterator
+from itertools import pairwise
+
+import grimp
+import pytest
+
+from tools.architecture_pictures import SOURCE, Hop, journeys, pictures
+
+_HOPS = [hop for journey in journeys() for hop in journey.hops]
+
+
+@pytest.fixture(scope="module")
+def imports() -> grimp.ImportGraph:
+    """Who imports whom."""
+    return grimp.build_graph("steersman", cache_dir=None)
+
+
+@pytest.mark.parametrize("hop", _HOPS, ids=lambda hop: f"{hop.file}:{hop.function}")
+def test_every_step_of_a_journey_exists(hop: Hop) -> None:
+    """A newcomer opens the file that a picture names, and looks for the function."""
+    assert hop.function in set(_functions(hop.file)), f"{hop.file} has no function {hop.function}"
+
+
+def _functions(file: str) -> Iterator[str]:
+    for node in ast.parse((SOURCE / file).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.ClassDef):
+            yield from (
+                f"{node.name}.{one.name}"
+                for one in node.body
+                if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+            )
+
+
+def test_the_steps_follow_the_imports(imports: grimp.ImportGraph) -> None:
+    """A call needs an import of the next step, a callback one of the step before: the arrows are not decoration."""
+    wrong = []
+    for journey in journeys():
+        assert journey.hops[0].by == ""
+        for before, after in pairwise(journey.hops):
+            ways = {"call": (before, after), "callback": (after, before)}
+            importer, imported = ways[after.by]
+            if imports.find_shortest_chain(importer.module, imported.module) is None:
+                wrong.append(f"{importer.module} does not import {imported.module} ({after.by} of {after.function})")
+    assert wrong == []
+
+
+def test_the_pictures_are_drawn_from_the_code_as_it_is() -> None:
+    """A picture that was not drawn again after a change shows the old house."""
+    stale = [path.name for path, drawn in pictures() if path.read_text(encoding="utf-8") != drawn]
+    assert stale == [], "draw them again: make pictures"

@@ -1,0 +1,147 @@
+"""What a running operator remembers of its reconciles, and what it never does."""
+
+from typing import Any
+
+import pytest
+
+from steersman import Blocked, Context, Model, Operator, Permanent, Resource, Status, custom_resource, meta
+from steersman.history.explanation import explain, sentence
+from steersman.history.records import CauseType, KeyPhase, ObjectName, Result, Verb
+from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.manager.manager import Manager
+from steersman.testing import Cluster
+
+CANARY = "kanarienvogel-4711"
+
+
+class PageSpec(Model):
+    """What a page asks for."""
+
+    text: str = "hello"
+    copies: int = 1
+
+
+class PageStatus(Status):
+    """What is known of it."""
+
+    written: int = 0
+
+
+@custom_resource("example.com/v1")
+class Page(Resource[PageSpec, PageStatus]):
+    """A text that is kept in ConfigMaps."""
+
+
+def page_operator() -> Operator:
+    """Make the operator of the tests."""
+    operator = Operator("pages")
+
+    @operator.reconciler(Page, owns=[ConfigMap], watches=[], waits_for=[Secret])
+    async def reconcile(page: Page, ctx: Context[Page]) -> None:
+        if page.spec.text == "fail":
+            raise KeyError(CANARY)
+        if page.spec.text == "give up":
+            raise Permanent("Hopeless", "nothing helps")
+        secret = await ctx.get(Secret, "seal")
+        if secret is None and page.spec.text == "wait":
+            raise Blocked("NoSeal", "there is no seal", kind=Secret, name="seal")
+        seal = (secret.data or {}).get("key", b"").decode() if secret is not None else ""
+        for number in range(page.spec.copies):
+            data = {"text": page.spec.text, "seal": seal}
+            await ctx.apply(ConfigMap(meta(f"{page.name}-{number}"), data=data))
+        await ctx.prune(ConfigMap)
+        page.status.written = page.spec.copies
+        ctx.condition("Ready", status=True, reason="Written", message=f"{page.spec.copies} copies")
+        ctx.event("Written", f"sealed with {seal}")
+
+    return operator
+
+
+def view(manager: Manager, name: str) -> Any:
+    """Return what is known of a page."""
+    return manager.introspection.view(ObjectName("Page", "default", name))
+
+
+async def test_a_reconcile_is_remembered_with_its_causes_reads_and_writes(cluster: Cluster) -> None:
+    """Why an object is as it is must be answered afterwards, without a debugger."""
+    async with cluster.running(page_operator()) as manager:
+        page = await cluster.client.create(Page(meta("a", namespace="default"), PageSpec(copies=2)))
+        await cluster.settle()
+        await cluster.client.patch(page, {"spec": {"copies": 1, "text": "bye"}})
+        await cluster.settle()
+        seen = view(manager, "a")
+    first, *_, last = [one for one in seen.reconciles if one.writes]
+    assert first.causes[0].type is CauseType.CREATED
+    assert [str(one.object) for one in first.reads if one.object] == ["Secret default/seal"]
+    assert [(one.verb, one.object.name) for one in first.writes] == [
+        (Verb.CREATED, "a-0"),
+        (Verb.CREATED, "a-1"),
+        (Verb.STATUS, "a"),
+    ]
+    assert [str(change) for change in last.causes[0].changes] == ["spec.text hello → bye", "spec.copies 2 → 1"]
+    assert [(one.verb, one.object.name, [str(change) for change in one.changes]) for one in last.writes[:2]] == [
+        (Verb.CHANGED, "a-0", ["data.text hello → bye"]),
+        (Verb.DELETED, "a-1", []),
+    ]
+    assert [str(one) for one in last.conditions] == ["Ready=True (Written)"]
+    assert sentence(seen) == "Page default/a is ready: 1 copies."
+    assert seen.state.phase is KeyPhase.IDLE
+
+
+async def test_failures_and_waits_are_told_with_what_comes_next(cluster: Cluster) -> None:
+    """An object that does not get ready is the one that somebody asks about."""
+    async with cluster.running(page_operator(), expect_failures=KeyError) as manager:
+        for name, text in (("bad", "fail"), ("hopeless", "give up"), ("waiting", "wait")):
+            await cluster.client.create(Page(meta(name, namespace="default"), PageSpec(text=text)))
+        await cluster.eventually(lambda: len(view(manager, "bad").reconciles) > 2)
+        await cluster.eventually(lambda: view(manager, "waiting").state.phase is KeyPhase.WAITING)
+        bad, hopeless, waiting = (view(manager, name) for name in ("bad", "hopeless", "waiting"))
+        now = cluster.clock.now()
+        failing = {one.object.name: one.failures for one in manager.introspection.summaries()}
+    assert bad.reconciles[-1].result is Result.FAILED
+    assert bad.reconciles[-1].failures_before >= 2
+    assert failing["bad"] >= 3
+    assert (hopeless.reconciles[-1].result, hopeless.state.phase) == (Result.GAVE_UP, KeyPhase.GAVE_UP)
+    assert waiting.reconciles[-1].next.waits_for == ObjectName("Secret", "default", "seal")
+    assert explain(waiting, now)[1].startswith("Next run: when Secret seal changes, or at ")
+
+
+async def test_contents_of_secrets_are_remembered_nowhere(cluster: Cluster) -> None:
+    """A record is shown and exported without another look: the canary must not be in it, in whatever form."""
+    async with cluster.running(page_operator()) as manager:
+        await cluster.client.create(Secret(meta("seal", namespace="default"), data={"key": CANARY.encode()}))
+        page = await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        await cluster.client.patch(page, {"spec": {"text": "bye"}})
+        await cluster.settle()
+        runs = manager.history.newest(1000)
+        overview = manager.introspection.overview()
+    assert [one for one in runs if one.events and "<secret>" in one.events[0].message]
+    assert CANARY not in repr(runs)
+    assert CANARY not in repr(overview)
+
+
+async def test_the_overview_counts_objects_runs_and_caches(cluster: Cluster) -> None:
+    """Which cache grows, and which queue stands still."""
+    async with cluster.running(page_operator()) as manager:
+        await cluster.client.create(Page(meta("a", namespace="default")))
+        await cluster.settle()
+        overview = manager.introspection.overview()
+        tree = manager.introspection.tree(ObjectName("Page", "default", "a"))
+    [controller] = overview.controllers
+    assert (controller.kind, controller.plural, controller.failing, controller.failures) == ("Page", "pages", 0, 0)
+    assert controller.runs >= 1
+    sizes = {cache.kind: (cache.objects, cache.bytes > 0, cache.is_synced) for cache in overview.caches}
+    assert sizes["Page"] == (1, True, True)
+    assert tree is not None
+    assert [str(child.object) for child in tree.children] == ["ConfigMap default/a-0"]
+    assert manager.introspection.tree(ObjectName("Page", "default", "b")) is None
+
+
+@pytest.mark.parametrize("kind", ["Page", "ConfigMap", "Nothing"])
+async def test_what_is_not_there_can_be_asked_for(cluster: Cluster, kind: str) -> None:
+    """A typing error is no failure of the operator."""
+    async with cluster.running(page_operator()) as manager:
+        seen = manager.introspection.view(ObjectName(kind, "default", "b"))
+    assert not seen.exists
+    assert seen.reconciles == ()

@@ -1,0 +1,221 @@
+"""What each page is made of."""
+
+from typing import Any
+
+import pytest
+from msgspec import json
+
+from steersman.errors import ConfigError
+from steersman.history.records import ObjectName
+from steersman.testing.fake_clock import FakeClock
+from steersman.webview.actions import ACTION_NAMES, Action, Fault, Pause
+from tests.webview.asking import ask, document, error, view_of
+from tests.webview.sample import READY, SampleOperator, showcase
+
+WEB = ObjectName("Website", "shop", "web")
+
+
+class RecordingActions:
+    """Carries out nothing, and remembers what was asked for."""
+
+    offered = ACTION_NAMES - {"clock"}
+    faults = (Fault("conflict", "The next write fails with a conflict."),)
+
+    def __init__(self) -> None:
+        self.performed: list[Action] = []
+
+    async def perform(self, action: Action) -> str:
+        """Remember an action; one on an object without a name fails."""
+        if isinstance(action, Pause) and action.seconds is not None and action.seconds < 0:
+            raise ConfigError("seconds: -1.0 is negative")
+        self.performed.append(action)
+        return "Done."
+
+    async def check(self, text: str) -> tuple[str, ...]:
+        """Object to an empty text."""
+        return () if text else ("the text is empty",)
+
+    async def document(self, name: ObjectName) -> str | None:
+        """Return a document for one object."""
+        return "kind: Website\n" if name == WEB else None
+
+
+def test_the_overview_names_what_needs_a_look_by_its_gravest_reason() -> None:
+    """An object that fails and is slowed down is in one list only, and lists are oldest first."""
+    page = document(view_of(showcase(FakeClock())), "/api/overview")
+    assert {one["name"]: [summary["object"][2] for summary in one["objects"]] for one in page["concerns"]} == {
+        "stuck": ["legacy"],
+        "failing": ["checkout"],
+        "hot": ["landing"],
+        "deleting": ["archive"],
+        "held": ["cart"],
+        "paused": ["winter-sale"],
+    }
+    assert page["kinds"]["Website"] == {"total": 20, "ready": 15, "not_ready": 3, "failing": 2}
+    assert page["overview"]["leadership"]["is_leader"] is True
+    assert len(page["activity"]) == 60
+    assert page["recent"][0]["object"] == ["Website", "shop", "cart"]
+
+
+def test_the_chart_counts_runs_before_and_after_the_view_started() -> None:
+    """A view that is opened because something went wrong must show when it began."""
+    operator = SampleOperator(FakeClock())
+    operator.put(WEB)
+    operator.run(WEB, ago=100)
+    app = view_of(operator)
+    operator.run(WEB)
+    runs = [one["runs"] for one in document(app, "/api/overview")["activity"]]
+    assert (sum(runs), runs[-1]) == (2, 1)
+    app.close()
+    operator.run(WEB)
+    assert sum(one["runs"] for one in document(app, "/api/overview")["activity"]) == 2
+
+
+def test_an_object_has_the_words_of_steer_why() -> None:
+    """The command line and the page must never tell two stories."""
+    page = document(view_of(showcase(FakeClock())), "/api/objects/Website/shop/web")
+    assert page["sentence"] == (
+        "Website shop/web is not ready: 2 of 3 pods are ready, waiting for Pod web-7c9f-x7k2p (Pending: no node fits)."
+    )
+    assert page["next_run"].startswith("Next run: when Pod web-7c9f-x7k2p changes, or at ")
+    assert [run["number"] for run in page["view"]["reconciles"]] == [5, 6, 7, 8]
+    assert page["tree"]["children"][0]["children"][0]["children"][2]["detail"] == "Pending: no node fits"
+
+
+def test_an_object_without_a_namespace_is_found() -> None:
+    """An empty part of a path would be lost on the way."""
+    operator = SampleOperator(FakeClock())
+    operator.put(ObjectName("Tenant", "", "a b/c"), conditions=(READY,))
+    page = document(view_of(operator), "/api/objects/Tenant/-/a%20b%2Fc")
+    assert page["sentence"] == "Tenant a b/c is ready: 3 of 3 pods are ready."
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("/api/objects/Website/shop/none", "Website shop/none does not exist, or the operator does not watch it."),
+        ("/api/objects/Website/shop", "The web view has no data named /api/objects/Website/shop."),
+        ("/api/objects/Website//web", "The web view has no data named /api/objects/Website//web."),
+        ("/api/nothing", "The web view has no data named /api/nothing."),
+        ("/api/", "The web view has no data named /api/."),
+        ("/nothing", "There is no page /nothing: the web view begins at /."),
+        ("/static/../app.py", "There is no page /static/../app.py: the web view begins at /."),
+        ("/static//etc/passwd", "There is no page /static//etc/passwd: the web view begins at /."),
+        ("//[", "There is no page //[: the web view begins at /."),
+        ("/index.html", "There is no page /index.html: the web view begins at /."),
+        ("/static/vendor/LICENSE.preact", "There is no page /static/vendor/LICENSE.preact: the web view begins at /."),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(target: str, sentence: str) -> None:
+    """Nothing but the files of the page is served, and a typo is explained."""
+    response = ask(view_of(showcase(FakeClock())), target)
+    assert (response.status, error(response)) == (404, sentence)
+
+
+def test_queues_list_what_comes_next_first() -> None:
+    """Running keys, then queued ones, then by time."""
+    page = document(view_of(showcase(FakeClock())), "/api/queues")
+    assert [one["object"][2] for one in page["keys"]] == [
+        "beta",
+        "fresh",
+        "cart",
+        "landing",
+        "archive",
+        "checkout",
+        "web",
+        "winter-sale",
+        "legacy",
+    ]
+    assert page["caches"][-1]["reason"].startswith("the server does not serve")
+
+
+def test_settings_are_those_of_the_caller() -> None:
+    """The view knows nothing of flags; the command line passes them in."""
+    page = document(view_of(SampleOperator(FakeClock()), settings={"workers": "8"}), "/api/settings")
+    assert page["settings"] == {"workers": "8"}
+    assert page["history_limits"]["per_object"] == 20
+    assert page["actions"] == []
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("target", ["/api/actions", "/api/objects/Website/shop/web", "/"])
+def test_a_view_without_actions_changes_nothing(method: str, target: str) -> None:
+    """In production the view must be safe to open."""
+    response = ask(view_of(showcase(FakeClock())), target, method=method, body=b'{"action": "clock", "seconds": 1}')
+    assert (response.status, response.header("allow")) == (405, "GET, HEAD")
+    assert error(response) == f"{method} is not allowed: this part of the web view is read-only."
+
+
+def test_a_head_request_opens_no_stream() -> None:
+    """A stream without a body would stay open for nothing."""
+    response = ask(view_of(SampleOperator(FakeClock())), "/api/stream", method="HEAD")
+    assert (response.status, response.header("content-type")) == (200, "text/event-stream")
+
+
+def _act(app: Any, **action: Any) -> Any:
+    return ask(app, "/api/actions", method="POST", body=json.encode(action))
+
+
+def test_an_action_is_carried_out_and_answered_with_a_sentence() -> None:
+    """What was asked for arrives as a typed value."""
+    actions = RecordingActions()
+    app = view_of(showcase(FakeClock()), actions)
+    response = _act(app, action="pause", object=list(WEB), seconds=60)
+    assert (response.status, json.decode(response.body)) == (200, {"done": "Done."})
+    assert actions.performed == [Pause(WEB, 60.0)]
+    assert document(app, "/api/settings")["faults"][0]["name"] == "conflict"
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "sentence"),
+    [
+        ({"action": "explode"}, 400, "This is not an action: Invalid value 'explode' - at `$.action`."),
+        ({}, 400, "This is not an action: Object missing required field `action`."),
+        ({"action": "clock", "seconds": 5}, 403, "This operator does not offer the action clock."),
+        ({"action": "pause", "object": list(WEB), "seconds": -1}, 422, "seconds: -1.0 is negative"),
+    ],
+)
+def test_an_action_that_cannot_be_carried_out_is_one_sentence(
+    action: dict[str, Any], status: int, sentence: str
+) -> None:
+    """The page shows the sentence as it is."""
+    actions = RecordingActions()
+    response = _act(view_of(showcase(FakeClock()), actions), **action)
+    assert (response.status, error(response)) == (status, sentence)
+    assert actions.performed == []
+
+
+def test_a_text_is_checked_without_writing() -> None:
+    """The form shows the server's own answers while a person types."""
+    actions = RecordingActions()
+    app = view_of(showcase(FakeClock()), actions)
+
+    def check(body: bytes) -> Any:
+        return json.decode(ask(app, "/api/check", method="POST", body=body).body)
+
+    assert check(b'{"text": ""}') == {"problems": ["the text is empty"]}
+    assert check(b'{"text": "kind: Website"}') == {"problems": []}
+    assert check(b"[]")["error"].startswith("This is not a text to check: ")
+    assert ask(view_of(showcase(FakeClock())), "/api/check", method="POST", body=b'{"text": ""}').status == 405
+    assert actions.performed == []
+
+
+def test_the_text_of_an_object_is_shown_where_it_can_be_edited() -> None:
+    """A record holds no object; only `steer dev` hands out whole documents."""
+    app = view_of(showcase(FakeClock()), RecordingActions())
+    assert document(app, "/api/objects/Website/shop/web/yaml") == {"yaml": "kind: Website\n"}
+    assert ask(app, "/api/objects/Website/shop/none/yaml").status == 404
+    assert ask(view_of(showcase(FakeClock())), "/api/objects/Website/shop/web/yaml").status == 404
+
+
+def test_lines_of_all_objects_are_made_once_a_second() -> None:
+    """Ten open pages must not cost an operator of 10,000 objects ten times as much."""
+    operator = SampleOperator(FakeClock())
+    app = view_of(operator)
+    operator.put(WEB)
+    assert len(document(app, "/api/objects")) == 1
+    operator.put(ObjectName("Website", "shop", "other"))
+    assert len(document(app, "/api/objects")) == 1
+    assert isinstance(app._clock, FakeClock)
+    app._clock._elapsed += 1.0
+    assert len(document(app, "/api/objects")) == 2
