@@ -13,7 +13,7 @@ from steersman.simulation import NotDeterministic, always, simulate
 from steersman.simulation.fault_kinds import KINDS
 from steersman.simulation.plans import parse_plan
 from steersman.simulation.report import Report
-from steersman.simulation.simulate import Progress
+from steersman.simulation.simulator import Progress
 from steersman.testing import Cluster
 
 

@@ -18,6 +18,7 @@ _COMMANDS = {
     "dev": "Run the operator on a local cluster; restart it on every save.",
     "run": "Run an operator: leader election, probes, metrics, webhooks.",
     "why": "Explain what a running operator does about an object, and why.",
+    "simulate": "Run a scenario under every fault at every step.",
     "install": "Create or update the CRDs in a cluster.",
     "migrate": "Rewrite stored objects in the CRD's storage version.",
     "uninstall": "Delete the CRDs from a cluster.",
@@ -37,7 +38,7 @@ _COMMANDS = {
 
 #: Where a command is defined, unless it stands beside this module.
 _ROOMS = {
-    **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate"), "project."),
+    **dict.fromkeys(("init", "create", "image", "manifests", "chart", "bundle", "generate", "simulate"), "project."),
     "why": "why.",
     **dict.fromkeys(("install", "uninstall", "deploy", "undeploy", "migrate", "samples", "doctor"), "cluster."),
 }

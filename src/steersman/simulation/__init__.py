@@ -1,7 +1,7 @@
 """Every fault at every step of a scenario, with oracles.
 
-Start with ``simulate`` in ``simulate.py``. ``plans`` enumerates faults over a ``recording``, ``run`` runs one of them,
-``connection`` and ``watch_control`` are where faults strike, ``oracles`` judge the end.
+Start with ``simulate`` in ``simulator.py``. ``plans`` enumerates faults over a ``recording``, ``run`` runs one of them,
+``connection`` and ``simulated_watch`` are where faults strike, ``oracles`` judge the end.
 """
 
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steersman.simulation.event_loop import NotDeterministic, Stuck
     from steersman.simulation.invariants import Invariant, always
     from steersman.simulation.report import Report
-    from steersman.simulation.simulate import simulate
+    from steersman.simulation.simulator import simulate
 
 __all__ = ["Invariant", "NotDeterministic", "Report", "Stuck", "always", "simulate"]
 
@@ -22,6 +22,6 @@ __getattr__, __dir__ = lazy_names(
         "steersman.simulation.event_loop": ("NotDeterministic", "Stuck"),
         "steersman.simulation.invariants": ("Invariant", "always"),
         "steersman.simulation.report": ("Report",),
-        "steersman.simulation.simulate": ("simulate",),
+        "steersman.simulation.simulator": ("simulate",),
     },
 )

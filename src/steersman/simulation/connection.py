@@ -20,7 +20,7 @@ from steersman.simulation.event_loop import InstanceClock, SimulatedClock
 from steersman.simulation.exchanges import Collected, Frame, InterceptedExchange, failure
 from steersman.simulation.plans import Fault, Plan, View
 from steersman.simulation.recording import EventStep, ReadStep, Recording, WriteStep
-from steersman.simulation.watch_control import WatchControl
+from steersman.simulation.simulated_watch import SimulatedWatch
 
 T = TypeVar("T")
 
@@ -95,7 +95,7 @@ class Connection:
         self.is_stopping = False
         #: The old state that this instance reads of one collection.
         self.view: View | None = None
-        self.watches: list[WatchControl] = []
+        self.watches: list[SimulatedWatch] = []
 
     def __repr__(self) -> str:
         return f"<Connection of instance {self._instance}{' cut' if self.is_cut else ''}>"
@@ -222,8 +222,8 @@ class Connection:
         self._trace(f"watch {request.target}")
         self._network.recording.watched.setdefault(path, "")
 
-        def control(stream: Stream) -> WatchControl:
-            watch = WatchControl(stream, self, path, is_initial=is_initial)
+        def control(stream: Stream) -> SimulatedWatch:
+            watch = SimulatedWatch(stream, self, path, is_initial=is_initial)
             if is_lagging:
                 watch.lag()
             self.watches.append(watch)
@@ -253,7 +253,7 @@ class Connection:
         return Request(request.method, f"{path}?{urlencode(options)}", request.headers, request.body)
 
     def catch_up(self) -> None:
-        """Let the replica that lags behind catch up."""
+        """Read the present state again: the replica that lagged behind has caught up."""
         self.view = None
         for watch in list(self.watches):
             watch.catch_up()

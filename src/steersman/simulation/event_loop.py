@@ -37,7 +37,7 @@ class SimulatedClock(FakeClock):
         super().__init__()
 
     def stall(self, seconds: float) -> None:
-        """Let time pass without running what becomes due meanwhile; it runs afterwards."""
+        """Advance the time without running what becomes due meanwhile; it runs afterwards."""
         self._elapsed += seconds
 
     def run_next_timer(self) -> bool:
@@ -63,7 +63,7 @@ class InstanceClock(Clock):
         self.skew = timedelta()
 
     def die(self) -> None:
-        """Let no wait that begins from now on take any time: nothing of a dead process is waited for."""
+        """End every wait that begins from now on at once: nothing of a dead process is waited for."""
         self._is_dead = True
 
     def now(self) -> datetime:

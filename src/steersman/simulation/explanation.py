@@ -47,7 +47,7 @@ def _place(fault: Fault, recorded: Recording) -> str:
 
 
 def _consequences(plan: Plan, recorded: Recording, found: Recording) -> Iterator[str]:
-    """Tell the writes that the operator makes only with the fault, and those that it never makes."""
+    """Yield the writes that the operator makes only with the fault, and those that it no longer makes."""
     number = next((fault.number for fault in plan.faults if fault.place == "write"), 0)
     if number and number <= len(recorded.writes) and any(fault.kind.startswith("crash") for fault in plan.faults):
         last = recorded.writes[number - 1]

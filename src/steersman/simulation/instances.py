@@ -21,6 +21,7 @@ from steersman.simulation.event_loop import InstanceClock, NotDeterministic, Wri
 from steersman.simulation.plans import View
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.fresh_import import ImportedOperator
+from steersman.testing.crashes.scenarios import webhook_service
 from steersman.testing.webhook_listener import InProcessListener, WebhookGate
 from steersman.transport.in_memory import InMemoryTransport
 
@@ -34,7 +35,7 @@ _RESTART_DELAY = 1.0
 _MOST_RESTARTS = 20
 
 
-class InstanceMaker:
+class OperatorFactory:
     """Makes one instance of an operator after the other."""
 
     def __init__(self, source: OperatorSource) -> None:
@@ -69,11 +70,6 @@ class InstanceMaker:
     def _of_module(self) -> ImportedOperator:
         assert self._imported is not None  # noqa: S101 - either is set in __init__
         return self._imported
-
-
-def webhook_service(operator: Operator) -> str:
-    """Return the name of the Service that leads to the webhooks of any instance of an operator."""
-    return f"webhooks-of-{operator.name}"
 
 
 class Instance:
@@ -149,10 +145,12 @@ class Instance:
 class Replica:
     """One pod of the operator: when its process ends, another one is started."""
 
-    def __init__(self, cluster: Cluster, network: Network, maker: InstanceMaker, *, number: int, replicas: int) -> None:
+    def __init__(
+        self, cluster: Cluster, network: Network, factory: OperatorFactory, *, number: int, replicas: int
+    ) -> None:
         self.cluster = cluster
         self.network = network
-        self._maker = maker
+        self._factory = factory
         self._number = number
         self._replicas = replicas
         self._started = 0
@@ -205,7 +203,7 @@ class Replica:
                 f"{self.network.recording.writes[-1]}"
             )
         view, self.next_view = self.next_view, None
-        with self._maker.instance() as operator:
+        with self._factory.instance() as operator:
             self.instance = Instance(self, operator, view)
             try:
                 await self.instance.run()

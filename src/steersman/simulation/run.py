@@ -1,9 +1,8 @@
 """One run of a scenario under a plan, and what is known of it afterwards."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from steersman.apiserver.storage.history import Event
 from steersman.concurrency import background
@@ -11,17 +10,14 @@ from steersman.controller.reports.observer import ReconcileFailure
 from steersman.json_types import JsonObject
 from steersman.simulation.connection import TOUCHED, Network
 from steersman.simulation.event_loop import NotDeterministic, Stuck
-from steersman.simulation.instances import InstanceMaker, Replica
+from steersman.simulation.instances import OperatorFactory, Replica
 from steersman.simulation.invariants import Invariant
 from steersman.simulation.plans import Fault, Plan
 from steersman.simulation.recording import Recording, RestStep
 from steersman.simulation.world import World
-from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.change_counts import ChangeCounts, Counts
 from steersman.testing.crashes.end_state import LEFT_OUT, end_state
-
-#: What users do and what they wait for: with ``cluster.client``, ``cluster.settle`` and ``cluster.eventually``.
-Scenario: TypeAlias = Callable[[Cluster], Awaitable[None]]
+from steersman.testing.crashes.scenarios import Scenario
 
 #: Virtual seconds after the scenario in which whatever was begun may end: longer than an informer needs to give up a
 #: silent watch, and than a second replica needs to take over.
@@ -29,7 +25,7 @@ AFTERMATH = 90.0
 #: Virtual seconds after that in which nothing may be written.
 QUIET = 120.0
 #: Writes after which a run is cut off: a scenario is a few steps, so that many are a storm.
-MOST_WRITES = 2_000
+MOST_WRITES = 1_000
 
 
 @dataclass(slots=True)
@@ -63,7 +59,7 @@ class Outcome:
 
 def run_plan(
     world: World,
-    maker: InstanceMaker,
+    factory: OperatorFactory,
     scenario: Scenario,
     plan: Plan,
     *,
@@ -71,7 +67,7 @@ def run_plan(
     invariants: Sequence[Invariant] = (),
 ) -> Outcome:
     """Run a scenario under a plan from the beginning."""
-    run = _Run(world, maker, scenario, plan, invariants, MOST_WRITES)
+    run = _Run(world, factory, scenario, plan, invariants, MOST_WRITES)
     outcome, leaks = world.run(run.run, seed=seed)
     outcome.leaks = leaks
     for failure in outcome.failures:
@@ -86,7 +82,7 @@ class _Run:
     def __init__(
         self,
         world: World,
-        maker: InstanceMaker,
+        factory: OperatorFactory,
         scenario: Scenario,
         plan: Plan,
         invariants: Sequence[Invariant],
@@ -99,7 +95,7 @@ class _Run:
         self._network = Network(world.cluster.server, world.clock, plan, most_writes=most_writes)
         count = plan.replicas
         self._replicas = [
-            Replica(world.cluster, self._network, maker, number=number, replicas=count)
+            Replica(world.cluster, self._network, factory, number=number, replicas=count)
             for number in range(1, count + 1)
         ]
         self._violations: list[str] = []

@@ -14,9 +14,9 @@ from steersman.manager.definitions import operator_definitions, operator_policie
 from steersman.manager.install import install_definitions
 from steersman.manager.operator import Operator
 from steersman.simulation.event_loop import SimulatedClock, SimulationLoop
-from steersman.simulation.instances import webhook_service
 from steersman.testing.cluster import Cluster
 from steersman.testing.crashes.end_state import versions_of
+from steersman.testing.crashes.scenarios import webhook_service
 from steersman.testing.eventually import Condition
 from steersman.testing.webhook_listener import in_process_address
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.client.interfaces import Ref
 from steersman.kinds.core_v1 import ConfigMap
-from steersman.simulation.run import Scenario
-from steersman.testing import Cluster
+from steersman.testing import Cluster, Scenario
 
 
 class DatabaseSpec(Model):

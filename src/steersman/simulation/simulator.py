@@ -10,14 +10,15 @@ from steersman.errors import ConfigError
 from steersman.simulation.end_states import learn_volatile
 from steersman.simulation.event_loop import NotDeterministic, Stuck
 from steersman.simulation.fault_kinds import KINDS
-from steersman.simulation.instances import InstanceMaker, OperatorSource
+from steersman.simulation.instances import OperatorFactory, OperatorSource
 from steersman.simulation.invariants import Invariant
 from steersman.simulation.oracles import Finding, Reference, judge, judge_undisturbed
 from steersman.simulation.plans import Plan, chosen_kinds, pairs, parse_plan, single_faults
 from steersman.simulation.recording import first_difference
 from steersman.simulation.report import Failure, Report
-from steersman.simulation.run import Outcome, Scenario, run_plan
+from steersman.simulation.run import Outcome, run_plan
 from steersman.simulation.world import World
+from steersman.testing.crashes.scenarios import Scenario
 from steersman.testing.failures import Expected
 
 #: Called after each plan with the report so far and the number of plans.
@@ -51,7 +52,7 @@ def simulate(  # noqa: PLR0913 - the author's options, each by its name
         report = simulation.begin()
         kinds = chosen_kinds(faults)
         report.unasked = [] if plans else [name for name in KINDS if name not in {kind.name for kind in kinds}]
-        if not simulation.can_replicate:
+        if not simulation.can_replicate and not plans:
             report.impossible = [kind.name for kind in kinds if kind.replicas > 1]
             kinds = [kind for kind in kinds if kind.replicas == 1]
         todo = [parse_plan(text) for text in plans] or single_faults(report.reference.outcome.recording, kinds)
@@ -69,7 +70,7 @@ def _reject_running_loop() -> None:
 
 @contextmanager
 def _quiet_logs() -> Iterator[None]:
-    """Silence the operator: what it logs under a thousand faults helps nobody."""
+    """Silence the operator: a thousand faults would fill the log."""
     logger = logging.getLogger("steersman")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -90,17 +91,17 @@ class _Simulation:
         invariants: Sequence[Invariant],
         expected: Expected,
     ) -> None:
-        self._maker = InstanceMaker(operator)
+        self._factory = OperatorFactory(operator)
         self._scenario = scenario
         self._seed = seed
         self._invariants = invariants
         self._expected = expected
-        self._world = World(self._maker.original())
+        self._world = World(self._factory.original())
 
     @property
     def can_replicate(self) -> bool:
         """Whether two replicas can run at the same time."""
-        return self._maker.can_replicate
+        return self._factory.can_replicate
 
     def begin(self) -> Report:
         """Run undisturbed: twice with the seed, for determinism, and once with another, to learn what varies."""
@@ -174,8 +175,8 @@ class _Simulation:
 
     def _run(self, plan: Plan, seed: int) -> Outcome:
         try:
-            return run_plan(self._world, self._maker, self._scenario, plan, seed=seed, invariants=self._invariants)
+            return run_plan(self._world, self._factory, self._scenario, plan, seed=seed, invariants=self._invariants)
         except BaseException:
             # Where a run broke off, its server may be in the middle of something.
-            self._world = World(self._maker.original())
+            self._world = World(self._factory.original())
             raise

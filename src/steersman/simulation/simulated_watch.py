@@ -18,7 +18,7 @@ Mode: TypeAlias = Literal["passing", "delayed", "unobserved", "lagging", "silent
 _MOST_UNOBSERVED = 60.0
 
 
-class WatchControl:
+class SimulatedWatch:
     """A server's stream, as the operator receives it."""
 
     def __init__(self, inner: Stream, connection: "Connection", collection: str, *, is_initial: bool) -> None:
@@ -155,13 +155,13 @@ class WatchControl:
         self._inner.on_close(callback)
 
 
-_ACTIONS: dict[str, Callable[[WatchControl, bytes], None]] = {
+_ACTIONS: dict[str, Callable[[SimulatedWatch, bytes], None]] = {
     "watch-reset": lambda watch, _: watch.abort(),
     "watch-closed": lambda watch, _: watch.close(),
-    "watch-torn": WatchControl._tear,  # noqa: SLF001 - its own table
+    "watch-torn": SimulatedWatch._tear,  # noqa: SLF001 - its own table
     "watch-expired": lambda watch, _: watch.expire(),
-    "watch-error": WatchControl._fail,  # noqa: SLF001 - its own table
-    "watch-silent": WatchControl._fall_silent,  # noqa: SLF001 - its own table
-    "event-duplicated": WatchControl._duplicate,  # noqa: SLF001 - its own table
-    "event-delayed": WatchControl._delay,  # noqa: SLF001 - its own table
+    "watch-error": SimulatedWatch._fail,  # noqa: SLF001 - its own table
+    "watch-silent": SimulatedWatch._fall_silent,  # noqa: SLF001 - its own table
+    "event-duplicated": SimulatedWatch._duplicate,  # noqa: SLF001 - its own table
+    "event-delayed": SimulatedWatch._delay,  # noqa: SLF001 - its own table
 }
