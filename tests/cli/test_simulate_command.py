@@ -88,10 +88,13 @@ def test_what_passes_ends_with_zero() -> None:
 
 def test_a_failure_becomes_a_test_that_fails_until_it_is_fixed(project: Path) -> None:
     """What was found once is never lost again."""
-    result = run("--faults", "F1", "--save-test", "test_found.py", "--json", "report.json")
+    result = run("--faults", "F1", "--save-test", "test_found.py", "--json", "report.json", "--html", "page.html")
     assert "wrote test_found.py" in result.stdout
     told = json.loads((project / "report.json").read_text())
     assert told["failures"][0]["plan"] == "crash-before@write:2"
+    page = (project / "page.html").read_text()
+    assert "<h3>crash-before@write:2</h3>" in page
+    assert "+    &quot;name&quot;: &quot;book-*&quot;" in page
     source = (project / "test_found.py").read_text()
     assert "plans=['crash-before@write:2'], seed=1" in source
     with pytest.raises(AssertionError, match="crash-before@write:2"):

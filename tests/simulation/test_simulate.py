@@ -9,12 +9,17 @@ import pytest
 from steersman import Context, Model, Operator, Resource, Status, custom_resource, meta
 from steersman.errors import ConfigError
 from steersman.kinds.core_v1 import ConfigMap, Secret
+from steersman.protocol.http import Request
 from steersman.simulation import NotDeterministic, always, simulate
+from steersman.simulation.connection import Connection, Network
+from steersman.simulation.event_loop import InstanceClock
 from steersman.simulation.fault_kinds import KINDS
-from steersman.simulation.plans import parse_plan
+from steersman.simulation.plans import Plan, parse_plan
 from steersman.simulation.report import Report
 from steersman.simulation.simulator import Progress
+from steersman.simulation.world import World
 from steersman.testing import Cluster
+from steersman.transport.in_memory import InMemoryTransport
 
 
 class CrateSpec(Model):
@@ -147,6 +152,37 @@ def test_each_run_is_repeatable() -> None:
         is_replicated = any(plan.replicas > 1 for plan in report.tried)
         assert is_replicated == (operator is careful)
         assert ("skipped leader-cut-off" in report.table()) == (operator is module_operator)
+
+
+def test_no_deposed_leader_writes_in_any_order_of_arrival() -> None:
+    """Two replicas, one of which loses its network or dies at a write, with requests that arrive in another order."""
+    plans = [
+        f"order@seed:{seed} + {kind}@write:{write}"
+        for kind in ("leader-cut-off", "leader-crash")
+        for seed in (1, 2, 3)
+        for write in (1, 2)
+    ]
+    report = simulate(careful, bare_creation, plans=plans)
+    report.raise_if_failed()
+    assert len(report.tried) == len(plans)
+
+
+def test_a_write_without_the_lease_is_noticed() -> None:
+    """The oracle itself must be able to complain."""
+    world = World(careful())
+    network = Network(world.cluster.server, world.clock, Plan())
+
+    async def write() -> None:
+        holders = iter(["", "replica-2"])
+        connection = Connection(network, 1, InstanceClock(world.clock), lambda: next(holders))
+        transport = InMemoryTransport(connection, clock=world.clock)
+        for name in ("a", "b"):
+            await transport.request(Request("DELETE", f"/api/v1/namespaces/default/configmaps/{name}"))
+
+    world.run(write, seed=1)
+    assert network.deposed_writes == [
+        "write 2, DELETE /api/v1/namespaces/default/configmaps/b, although replica-2 holds the lease"
+    ]
 
 
 def test_an_operator_that_depends_on_more_than_its_seed_is_rejected() -> None:

@@ -10,6 +10,18 @@ from tests.simulation.patterns.database import Pattern
 
 GROUPS = {"intermediate": intermediate.PATTERNS, "stale": stale.PATTERNS, "unobserved": unobserved.PATTERNS}
 PATTERNS = [pattern for group in GROUPS.values() for pattern in group]
+#: One of each shape: pair guarded by its first half, progress in what was overwritten, recreated under the same name,
+#: feature off and on, scaled down and up, value changed, state that comes and goes unseen. The others have these shapes
+#: with other parts, and run with STEERSMAN_SIMULATION=all.
+SHAPES = {
+    "percona-server-mongodb-operator 578",
+    "rabbitmq cluster-operator 782",
+    "cass-operator 412",
+    "percona-server-mongodb-operator 433",
+    "cassandra-operator 407",
+    "casskop 321",
+    "cassandra-operator 398",
+}
 ALL = os.environ.get("STEERSMAN_SIMULATION") == "all"
 
 
@@ -22,6 +34,8 @@ def test_the_list_is_complete() -> None:
 @pytest.mark.parametrize("pattern", PATTERNS, ids=str)
 def test_the_bug_is_found_and_its_twin_is_not_blamed(pattern: Pattern) -> None:
     """Both directions at once: an oracle that always complains would find every bug, too."""
+    if not ALL and pattern.bug not in SHAPES:
+        pytest.skip("one of each shape runs here: run all of them with STEERSMAN_SIMULATION=all")
     found = simulate(lambda: pattern.make(False), pattern.scenario, faults=[pattern.fault], stop_after=1)  # noqa: FBT003
     assert found.failures, f"{pattern} was not found"
     simulate(lambda: pattern.make(True), pattern.scenario, faults=[pattern.fault]).raise_if_failed()  # noqa: FBT003

@@ -29,6 +29,7 @@ _PLANS_PER_LINE = 100
 @click.option("--stop-after", type=int, metavar="N", help="End after N failures.")
 @click.option("--save-test", type=click.Path(path_type=Path), help="Write the first failure as a pytest to this file.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write the report as JSON to this file.")
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write the report as a page to this file.")
 def command(  # noqa: PLR0913 - the options of the command
     *,
     scenario: str,
@@ -41,6 +42,7 @@ def command(  # noqa: PLR0913 - the options of the command
     stop_after: int | None,
     save_test: Path | None,
     json_file: Path | None,
+    html_file: Path | None,
 ) -> None:
     """Run a scenario once for every fault at every step, and compare each end with the undisturbed one.
 
@@ -53,6 +55,7 @@ def command(  # noqa: PLR0913 - the options of the command
       $ steer simulate tests.scenarios:rollout --faults F1,F7 --save-test tests/test_found.py
     """
     from steersman.cli.target import load_operator, project_target
+    from steersman.simulation.html_report import html_report
     from steersman.simulation.simulator import simulate
 
     operator = target or project_target()
@@ -75,6 +78,8 @@ def command(  # noqa: PLR0913 - the options of the command
     click.echo(f"\n{report.table()}")
     if json_file is not None:
         json_file.write_bytes(report.json() + b"\n")
+    if html_file is not None:
+        html_file.write_text(html_report(report), encoding="utf-8")
     if report.failures and save_test is not None:
         _save_test(report, operator, scenario, save_test)
     if report.failures:
