@@ -24,6 +24,8 @@ class FaultKind(Struct, frozen=True, kw_only=True):
     counts_updates: bool = True
     #: Whether two replicas with leader election are needed.
     replicas: int = 1
+    #: Why it is not tried unless asked for by its name; empty for all others.
+    exotic: str = ""
 
 
 def _kind(
@@ -77,12 +79,13 @@ _ALL = (
         "the watch falls behind from this event on, and the history is compacted before it catches up",
         counts_updates=False,
     ),
-    _kind(
-        "stale-restart",
-        "F7",
-        "rest",
-        "the operator restarts and reads one resource from a replica that lags behind",
+    FaultKind(
+        name="stale-restart",
+        number="F7",
+        place="rest",
+        text="the operator restarts and reads one resource from a replica that lags behind",
         counts_updates=False,
+        exotic="informers start with a consistent list, which API servers since 1.31 never answer with an old state",
     ),
     _kind("restart", "F14", "rest", "the operator is killed and started again while everything is at rest"),
     _kind("shutdown", "F14", "write", "the operator is asked to stop at the write, and started again"),

@@ -103,12 +103,16 @@ def _parse_fault(text: str) -> Fault:
 
 
 def chosen_kinds(names: Iterable[str] | str) -> list[FaultKind]:
-    """Return the kinds of these names, in the order of the catalogue; ``all`` and ``F1`` name groups."""
+    """Return the kinds of these names or numbers, in the order of the catalogue; ``all`` leaves out the exotic ones."""
     wanted = [names] if isinstance(names, str) else list(names)
     known = {*KINDS, "all", *(kind.number for kind in KINDS.values())}
     if unknown := [name for name in wanted if name not in known]:
         raise ConfigError(f"unknown faults {', '.join(unknown)}; known are all, {', '.join(KINDS)}")
-    return [kind for kind in KINDS.values() if {"all", kind.name, kind.number} & set(wanted)]
+    return [
+        kind
+        for kind in KINDS.values()
+        if {kind.name, kind.number} & set(wanted) or ("all" in wanted and not kind.exotic)
+    ]
 
 
 def single_faults(recording: Recording, kinds: Iterable[FaultKind]) -> list[Plan]:

@@ -89,7 +89,13 @@ class Report:
         """Return the coverage, and what was skipped, as text."""
         lines = [f"{'fault':20} {'':4} {'tried':>6} {'failed':>6}"]
         lines += [f"{name:20} {number:4} {tried:6} {failed:6}" for name, number, tried, failed in self.coverage()]
-        lines += [f"not asked for: {', '.join(self.unasked)}"] if self.unasked else []
+        plain = [name for name in self.unasked if not KINDS[name].exotic]
+        lines += [f"not asked for: {', '.join(plain)}"] if plain else []
+        lines += [
+            f"skipped {name}: {KINDS[name].exotic}; ask for it by its name"
+            for name in self.unasked
+            if KINDS[name].exotic
+        ]
         if self.impossible:
             lines.append(f"skipped {', '.join(self.impossible)}: two replicas need a function that makes the operator")
         lines += [f"not reached: {len(self.missed)} plans, because the run went another way"] if self.missed else []
@@ -109,7 +115,7 @@ class Report:
             ],
             "skipped": {
                 **SKIPPED,
-                **dict.fromkeys(self.unasked, "not asked for"),
+                **{name: KINDS[name].exotic or "not asked for" for name in self.unasked},
                 **dict.fromkeys(self.impossible, "two replicas need a function that makes the operator"),
             },
             "failures": [

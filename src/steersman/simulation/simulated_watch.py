@@ -16,6 +16,8 @@ Mode: TypeAlias = Literal["passing", "delayed", "unobserved", "lagging", "silent
 #: Virtual seconds after which a watch that misses events catches up, whatever the scenario does. Below the time after
 #: which an informer gives up a silent watch.
 _MOST_UNOBSERVED = 60.0
+#: Virtual seconds after which delayed events arrive, even while the operator waits for them and is not idle.
+_MOST_DELAYED = 5.0
 
 
 class SimulatedWatch:
@@ -90,6 +92,7 @@ class SimulatedWatch:
     def _delay(self, raw: bytes) -> None:
         self._mode = "delayed"
         self._waiting.append(raw)
+        self._connection.later(_MOST_DELAYED, self.release)
 
     def _fall_silent(self, raw: bytes) -> None:
         del raw

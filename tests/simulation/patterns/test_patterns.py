@@ -46,4 +46,4 @@ def test_a_correct_twin_survives_every_kind_of_fault(pattern: Pattern) -> None:
     """No false alarms: the twin is correct under the other faults as well."""
     if not ALL:
         pytest.skip("about 10 s each: run all of them with STEERSMAN_SIMULATION=all")
-    simulate(lambda: pattern.make(True), pattern.scenario).raise_if_failed()  # noqa: FBT003 - as above
+    simulate(lambda: pattern.make(True), pattern.scenario, faults=["all", "stale-restart"]).raise_if_failed()  # noqa: FBT003
